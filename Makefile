@@ -1,0 +1,102 @@
+# Every target works from nothing: it needs Python 3.11 or newer, make and a package index.
+# Environments live under .venvs/, one per purpose, and are rebuilt when their lock changes.
+
+PYTHON ?= python3
+JOBS ?= 2
+ENVS := .venvs
+CHECKED := src tests benchmarks examples docs
+LOCK := pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --no-header \
+        --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml requirements/build.in
+
+.PHONY: help demo test lint types unit thorough docs docs-checked picture bench lock relock clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo   cluster a bundled dataset and say what came out (demo-output/)"
+	@echo "make test   style, types, documentation, all tests"
+	@echo "make bench  every benchmark with its bar (data folder: CLUSTERSCAPE_DATA)"
+	@echo "make docs   the documentation site (docs/_build/html/index.html)"
+	@echo "make clean  remove the environments and everything that was built"
+
+# ---- environments -------------------------------------------------------------------------
+
+$(ENVS)/%/.ready: requirements/%.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Python 3.11 or newer is needed; $(PYTHON) is" `$(PYTHON) -V`. \
+	  "Name another one: make PYTHON=python3.12 ..."; exit 1; }
+	@echo "setting up $(ENVS)/$* (once)"
+	@rm -rf $(ENVS)/$*
+	@$(PYTHON) -m venv $(ENVS)/$*
+	@$(ENVS)/$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@$(ENVS)/$*/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --no-deps --no-build-isolation -e .
+	@touch $@
+
+.PRECIOUS: $(ENVS)/%/.ready
+
+# ---- what people type ---------------------------------------------------------------------
+
+demo: $(ENVS)/demo/.ready
+	@$(ENVS)/demo/bin/clusterscape demo -o demo-output
+
+# The tests come last, so that their closing line ends the output.
+test: lint types docs-checked unit
+
+lint: $(ENVS)/test/.ready
+	$(ENVS)/test/bin/python -m ruff check $(CHECKED)
+	$(ENVS)/test/bin/python -m ruff format --check $(CHECKED)
+
+types: $(ENVS)/test/.ready
+	$(ENVS)/test/bin/python -m mypy
+
+unit: $(ENVS)/test/.ready
+	$(ENVS)/test/bin/python -m pytest -n $(JOBS) --doctest-modules tests src/clusterscape
+
+# A hundred seeds and many more examples than the tests take by default.
+thorough: $(ENVS)/test/.ready
+	CLUSTERSCAPE_SEEDS=0-99 HYPOTHESIS_PROFILE=thorough \
+	  $(ENVS)/test/bin/python -m pytest -n $(JOBS) tests
+
+# Warnings are errors, and the gallery is run.
+SPHINX := -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+docs-checked: $(ENVS)/test/.ready
+	$(ENVS)/test/bin/python $(SPHINX)
+
+docs: $(ENVS)/docs/.ready
+	$(ENVS)/docs/bin/python $(SPHINX)
+	@echo "docs/_build/html/index.html"
+
+# The picture of the README.
+picture: $(ENVS)/docs/.ready
+	$(ENVS)/docs/bin/python docs/picture.py
+
+# One after the other: timings taken side by side would disturb each other.
+bench: $(ENVS)/bench/.ready
+	@failed=; for program in benchmarks/*/*.py; do \
+	  echo "== $$program --check"; \
+	  if $(ENVS)/bench/bin/python $$program --check; then verdict=passed; \
+	  else verdict=FAILED; failed=yes; fi; \
+	  summary="$$summary$$verdict  $$program\n"; \
+	done; printf "\n$$summary"; test -z "$$failed"
+
+# ---- locks --------------------------------------------------------------------------------
+
+# The tests' lock comes first and binds the others: what people run is what was tested.
+lock: $(ENVS)/lock/bin/uv
+	$< $(LOCK) $(UPGRADE) --extra test --extra docs -o requirements/test.txt
+	$< $(LOCK) -c requirements/test.txt -o requirements/demo.txt
+	$< $(LOCK) -c requirements/test.txt --extra docs -o requirements/docs.txt
+	$< $(LOCK) -c requirements/test.txt --extra bench -o requirements/bench.txt
+
+relock:
+	$(MAKE) lock UPGRADE=--upgrade
+
+$(ENVS)/lock/bin/uv:
+	$(PYTHON) -m venv $(ENVS)/lock
+	$(ENVS)/lock/bin/python -m pip install --quiet --disable-pip-version-check uv
+
+clean:
+	rm -rf $(ENVS) build dist demo-output docs/_build docs/auto_examples docs/api/generated
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

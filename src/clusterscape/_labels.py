@@ -1,0 +1,203 @@
+"""Label vectors of any hashable type, as codes 0..k-1 with -1 for noise and -2 for unsampled."""
+
+from __future__ import annotations
+
+import contextlib
+import numbers
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+NOISE = -1
+UNSAMPLED = -2
+
+
+def smallest_type(n_clusters: int) -> type[np.signedinteger[Any]]:
+    """Return the smallest signed integer type that holds the codes of ``n_clusters`` clusters."""
+    for kind in (np.int8, np.int16, np.int32):
+        if n_clusters - 1 <= np.iinfo(kind).max:
+            return kind
+    raise ValueError(f"a partition has {n_clusters:,} clusters; at most 2**31 are supported.")
+
+
+def encode(vector: Any, name: str) -> tuple[np.ndarray, tuple[Any, ...] | None]:
+    """Return (codes, categories) of one label vector.
+
+    ``categories`` is None when the labels already are 0..k-1, otherwise the original label of each
+    code, in sorted order where the labels can be sorted and in order of appearance where not.
+    Missing values (None, NaN) are unsampled; the strings "-1" and "-2" mean what the integers do.
+    """
+    array = _as_vector(vector, name)
+    kind = array.dtype.kind
+    if kind == "f":
+        array = _integers_of_floats(array, name)
+        kind = "i"
+    if kind in "iu":
+        return _encode_integers(array, name)
+    if kind in "bUSOMm":
+        return _encode_objects(array, name)
+    raise TypeError(
+        f"{name}: labels of type {array.dtype} are not supported; use integers or strings."
+    )
+
+
+def _as_vector(vector: Any, name: str) -> np.ndarray:
+    if isinstance(vector, (pd.Series, pd.Index)):
+        array = vector.to_numpy()
+        return array.astype(object) if array.dtype.kind not in "iufbUSO" else array
+    if isinstance(vector, pd.Categorical):
+        return np.asarray(vector.astype(object))
+    if isinstance(vector, np.ma.MaskedArray):
+        filled = np.array(vector.astype(object).data)
+        filled[np.ma.getmaskarray(vector)] = None
+        return filled
+    if isinstance(vector, np.ndarray):
+        array = vector
+    else:
+        values = list(vector)
+        # A list of tuples must stay a vector of tuples, and 1 and "1" must not both become "1".
+        plain = all(isinstance(v, (numbers.Real, np.generic)) for v in values)
+        if plain and values:
+            array = np.asarray(values)
+        else:
+            array = np.empty(len(values), dtype=object)
+            array[:] = values
+    if array.ndim != 1:
+        raise ValueError(
+            f"{name}: a label vector must have one dimension; got an array of shape {array.shape}."
+        )
+    return array
+
+
+def _integers_of_floats(array: np.ndarray, name: str) -> np.ndarray:
+    missing = np.isnan(array)
+    with np.errstate(invalid="ignore"):
+        whole = np.where(missing, UNSAMPLED, np.rint(np.where(missing, 0, array)))
+    bad = ~missing & (~np.isfinite(array) | (whole != array) | (np.abs(whole) >= 2**62))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(
+            f"{name}: the label {float(array[row])!r} in row {row} is not a whole number; labels "
+            "are integers or strings (for memberships pass a 2-D array of shape (n, k))."
+        )
+    return whole.astype(np.int64)
+
+
+def _encode_integers(array: np.ndarray, name: str) -> tuple[np.ndarray, tuple[Any, ...] | None]:
+    if array.size == 0:
+        return array.astype(np.int8), None
+    low, high = int(array.min()), int(array.max())
+    if low < UNSAMPLED:
+        row = int(np.argmin(array))
+        raise ValueError(
+            f"{name}: the label {low} in row {row} is negative; only -1 (noise) and -2 (unsampled) "
+            "may be. Shift or rename the labels."
+        )
+    if high < 0:
+        return array.astype(np.int8), None
+    if high < max(4 * array.size, 1024):
+        present = (
+            np.bincount(array[array >= 0].astype(np.int64, copy=False), minlength=high + 1) > 0
+        )
+        values = np.flatnonzero(present)
+        if values.size == high + 1:
+            return array.astype(smallest_type(high + 1)), None
+        position = np.full(high + 3, 0, dtype=np.int64)
+        position[values] = np.arange(values.size)
+        position[-1], position[-2] = NOISE, UNSAMPLED
+        codes = position[array]
+    else:
+        values = np.unique(array[array >= 0])
+        codes = np.where(array >= 0, np.searchsorted(values, array), array.astype(np.int64))
+    return codes.astype(smallest_type(values.size)), tuple(int(v) for v in values)
+
+
+def _encode_objects(array: np.ndarray, name: str) -> tuple[np.ndarray, tuple[Any, ...] | None]:
+    try:
+        codes, uniques = pd.factorize(array.astype(object), use_na_sentinel=True)
+    except TypeError as error:
+        raise TypeError(f"{name}: labels must be hashable ({error}).") from None
+    values = [_plain(v, name) for v in uniques]
+    texts = [v for v in values if isinstance(v, (str, bytes)) and v not in ("-1", "-2")]
+    figures = [v for v in values if isinstance(v, numbers.Real) and v not in (NOISE, UNSAMPLED)]
+    if texts and figures:
+        raise TypeError(
+            f"{name}: labels of mixed types, {texts[0]!r} and {figures[0]!r}; convert the vector "
+            "to one type first, for example with .astype(str)."
+        )
+    ranks, kept = _rank_values(values)
+    lookup = np.append(ranks, UNSAMPLED)  # codes == -1 (missing) reads the last entry
+    counted = [type(v) is int and v == c for c, v in enumerate(kept)]
+    return lookup[codes].astype(smallest_type(len(kept))), None if all(counted) else tuple(kept)
+
+
+def _plain(value: Any, name: str) -> Any:
+    """Return a label as a plain Python value; whole floats are integers."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return value
+    number = float(value)
+    if number != np.rint(number):
+        raise ValueError(
+            f"{name}: the label {value!r} is not a whole number; labels are integers or strings."
+        )
+    if value < UNSAMPLED:
+        raise ValueError(
+            f"{name}: the label {value!r} is negative; only -1 (noise) and -2 (unsampled) may be."
+        )
+    return value if isinstance(value, int) else int(number)
+
+
+def _rank_values(values: list[Any]) -> tuple[np.ndarray, list[Any]]:
+    """Return each value's code (or sentinel) and the values in the order of their codes."""
+    sentinels = {NOISE: NOISE, UNSAMPLED: UNSAMPLED, "-1": NOISE, "-2": UNSAMPLED}
+
+    def sentinel(value: Any) -> int | None:
+        if isinstance(value, (bool, tuple)):
+            return None
+        return sentinels.get(value)
+
+    kept = [v for v in values if sentinel(v) is None]
+    with contextlib.suppress(TypeError):  # what cannot be sorted stays in order of appearance
+        kept = sorted(kept)
+    position = {v: c for c, v in enumerate(kept)}
+    ranks = [s if (s := sentinel(v)) is not None else position[v] for v in values]
+    return np.array(ranks, dtype=np.int64), kept
+
+
+def decode(codes: np.ndarray, categories: tuple[Any, ...] | None) -> np.ndarray:
+    """Return the original label vector; noise and unsampled are -1 and -2 (or "-1" and "-2")."""
+    if categories is None:
+        return codes.astype(np.int64)
+    strings = all(isinstance(c, str) for c in categories) and len(categories) > 0
+    if all(isinstance(c, int) and not isinstance(c, bool) for c in categories):
+        table = np.array([*categories, UNSAMPLED, NOISE], dtype=np.int64)
+        return table[codes]
+    table = np.empty(len(categories) + 2, dtype=object)
+    table[:-2] = list(categories)
+    table[-2:] = ["-2", "-1"] if strings else [UNSAMPLED, NOISE]
+    return table[codes]
+
+
+def canonical(labels: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """Renumber clusters by decreasing size, ties by first appearance; negatives stay.
+
+    The numbers then depend on the partition alone, so the same partition has the same numbers in
+    every run, plot and file.
+
+    Examples
+    --------
+    >>> canonical(np.array([7, 3, 3, -1, 9]))
+    array([ 1,  0,  0, -1,  2])
+    """
+    inside = labels >= 0
+    values, first, inverse = np.unique(labels[inside], return_index=True, return_inverse=True)
+    counts = np.bincount(
+        inverse, weights=None if weights is None else weights[inside], minlength=values.size
+    )
+    rank = np.empty(values.size, dtype=np.int64)
+    rank[np.lexsort((first, -counts))] = np.arange(values.size)
+    result = labels.astype(np.int64)
+    result[inside] = rank[inverse]
+    return result

@@ -1,0 +1,220 @@
+"""Options that several verbs share, each written once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypedDict
+
+import typer
+
+_READING = "Reading the table"
+_WORK = "The work"
+_OUT = "Output"
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="Table with one row a point: CSV, TSV (also .gz), Parquet, NPZ, NPY, LIBSVM or h5ad; "
+        "'-' reads CSV from stdin.",
+        show_default=False,
+    ),
+]
+IdColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--id-column",
+        metavar="NAME",
+        help="Column that names the points. Without it a column called 'id', a first column "
+        "without a name, or a first column of text that differs in every row is taken, and said.",
+        rich_help_panel=_READING,
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--columns",
+        metavar="NAMES",
+        help="Use only these columns (commas between names, or give the option again).",
+        rich_help_panel=_READING,
+    ),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exclude", metavar="NAMES", help="Leave these columns out.", rich_help_panel=_READING
+    ),
+]
+Reference = Annotated[
+    str | None,
+    typer.Option(
+        "--reference",
+        metavar="NAME",
+        help="Column of known classes: not used for clustering, compared with the result.",
+        rich_help_panel=_READING,
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="csv, tsv, parquet, npz, npy, libsvm or h5ad, where the name does not tell.",
+        rich_help_panel=_READING,
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter",
+        metavar="MARK",
+        help="What separates the fields of a CSV file; 'tab' is understood.",
+        rich_help_panel=_READING,
+    ),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first row holds column names; found out where it is plain.",
+        show_default=False,
+        rich_help_panel=_READING,
+    ),
+]
+Scale = Annotated[
+    str,
+    typer.Option(
+        "--scale",
+        metavar="auto|standard|none",
+        help="standard: every column to mean 0 and deviation 1; auto: standard for dense tables, "
+        "none for sparse ones.",
+        rich_help_panel=_WORK,
+    ),
+]
+Clusters = Annotated[
+    int | None,
+    typer.Option(
+        "--clusters",
+        "-k",
+        metavar="K",
+        min=1,
+        help="Number of clusters; found by the eigengap of the co-association when not given.",
+        show_default=False,
+        rich_help_panel=_WORK,
+    ),
+]
+Partitions = Annotated[
+    int,
+    typer.Option(
+        "--partitions",
+        "-r",
+        metavar="R",
+        min=1,
+        help="Clusterings to make.",
+        rich_help_panel=_WORK,
+    ),
+]
+Generator = Annotated[
+    str,
+    typer.Option(
+        "--generator",
+        metavar="NAME",
+        help="How they differ: random_k, random_features, restarts, bagging, ... "
+        "('clusterscape info --list generators').",
+        rich_help_panel=_WORK,
+    ),
+]
+Consensus = Annotated[
+    str,
+    typer.Option(
+        "--consensus",
+        "--method",
+        metavar="NAME",
+        help="How they are combined: sec, eac, majority_vote, ... "
+        "('clusterscape info --list methods').",
+        rich_help_panel=_WORK,
+    ),
+]
+Seed = Annotated[
+    int,
+    typer.Option(
+        "--seed",
+        metavar="N",
+        min=0,
+        help="The same seed gives the same files, for any number of workers.",
+        rich_help_panel=_WORK,
+    ),
+]
+Jobs = Annotated[
+    int,
+    typer.Option(
+        "--jobs", "-j", metavar="N", help="Workers; -1 for all cores.", rich_help_panel=_WORK
+    ),
+]
+Folder = Annotated[
+    Path,
+    typer.Option(
+        "--output", "-o", metavar="DIR", help="Folder for the results.", rich_help_panel=_OUT
+    ),
+]
+OutputFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="File to write; stdout when not given.",
+        show_default=False,
+        rich_help_panel=_OUT,
+    ),
+]
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Replace files of the same names that were not written by clusterscape.",
+        rich_help_panel=_OUT,
+    ),
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print the result as JSON.", rich_help_panel=_OUT)
+]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="No messages and no progress.", rich_help_panel=_OUT),
+]
+Debug = Annotated[
+    bool, typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=_OUT)
+]
+
+
+class Reading(TypedDict, total=False):
+    """How a table is read: the keyword arguments of ``read_table`` and ``read_labels``."""
+
+    id_column: str | None
+    columns: list[str] | None
+    exclude: list[str] | None
+    format: str | None
+    delimiter: str | None
+    header: bool | Literal["auto"]
+
+
+def reading(
+    *,
+    id_column: str | None,
+    columns: list[str] | None,
+    exclude: list[str] | None,
+    format: str | None,
+    delimiter: str | None,
+    header: bool | None,
+) -> Reading:
+    """Gather the options on reading; an option that was not given is not among them."""
+    given: dict[str, Any] = {
+        "id_column": id_column,
+        "columns": columns or None,
+        "exclude": exclude or None,
+        "format": format,
+        "delimiter": delimiter,
+        "header": "auto" if header is None else header,
+    }
+    return Reading(**given)  # type: ignore[typeddict-item]

@@ -1,0 +1,85 @@
+"""``clusterscape combine``: one clustering out of many that exist already."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from clusterscape.cli import _options as opt
+from clusterscape.cli._console import say, verb
+
+
+@verb
+def combine(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILES...",
+            help="An ensemble (.npz, .parquet), or tables of labels with one column a clustering; "
+            "several files are joined by their ids. '-' reads CSV from stdin.",
+            show_default=False,
+        ),
+    ],
+    output: opt.OutputFile = None,
+    clusters: opt.Clusters = None,
+    consensus: opt.Consensus = "sec",
+    seed: opt.Seed = 0,
+    jobs: opt.Jobs = 1,
+    id_column: opt.IdColumn = None,
+    columns: opt.Columns = None,
+    exclude: opt.Exclude = None,
+    format: opt.Format = None,
+    delimiter: opt.Delimiter = None,
+    header: opt.Header = None,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Combine clusterings into one, and write id, label and confidence of every point.
+
+    In a table of labels -1 is noise, and an empty cell or -2 a point that the clustering did not
+    see; a column called confidence is left out. Files end in .csv or .parquet.
+    """
+    from clusterscape.cli import _labels, _words, _work
+    from clusterscape.io.atomic import json_text, labels_csv, labels_frame, write_labels
+
+    _work.check_names(consensus=consensus, clusters=clusters)
+    if output is not None:
+        _labels.check_parent(output)
+    reading = opt.reading(
+        id_column=id_column,
+        columns=columns,
+        exclude=exclude,
+        format=format,
+        delimiter=delimiter,
+        header=header,
+    )
+    ensemble, _ = _labels.read(files, reading, quiet=quiet)
+    model = _work.consensus_of(
+        ensemble, consensus=consensus, clusters=clusters, seed=seed, jobs=jobs
+    )
+    found = _words.result(model, ids=ensemble.index)
+    if output is not None:
+        write_labels(output, ensemble.index, model.labels_, confidence=model.confidence_)
+    if json:
+        typer.echo(json_text({"output": output and str(output), **found} | _points(model, output)))
+    elif output is None:
+        frame = labels_frame(ensemble.index, model.labels_, confidence=model.confidence_)
+        typer.echo(labels_csv(frame), nl=False)
+    for line in _words.sentences(found, ensemble.n_points):
+        say(line, quiet=quiet or json)
+    if output is not None:
+        say(f"{output}: the cluster and the confidence (0 to 1) of every point.", quiet=quiet)
+
+
+def _points(model: object, output: object) -> dict[str, object]:
+    """Return the points themselves, for JSON that goes to stdout alone."""
+    if output is not None:
+        return {}
+    index = model.ensemble_.index  # type: ignore[attr-defined]
+    return {
+        "ids": None if index is None else index.tolist(),
+        "labels": model.labels_,  # type: ignore[attr-defined]
+        "point_confidence": model.confidence_,  # type: ignore[attr-defined]
+    }

@@ -1,0 +1,141 @@
+"""What all consensus functions share: validate, weigh the evidence, partition, store."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+
+from clusterscape._labels import NOISE, canonical
+from clusterscape._params import Rules, check_params
+from clusterscape.ensemble import Ensemble, as_ensemble
+
+
+class ConsensusWarning(UserWarning):
+    """The consensus is valid, but not quite what was asked for.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from clusterscape.combine import ConsensusWarning
+    >>> warnings.simplefilter("ignore", ConsensusWarning)
+    """
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a consensus function found on the points it was given.
+
+    Attributes
+    ----------
+    labels : (m,) array
+        Any non-negative group numbers.
+    cost : float or None
+        The method's objective, where it has one.
+    details : mapping
+        Fitted attributes of the method, by name (with the trailing underscore).
+    """
+
+    labels: np.ndarray
+    cost: float | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+class BaseConsensus(ClusterMixin, BaseEstimator):
+    """A consensus function: an ensemble in, one clustering out.
+
+    Subclasses declare ``_parameter_rules``, and turn an ensemble whose every point is in some
+    cluster of some partition into an :class:`Outcome` in ``_combine``.
+    """
+
+    _parameter_rules: ClassVar[Rules] = {}
+    _accepts_soft: ClassVar[bool] = True
+
+    def fit(
+        self, ensemble: Any, y: Any = None, *, features: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Find the consensus of an ensemble.
+
+        Parameters
+        ----------
+        ensemble : Ensemble or (n, r) labels
+            The partitions to combine.
+        y : ignored
+            Present for scikit-learn's sake.
+        features : array, optional
+            Feature matrix of the points, for the methods that use one.
+        sample_weight : (n,) array, optional
+            Weights of the points; they replace the ensemble's own.
+
+        Returns
+        -------
+        self
+            With ``labels_`` (numbered by decreasing size; -1 for a point that is in no cluster of
+            any partition), ``n_clusters_`` and ``cost_``.
+        """
+        check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
+        whole = as_ensemble(ensemble)
+        if sample_weight is not None:
+            whole = whole.with_weights(sample_weight=sample_weight)
+        usable = whole.n_clusters > 0
+        if not usable.any():
+            raise ValueError(
+                "ensemble: no partition has a cluster (every point is noise or unsampled), so "
+                "there is nothing to combine."
+            )
+        if not usable.all():
+            whole = whole.select(usable)
+        if whole.is_soft and not self._accepts_soft:
+            raise ValueError(
+                f"{type(self).__name__} takes hard partitions only; partition "
+                f"{whole.names[min(whole.soft)]!r} is soft. Pass ensemble.labels to use its "
+                "most likely clusters."
+            )
+        inside = (whole.labels >= 0).any(axis=1) & (whole.sample_weight > 0)
+        if not inside.any():
+            raise ValueError("ensemble: no point with a positive weight is in any cluster.")
+        work = whole if inside.all() else whole.subset(inside)
+        self._check_size(work)
+        outcome = self._combine(work, features)
+        labels = np.full(whole.n_points, NOISE, dtype=np.int64)
+        labels[inside] = canonical(outcome.labels, work.sample_weight)
+        self.labels_ = labels
+        self.n_clusters_ = int(labels.max()) + 1
+        self.cost_ = outcome.cost
+        for name, value in outcome.details.items():
+            setattr(self, name, value)
+        asked = getattr(self, "n_clusters", None)
+        if asked is not None and self.n_clusters_ < asked:
+            warnings.warn(
+                f"{type(self).__name__}: n_clusters={asked} was asked for, but the partitions tell "
+                f"only {self.n_clusters_} groups of points apart.",
+                ConsensusWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _check_size(self, ensemble: Ensemble) -> None:
+        asked = getattr(self, "n_clusters", None)
+        if asked is not None and asked > ensemble.n_points:
+            raise ValueError(
+                f"n_clusters={asked} is more than the {ensemble.n_points} points that are in a "
+                "cluster of some partition; ask for fewer."
+            )
+
+    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+        raise NotImplementedError
+
+    def fit_predict(
+        self, ensemble: Any, y: Any = None, *, features: Any = None, sample_weight: Any = None
+    ) -> np.ndarray:
+        """Fit, and return ``labels_``; the parameters are those of :meth:`fit`."""
+        return self.fit(ensemble, features=features, sample_weight=sample_weight).labels_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False  # the input is an ensemble, not features
+        return tags

@@ -1,0 +1,149 @@
+"""EAC: hierarchical clustering of the points under one minus their co-association."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from clusterscape import kernels
+from clusterscape._params import Choice, Flag, Integer, Null, Number, Rules
+from clusterscape.combine.base import BaseConsensus, Outcome
+from clusterscape.ensemble import Ensemble
+
+_METHODS = {"single": 0, "average": 1, "complete": 2}
+
+
+class EAC(BaseConsensus):
+    """Evidence accumulation clustering (Fred and Jain 2002, 2005).
+
+    The dissimilarity of two points is one minus their co-association (co-occurrences over
+    co-samplings); a linkage of it is cut at a number of clusters, at a similarity threshold, or
+    where the dendrogram has its longest-lived partition.
+
+    Parameters
+    ----------
+    n_clusters : int, optional
+        Cut into this many clusters.
+    linkage : {"average", "single", "complete"}
+        The 2005 and the 2002 papers use average and single linkage.
+    threshold : float, optional
+        Cut at this similarity: pairs with co-association >= threshold are linked. Give this or
+        ``n_clusters``; with neither, the partition with the longest lifetime is taken.
+    include_one : bool
+        Let a single cluster compete in the lifetime rule.
+    max_gb : float
+        Refuse when the distances would take more memory than this.
+
+    Attributes
+    ----------
+    labels_ : (n,) array
+        Cluster of each point, numbered by decreasing size; -1 for points in no partition's cluster.
+    n_clusters_ : int
+        Clusters found.
+    heights_ : array
+        Merge heights in ascending order, one less than there are points in a cluster.
+    n_micro_clusters_ : int
+        Distinct rows among the points; linkage works on these, which is exact.
+    precision_ : str
+        Floating-point type of the distances: "float64" up to 5,000 distinct rows, "float32" above.
+
+    Notes
+    -----
+    Points with the same labels everywhere are merged first, so cost and memory grow with the square
+    of the number of distinct rows (single linkage of hard partitions needs no matrix at all). On
+    overlapping clusters single linkage chains everything into one cluster.
+
+    Examples
+    --------
+    >>> from clusterscape import Ensemble
+    >>> from clusterscape.combine import EAC
+    >>> runs = Ensemble.from_labels([[0, 0, 0, 1, 1], [0, 0, 0, 1, 1], [0, 0, 1, 1, 1]])
+    >>> EAC(threshold=0.5).fit_predict(runs)
+    array([0, 0, 0, 1, 1])
+    """
+
+    _parameter_rules: ClassVar[Rules] = {
+        "n_clusters": [Null(), Integer(1)],
+        "linkage": [Choice(*_METHODS)],
+        "threshold": [Null(), Number(0, 1)],
+        "include_one": [Flag()],
+        "max_gb": [Number(0, open_low=True)],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        linkage: Literal["average", "single", "complete"] = "average",
+        threshold: float | None = None,
+        include_one: bool = False,
+        max_gb: float = 4.0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.linkage = linkage
+        self.threshold = threshold
+        self.include_one = include_one
+        self.max_gb = max_gb
+
+    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+        if self.n_clusters is not None and self.threshold is not None:
+            raise ValueError(
+                f"give n_clusters={self.n_clusters} or threshold={self.threshold}, not both: each "
+                "alone says where the dendrogram is cut."
+            )
+        small, inverse = ensemble.compress(keep_noise_apart=True)
+        pairs, heights, precision = self._tree(small)
+        order = np.argsort(heights, kind="stable")
+        pairs, heights = pairs[order], np.maximum(heights[order], 0.0)
+        merges = self._merges(heights, ensemble.n_points)
+        labels = kernels.linkage.cut(pairs, merges, small.n_points)[inverse]
+        duplicates = np.zeros(ensemble.n_points - small.n_points)
+        details = {
+            "heights_": np.concatenate([duplicates, heights]),
+            "n_micro_clusters_": small.n_points,
+            "precision_": precision,
+        }
+        return Outcome(labels, details=details)
+
+    def _tree(self, small: Ensemble) -> tuple[np.ndarray, np.ndarray, str]:
+        """Return the merges (unsorted), their heights, and the precision of the distances."""
+        m = small.n_points
+        if m == 1:
+            return np.empty((0, 2), dtype=np.int64), np.empty(0), "float64"
+        columns = np.ascontiguousarray(small.labels.T)
+        if self.linkage == "single" and not small.is_soft:
+            return *kernels.linkage.spanning_tree(columns, small.weights), "float64"
+        precision = np.float64 if m <= 5_000 else np.float32
+        need = m * (m - 1) / 2 * np.dtype(precision).itemsize / 1e9
+        if need > self.max_gb:
+            raise MemoryError(
+                f"EAC with {self.linkage} linkage needs the distances of {m:,} distinct rows, "
+                f"{need:,.1f} GB, more than max_gb={self.max_gb:g}. Use SEC, which is linear in "
+                "the number of points, or raise max_gb."
+            )
+        distances = np.empty(m * (m - 1) // 2, dtype=precision)
+        if small.is_soft:
+            upper = np.triu_indices(m, 1)
+            distances[:] = 1.0 - small.coassociation().toarray(max_gb=self.max_gb)[upper]
+        else:
+            kernels.linkage.condensed_distances(columns, small.weights, distances)
+        method = _METHODS[self.linkage]
+        pairs, heights = kernels.linkage.chain(distances, small.sample_weight, method)
+        return pairs, heights, np.dtype(precision).name
+
+    def _merges(self, heights: np.ndarray, n: int) -> int:
+        """Return how many of the sorted merges to apply."""
+        m = heights.size + 1
+        if self.n_clusters is not None:
+            return max(m - self.n_clusters, 0)
+        if self.threshold is not None:
+            # Equal counts as linked; the slack is for rounding in sums of weights.
+            return int(np.searchsorted(heights, 1.0 - self.threshold + 1e-9, "right"))
+        levels = np.concatenate([[0.0] if n > m else [], heights])
+        skipped = levels.size - heights.size
+        if self.include_one:
+            levels = np.append(levels, 1.0)
+        if levels.size < 2:
+            return m - 1
+        return int(np.argmax(np.diff(levels))) + 1 - skipped

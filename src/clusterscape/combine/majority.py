@@ -1,0 +1,81 @@
+"""Majority rule: two points belong together when most partitions say so."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+
+from clusterscape import kernels
+from clusterscape._params import Number, Rules
+from clusterscape.combine.base import BaseConsensus, Outcome
+from clusterscape.ensemble import Ensemble
+
+
+class MajorityVote(BaseConsensus):
+    """Majority rule over pairs: link two points that most partitions put together.
+
+    Every partition votes on every pair of points that it sampled; pairs with a share of votes above
+    ``threshold`` are linked, and clusters are the connected components.
+
+    Parameters
+    ----------
+    threshold : float
+        Share of the votes that must be exceeded.
+
+    Attributes
+    ----------
+    labels_ : (n,) array
+        Cluster of each point, numbered by decreasing size; -1 for points in no partition's cluster.
+    n_clusters_ : int
+        Clusters found; the rule chooses it.
+    n_micro_clusters_ : int
+        Distinct rows among the points; the votes are counted between these, which is exact.
+
+    Notes
+    -----
+    It needs no number of clusters, and O(n) memory for hard partitions, but looks at all pairs of
+    distinct rows. Links are transitive, so a chain of close calls joins what hardly any partition
+    joined; and where partitions have many more clusters than there are groups, no pair has a
+    majority and every point stays alone.
+
+    Examples
+    --------
+    >>> from clusterscape import Ensemble
+    >>> from clusterscape.combine import MajorityVote
+    >>> MajorityVote().fit_predict(Ensemble.from_labels([[0, 0, 1], [0, 0, 1], [0, 1, 1]]))
+    array([0, 0, 1])
+    """
+
+    _parameter_rules: ClassVar[Rules] = {"threshold": [Number(0, 1)]}
+
+    def __init__(self, *, threshold: float = 0.5) -> None:
+        self.threshold = threshold
+
+    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+        small, inverse = ensemble.compress(keep_noise_apart=True)
+        # A share of 0.3 + 0.2 must not exceed 0.5 by a rounding error.
+        above = self.threshold + 1e-12
+        if small.is_soft:
+            components = _linked(small, above)
+        else:
+            columns = np.ascontiguousarray(small.labels.T)
+            components = kernels.linkage.linked_components(columns, small.weights, above)
+        return Outcome(components[inverse], details={"n_micro_clusters_": small.n_points})
+
+
+def _linked(ensemble: Ensemble, above: float) -> np.ndarray:
+    """Return the components, from dense blocks of rows."""
+    operator = ensemble.coassociation()
+    n = ensemble.n_points
+    step = max(1, 2**24 // n)
+    rows, columns = [], []
+    for start in range(0, n, step):
+        x, y = np.nonzero(operator.rows(start, min(start + step, n)) > above)
+        rows.append(x + start)
+        columns.append(y)
+    left, right = np.concatenate(rows), np.concatenate(columns)
+    graph = coo_matrix((np.ones(left.size, dtype=bool), (left, right)), shape=(n, n))
+    return connected_components(graph, directed=False)[1]

@@ -1,0 +1,52 @@
+"""Distances and similarities between partitions, one pair at a time or all pairs of an ensemble.
+
+Every measure is a function ``measure(a, b)`` of two partitions and an entry of ``MEASURES``, which
+says whether it is symmetric, a metric, bounded or corrected for chance.
+"""
+
+from __future__ import annotations
+
+from clusterscape.compare.all_pairs import PairwiseResult, contingency_table, pairwise
+from clusterscape.compare.information import (
+    ami,
+    average_nmi,
+    mutual_information,
+    nmi,
+    nvi,
+    vi,
+)
+from clusterscape.compare.matching import accuracy, purity
+from clusterscape.compare.pair_counting import (
+    adjusted_rand,
+    fowlkes_mallows,
+    jaccard_distance,
+    mirkin,
+    pair_accuracy,
+    rand_distance,
+)
+from clusterscape.compare.registry import MEASURES, Measure
+from clusterscape.compare.utilities import category_utility, utility
+
+__all__ = [
+    "MEASURES",
+    "Measure",
+    "PairwiseResult",
+    "accuracy",
+    "adjusted_rand",
+    "ami",
+    "average_nmi",
+    "category_utility",
+    "contingency_table",
+    "fowlkes_mallows",
+    "jaccard_distance",
+    "mirkin",
+    "mutual_information",
+    "nmi",
+    "nvi",
+    "pair_accuracy",
+    "pairwise",
+    "purity",
+    "rand_distance",
+    "utility",
+    "vi",
+]

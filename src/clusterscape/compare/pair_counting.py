@@ -1,0 +1,331 @@
+"""Measures that count pairs of points: together in both partitions, in one, or in neither.
+
+For soft partitions the counts are expected ones, every point drawing its cluster independently in
+each partition; a soft partition is then not at distance 0 from itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clusterscape.compare.registry import Score, compare_two, measure
+from clusterscape.compare.tables import Noise, Statistics, Tables
+
+
+def ratio(above: np.ndarray, below: np.ndarray, otherwise: float) -> np.ndarray:
+    """Return ``above / below``, and ``otherwise`` where ``below`` is not positive."""
+    filled = np.full(np.shape(below), float(otherwise))
+    return np.divide(above, below, out=filled, where=np.asarray(below) > 0)
+
+
+def _disagreements(s: Statistics) -> np.ndarray:
+    """Return the pairs together in exactly one of the partitions."""
+    return s.a_together + s.b_together - 2.0 * s.together
+
+
+def _rand_distance(tables: Tables) -> np.ndarray:
+    s = tables.statistics
+    return ratio(_disagreements(s), s.pairs, 0.0)
+
+
+@measure(
+    _rand_distance,
+    label="Rand distance",
+    reference="Rand (1971)",
+    direction="distance",
+    bounds=(0.0, 1.0),
+    identity=0.0,
+    metric=True,
+)
+def rand_distance(
+    a: Any,
+    b: Any,
+    *,
+    noise: Noise = "singletons",
+    sample_weight: Any = None,
+    return_coverage: bool = False,
+) -> Score:
+    """Share of the pairs of points that one partition joins and the other separates.
+
+    One minus the Rand index. With many clusters most pairs are apart in both partitions, and the
+    distance is small whatever they say: then look at :func:`adjusted_rand`. A single point has no
+    pairs, and the distance is 0.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Returns
+    -------
+    {returns}
+
+    Examples
+    --------
+    >>> from clusterscape.compare import rand_distance
+    >>> rand_distance([0, 0, 1, 1], ["x", "x", "x", "y"])
+    0.5
+    >>> rand_distance([0, 0, 1, 1], [0, 0, 1, -2], return_coverage=True)
+    (0.0, 0.75)
+    """
+    return compare_two(
+        "rand_distance",
+        (a, b),
+        noise=noise,
+        sample_weight=sample_weight,
+        return_coverage=return_coverage,
+    )
+
+
+def _pair_accuracy(tables: Tables) -> np.ndarray:
+    return 1.0 - _rand_distance(tables)
+
+
+@measure(
+    _pair_accuracy,
+    label="Rand index (rho_r)",
+    reference="Rand (1971); rho_r of Yan, Chen & Jordan (2013)",
+    direction="similarity",
+    bounds=(0.0, 1.0),
+    identity=1.0,
+)
+def pair_accuracy(
+    a: Any,
+    b: Any,
+    *,
+    noise: Noise = "singletons",
+    sample_weight: Any = None,
+    return_coverage: bool = False,
+) -> Score:
+    """Share of the pairs of points on which the partitions agree: the Rand index, rho_r.
+
+    It is high for any two partitions into many clusters; :func:`adjusted_rand` is not.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Returns
+    -------
+    {returns}
+
+    Examples
+    --------
+    >>> from clusterscape.compare import pair_accuracy
+    >>> pair_accuracy([0, 0, 1, 1], [0, 0, 0, 1])
+    0.5
+    """
+    return compare_two(
+        "pair_accuracy",
+        (a, b),
+        noise=noise,
+        sample_weight=sample_weight,
+        return_coverage=return_coverage,
+    )
+
+
+def _adjusted_rand(tables: Tables) -> np.ndarray:
+    s = tables.statistics
+    both, only_a, only_b = s.together, s.a_together - s.together, s.b_together - s.together
+    neither = s.pairs - both - only_a - only_b
+    above = 2.0 * (both * neither - only_a * only_b)
+    below = s.b_together * (only_b + neither) + s.a_together * (only_a + neither)
+    return ratio(above, below, 1.0)
+
+
+@measure(
+    _adjusted_rand,
+    label="adjusted Rand index",
+    reference="Hubert & Arabie (1985)",
+    direction="similarity",
+    bounds=(-0.5, 1.0),
+    identity=1.0,
+    chance_corrected=True,
+)
+def adjusted_rand(
+    a: Any,
+    b: Any,
+    *,
+    noise: Noise = "singletons",
+    sample_weight: Any = None,
+    return_coverage: bool = False,
+) -> Score:
+    """Rand index corrected for chance: 1 for equal partitions, 0 on average for unrelated ones.
+
+    The correction takes the sizes of the clusters as given. When both partitions put all points
+    together, or all apart, they are equal and the value is 1. Large clusters dominate it.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Returns
+    -------
+    {returns}
+
+    Examples
+    --------
+    >>> from clusterscape.compare import adjusted_rand
+    >>> adjusted_rand([0, 0, 1, 1], [1, 1, 0, 0])
+    1.0
+    >>> round(adjusted_rand([0, 0, 1, 1], [0, 0, 1, 2]), 4)
+    0.5714
+    """
+    return compare_two(
+        "adjusted_rand",
+        (a, b),
+        noise=noise,
+        sample_weight=sample_weight,
+        return_coverage=return_coverage,
+    )
+
+
+def _jaccard_distance(tables: Tables) -> np.ndarray:
+    s = tables.statistics
+    apart = _disagreements(s)
+    return ratio(apart, apart + s.together, 0.0)
+
+
+@measure(
+    _jaccard_distance,
+    label="Jaccard distance",
+    reference="Ben-Hur, Elisseeff & Guyon (2002)",
+    direction="distance",
+    bounds=(0.0, 1.0),
+    identity=0.0,
+    metric=True,
+)
+def jaccard_distance(
+    a: Any,
+    b: Any,
+    *,
+    noise: Noise = "singletons",
+    sample_weight: Any = None,
+    return_coverage: bool = False,
+) -> Score:
+    """Share of the pairs joined by either partition that only one of them joins.
+
+    Unlike :func:`rand_distance` it ignores the pairs that are apart in both. It is 0 when neither
+    partition joins any pair.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Returns
+    -------
+    {returns}
+
+    Examples
+    --------
+    >>> from clusterscape.compare import jaccard_distance
+    >>> jaccard_distance([0, 0, 1, 1], [0, 0, 1, 2])
+    0.5
+    """
+    return compare_two(
+        "jaccard_distance",
+        (a, b),
+        noise=noise,
+        sample_weight=sample_weight,
+        return_coverage=return_coverage,
+    )
+
+
+def _fowlkes_mallows(tables: Tables) -> np.ndarray:
+    s = tables.statistics
+    below = np.sqrt(np.maximum(s.a_together, 0.0)) * np.sqrt(np.maximum(s.b_together, 0.0))
+    neither = (s.a_together <= 0) & (s.b_together <= 0)
+    return np.where(neither, 1.0, np.minimum(ratio(s.together, below, 0.0), 1.0))
+
+
+@measure(
+    _fowlkes_mallows,
+    label="Fowlkes-Mallows index",
+    reference="Fowlkes & Mallows (1983)",
+    direction="similarity",
+    bounds=(0.0, 1.0),
+    identity=1.0,
+)
+def fowlkes_mallows(
+    a: Any,
+    b: Any,
+    *,
+    noise: Noise = "singletons",
+    sample_weight: Any = None,
+    return_coverage: bool = False,
+) -> Score:
+    """Geometric mean of the shares of a's pairs that b joins, and of b's pairs that a joins.
+
+    When neither partition joins any pair they are equal and the value is 1 (scikit-learn says 0);
+    when exactly one joins none it is 0. Not corrected for chance.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Returns
+    -------
+    {returns}
+
+    Examples
+    --------
+    >>> from clusterscape.compare import fowlkes_mallows
+    >>> round(fowlkes_mallows([0, 0, 1, 1], [0, 0, 1, 2]), 4)
+    0.7071
+    """
+    return compare_two(
+        "fowlkes_mallows",
+        (a, b),
+        noise=noise,
+        sample_weight=sample_weight,
+        return_coverage=return_coverage,
+    )
+
+
+def _mirkin(tables: Tables) -> np.ndarray:
+    return 2.0 * _disagreements(tables.statistics)
+
+
+@measure(
+    _mirkin,
+    label="Mirkin metric",
+    reference="Mirkin (1996)",
+    direction="distance",
+    bounds=(0.0, np.inf),
+    identity=0.0,
+    metric=True,
+)
+def mirkin(
+    a: Any,
+    b: Any,
+    *,
+    noise: Noise = "singletons",
+    sample_weight: Any = None,
+    return_coverage: bool = False,
+) -> Score:
+    """Twice the number of pairs that one partition joins and the other separates.
+
+    It grows with the square of the number of points: compare only values over the same points.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Returns
+    -------
+    {returns}
+
+    Examples
+    --------
+    >>> from clusterscape.compare import mirkin
+    >>> mirkin([0, 0, 1, 1], [0, 0, 0, 1])
+    6.0
+    """
+    return compare_two(
+        "mirkin",
+        (a, b),
+        noise=noise,
+        sample_weight=sample_weight,
+        return_coverage=return_coverage,
+    )

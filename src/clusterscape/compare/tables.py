@@ -1,0 +1,333 @@
+"""Contingency tables of pairs of partitions: what every combinatorial measure is a function of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from clusterscape import kernels
+from clusterscape._labels import NOISE, UNSAMPLED
+from clusterscape.ensemble import Ensemble
+
+Noise = Literal["singletons", "cluster", "drop"]
+POLICIES: tuple[str, ...] = ("singletons", "cluster", "drop")
+
+# Cells that one batch of tables may need, 16 bytes each: few enough for memory to be reused.
+_BATCH_CELLS = 1 << 18
+_LARGEST_DENSE = 1 << 28
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Sums over the cells, rows (a) and columns (b) of many tables, one entry a pair.
+
+    ``clusters`` are numbers of non-empty ones, ``squares`` and ``logs`` sums of x**2 and x log x of
+    their masses. ``own`` is the part of the squares that is a point paired with itself: the mass
+    itself when the partitions are hard.
+    """
+
+    mass: np.ndarray
+    cells: np.ndarray
+    squares: np.ndarray
+    logs: np.ndarray
+    a_clusters: np.ndarray
+    a_squares: np.ndarray
+    a_logs: np.ndarray
+    b_clusters: np.ndarray
+    b_squares: np.ndarray
+    b_logs: np.ndarray
+    own: np.ndarray
+    a_own: np.ndarray
+    b_own: np.ndarray
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """Number of pairs of points."""
+        return self.mass * (self.mass - 1.0) / 2.0
+
+    @property
+    def together(self) -> np.ndarray:
+        """Pairs together in both partitions."""
+        return (self.squares - self.own) / 2.0
+
+    @property
+    def a_together(self) -> np.ndarray:
+        """Pairs together in the first partition."""
+        return (self.a_squares - self.a_own) / 2.0
+
+    @property
+    def b_together(self) -> np.ndarray:
+        """Pairs together in the second partition."""
+        return (self.b_squares - self.b_own) / 2.0
+
+    @property
+    def identical(self) -> np.ndarray:
+        """Whether the two partitions are the same on the points compared."""
+        return (self.cells == self.a_clusters) & (self.cells == self.b_clusters)
+
+    @cached_property
+    def _scale(self) -> np.ndarray:
+        return np.where(self.mass > 0, self.mass, 1.0)
+
+    def _entropy(self, logs: np.ndarray, clusters: np.ndarray) -> np.ndarray:
+        value = np.log(self._scale) - logs / self._scale
+        return np.where(clusters > 1, np.maximum(value, 0.0), 0.0)
+
+    @cached_property
+    def a_entropy(self) -> np.ndarray:
+        """Entropy of the first partition, in nats."""
+        return self._entropy(self.a_logs, self.a_clusters)
+
+    @cached_property
+    def b_entropy(self) -> np.ndarray:
+        """Entropy of the second partition, in nats."""
+        return self._entropy(self.b_logs, self.b_clusters)
+
+    @cached_property
+    def joint_entropy(self) -> np.ndarray:
+        """Entropy of the cells, in nats."""
+        return self._entropy(self.logs, self.cells)
+
+    @cached_property
+    def information(self) -> np.ndarray:
+        """Mutual information, in nats."""
+        raw = np.log(self._scale) + (self.logs - self.a_logs - self.b_logs) / self._scale
+        some = (self.a_clusters > 1) & (self.b_clusters > 1)
+        value = np.where(some, np.maximum(raw, 0.0), 0.0)
+        # Exactly the entropy, so that a partition has distance 0 from itself.
+        return np.where(self.identical, self.a_entropy, value)
+
+    @cached_property
+    def variation(self) -> np.ndarray:
+        """Variation of information, in nats; exactly 0 for equal partitions."""
+        raw = (self.a_logs + self.b_logs - 2.0 * self.logs) / self._scale
+        return np.where(self.identical, 0.0, np.maximum(raw, 0.0))
+
+    def swapped(self) -> Statistics:
+        """Return the statistics with the roles of the partitions exchanged."""
+        return replace(
+            self,
+            a_clusters=self.b_clusters,
+            a_squares=self.b_squares,
+            a_logs=self.b_logs,
+            a_own=self.b_own,
+            b_clusters=self.a_clusters,
+            b_squares=self.a_squares,
+            b_logs=self.a_logs,
+            b_own=self.a_own,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The non-empty cells of many tables, with the noise policy applied.
+
+    Cells ``starts[p]:starts[p + 1]`` belong to pair p. Row or column -1 holds points that are
+    clusters of their own. ``sizes`` (m, 2) counts rows and columns; those from ``matchable`` on
+    are single noise points. ``total`` is the weight of all points, compared or not.
+    """
+
+    starts: np.ndarray
+    rows: np.ndarray
+    cols: np.ndarray
+    mass: np.ndarray
+    sizes: np.ndarray
+    matchable: np.ndarray
+    total: float
+    whole: bool
+    own: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return self.starts.size - 1
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        """The sums that most measures are made of."""
+        out = np.empty((len(self), kernels.pairs.N_SUMS))
+        known = kernels.pairs.XLOGX
+        kernels.pairs.sums(*self.cells, self.sizes, self.whole, known, out)
+        own = np.repeat(out[:, :1], 3, axis=1) if self.own is None else self.own
+        return Statistics(*out.T, *own.T)
+
+    @property
+    def cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return starts, rows, columns and masses, as the kernels take them."""
+        return self.starts, self.rows, self.cols, self.mass
+
+    @property
+    def coverage(self) -> np.ndarray:
+        """Share of the points (by weight) that each pair compares."""
+        return self.statistics.mass / self.total
+
+    def swapped(self) -> Tables:
+        """Return the tables transposed; nothing is counted again."""
+        other = Tables(
+            self.starts,
+            self.cols,
+            self.rows,
+            self.mass,
+            np.ascontiguousarray(self.sizes[:, ::-1]),
+            np.ascontiguousarray(self.matchable[:, ::-1]),
+            self.total,
+            self.whole,
+            None if self.own is None else self.own[:, [0, 2, 1]],
+        )
+        other.__dict__["statistics"] = self.statistics.swapped()
+        return other
+
+    def dense(self, p: int) -> np.ndarray:
+        """Return the table of pair p as an array, without the points that are alone."""
+        height, width = (int(size) for size in self.matchable[p])
+        if height * width > _LARGEST_DENSE:
+            raise ValueError(
+                f"partitions of {height:,} and {width:,} clusters make a table of "
+                f"{height * width * 8 / 2**30:,.0f} GiB, which this measure would have to hold; "
+                "use a pair-counting or information measure, which need no such table."
+            )
+        part = slice(self.starts[p], self.starts[p + 1])
+        rows, cols = self.rows[part], self.cols[part]
+        inside = (rows >= 0) & (cols >= 0) & (rows < height) & (cols < width)
+        table = np.zeros((height, width))
+        table[rows[inside], cols[inside]] = self.mass[part][inside]
+        return table
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Partitions in the form that the kernels read: one contiguous row of codes each."""
+
+    codes: np.ndarray
+    n_clusters: np.ndarray
+    weights: np.ndarray | None
+    soft: dict[int, sparse.csr_matrix]
+    total: float
+    whole: bool
+
+    @classmethod
+    def of(cls, *ensembles: Ensemble, sample_weight: np.ndarray) -> Columns:
+        """Return the partitions of all ensembles, with the weights of the points."""
+        unit = bool((sample_weight == 1).all())
+        if not unit and ((sample_weight > 0) & (sample_weight < 1)).any():
+            lowest = float(sample_weight[sample_weight > 0].min())
+            raise ValueError(
+                "comparing partitions reads sample_weight as the number of equal points that a "
+                f"point stands for: 0, or at least 1; got {lowest:g}. Divide the weights by the "
+                "smallest of them."
+            )
+        soft: dict[int, sparse.csr_matrix] = {}
+        offset = 0
+        for ensemble in ensembles:
+            soft.update({offset + i: matrix for i, matrix in ensemble.soft.items()})
+            offset += ensemble.n_partitions
+        return cls(
+            np.ascontiguousarray(np.concatenate([e.labels.T for e in ensembles])),
+            np.concatenate([e.n_clusters for e in ensembles]),
+            None if unit else np.ascontiguousarray(sample_weight),
+            soft,
+            float(sample_weight.sum()),
+            bool((sample_weight == np.rint(sample_weight)).all()),
+        )
+
+    def batches(self, pairs: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield positions of ``pairs`` whose tables fit into memory together.
+
+        The pairs of a batch are all hard, or all have a soft partition.
+        """
+        is_soft = np.isin(pairs, list(self.soft)).any(axis=1)
+        for group in (np.flatnonzero(~is_soft), np.flatnonzero(is_soft)):
+            filled = np.cumsum(self._capacity(pairs[group]))
+            limits = np.arange(_BATCH_CELLS, filled[-1:].sum(), _BATCH_CELLS)
+            cuts = np.unique(np.searchsorted(filled, limits))
+            yield from (batch for batch in np.split(group, cuts) if batch.size)
+
+    def _capacity(self, pairs: np.ndarray) -> np.ndarray:
+        """Return how many cells each pair's table can have at most."""
+        sizes = self.n_clusters[pairs] + 1
+        return np.minimum(sizes[:, 0] * sizes[:, 1], self.codes.shape[1])
+
+    def tables(self, pairs: np.ndarray, noise: str) -> Tables:
+        """Return the tables of one batch of pairs (m, 2)."""
+        if np.isin(pairs, list(self.soft)).any():
+            return _joined([self._soft_table(int(i), int(j), noise) for i, j in pairs])
+        capacity = int(self._capacity(pairs).sum()) + 1
+        starts = np.empty(len(pairs) + 1, dtype=np.int64)
+        rows, cols = np.empty((2, capacity), dtype=np.int32)
+        mass = np.empty(capacity)
+        counts = kernels.pairs.scratch(self.n_clusters, self.weights is not None)
+        labelled = (self.codes, self.n_clusters, pairs, self.weights)
+        policy = POLICIES.index(noise)
+        kernels.pairs.tables(*labelled, policy, counts, starts, rows, cols, mass)
+        sizes = self.n_clusters[pairs] + (noise == "cluster")
+        return Tables(starts, rows, cols, mass, sizes, sizes, self.total, self.whole)
+
+    def _soft_table(self, i: int, j: int, noise: str) -> Tables:
+        """Return the table of expected masses: the product of the two memberships."""
+        codes = self.codes[[i, j]]
+        points = np.flatnonzero((codes != UNSAMPLED).all(axis=0))
+        if noise == "drop":
+            points = points[(codes[:, points] != NOISE).all(axis=0)]
+        weights = np.ones(points.size) if self.weights is None else self.weights[points]
+        alone = (codes[:, points] == NOISE).any(axis=0)
+        if noise == "singletons" and (weights[alone] != 1).any():
+            raise ValueError(
+                "a noise point with a weight cannot be a cluster of its own next to a soft "
+                "partition; use noise='cluster' or noise='drop'."
+            )
+        left, right = (self._membership(c, points, noise) for c in (i, j))
+        table = sparse.coo_matrix((left.T.multiply(weights)).tocsr() @ right)
+        squares = [np.asarray(m.multiply(m).sum(axis=1)).ravel() for m in (left, right)]
+        own = [weights @ (squares[0] * squares[1]), weights @ squares[0], weights @ squares[1]]
+        matchable = self.n_clusters[[i, j]] + (noise == "cluster")
+        return Tables(
+            np.array([0, table.nnz]),
+            table.row,
+            table.col,
+            table.data,
+            np.array([table.shape]),
+            matchable[None, :],
+            self.total,
+            False,
+            np.array([own]),
+        )
+
+    def _membership(self, i: int, points: np.ndarray, noise: str) -> sparse.csr_matrix:
+        """Return the membership of some points, with columns for noise as ``noise`` wants them."""
+        codes, k = self.codes[i][points], int(self.n_clusters[i])
+        if i in self.soft:
+            inside = self.soft[i][points].tocoo()
+            share = np.bincount(inside.row, weights=inside.data, minlength=points.size)
+            row, col, value = inside.row, inside.col, inside.data / share[inside.row]
+        else:
+            row = np.flatnonzero(codes >= 0)
+            col, value = codes[row].astype(np.int64), np.ones(row.size)
+        noisy = np.flatnonzero(codes == NOISE)
+        extra = np.zeros(noisy.size, int) if noise == "cluster" else np.arange(noisy.size)
+        entries: Any = (
+            np.concatenate([value, np.ones(noisy.size)]),
+            (np.concatenate([row, noisy]), np.concatenate([col, k + extra])),
+        )
+        width = k + (1 if noise == "cluster" else noisy.size)
+        return sparse.csr_matrix(entries, shape=(points.size, width))
+
+
+def _joined(parts: list[Tables]) -> Tables:
+    """Return the tables of several soft pairs as one."""
+    if len(parts) == 1:
+        return parts[0]
+    first = parts[0]
+    return Tables(
+        np.concatenate([[0], np.cumsum([part.mass.size for part in parts])]),
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.cols for part in parts]),
+        np.concatenate([part.mass for part in parts]),
+        np.concatenate([part.sizes for part in parts]),
+        np.concatenate([part.matchable for part in parts]),
+        first.total,
+        first.whole,
+        np.concatenate([part.own for part in parts if part.own is not None]),
+    )

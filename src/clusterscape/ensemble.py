@@ -1,0 +1,498 @@
+"""Ensemble: n points by r partitions, and the products with its membership matrix B."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from clusterscape import kernels
+from clusterscape._ensemble_files import EnsembleFiles
+from clusterscape._labels import NOISE, UNSAMPLED, decode, smallest_type
+from clusterscape._partitions import (
+    Partition,
+    checked_records,
+    checked_weights,
+    collect,
+    common_length,
+    drop_empty,
+    frozen,
+    one,
+    row_codes,
+    unique_names,
+)
+from clusterscape._records import PartitionRecord
+from clusterscape.linalg.coassociation import Coassociation, Normalize
+
+__all__ = ["Compressed", "Ensemble", "Membership", "PartitionRecord", "as_ensemble"]
+
+
+class Membership(NamedTuple):
+    """The membership matrix B, and where each partition's columns begin."""
+
+    matrix: sparse.csr_matrix
+    offsets: np.ndarray
+
+
+class Compressed(NamedTuple):
+    """Weighted unique rows, and the way back: ``result[inverse]`` has one entry a point."""
+
+    ensemble: Ensemble
+    inverse: np.ndarray
+
+
+class Ensemble(EnsembleFiles):
+    """Many clusterings of the same points; immutable.
+
+    Make one with :meth:`from_labels`, with a generator, or from a file. Hard partitions are columns
+    of an integer label matrix in which -1 is noise (seen, in no cluster) and -2 is unsampled (not
+    seen: counted neither for nor against). A partition may be soft.
+
+    Attributes
+    ----------
+    labels : (n, r) array
+        Codes 0..k_i-1, -1 or -2, in the smallest integer type; the argmax of soft partitions.
+    n_clusters : (r,) array
+        Clusters of each partition; 0 for a failed one.
+    offsets : (r + 1,) array
+        Columns ``offsets[i]:offsets[i + 1]`` of B belong to partition i.
+    weights, sample_weight : (r,) and (n,) arrays
+        Weights of the partitions and of the points, ones unless given.
+    soft : dict
+        CSR membership of each soft partition, by position.
+    categories : tuple
+        Per partition, None or the original label of each code.
+    names, records : tuple
+        Per partition, its name and its :class:`PartitionRecord`.
+    index : pandas.Index or None
+        The points' ids.
+
+    Examples
+    --------
+    >>> from clusterscape import Ensemble
+    >>> ensemble = Ensemble.from_labels([[0, 0, 1, 1], ["a", "a", "b", "c"], [0, 0, -1, -2]])
+    >>> ensemble
+    Ensemble(4 points, 3 partitions with 1 to 3 clusters, noise, incomplete)
+    >>> ensemble.contingency(0, 1)
+    array([[2., 0., 0.],
+           [0., 1., 1.]])
+    """
+
+    def __init__(
+        self,
+        partitions: Sequence[Partition],
+        *,
+        records: Sequence[PartitionRecord] | None = None,
+        weights: Any = None,
+        sample_weight: Any = None,
+        index: Any = None,
+    ) -> None:
+        n = common_length(partitions)
+        widest = max(p.n_clusters for p in partitions)
+        labels = np.empty((n, len(partitions)), dtype=smallest_type(max(widest, 1)))
+        for i, partition in enumerate(partitions):
+            labels[:, i] = partition.codes
+        self.labels = frozen(labels)
+        self.n_clusters = frozen(np.array([p.n_clusters for p in partitions], dtype=np.int64))
+        self.offsets = frozen(np.concatenate([[0], np.cumsum(self.n_clusters)]))
+        self.soft = {i: p.soft for i, p in enumerate(partitions) if p.soft is not None}
+        self.categories = tuple(p.categories for p in partitions)
+        self.names = unique_names([p.name for p in partitions])
+        self.weights = checked_weights(weights, len(partitions), "weights", "partition")
+        self.sample_weight = checked_weights(sample_weight, n, "sample_weight", "point")
+        self.records = checked_records(records, self.n_clusters)
+        self.index = None if index is None else pd.Index(index)
+        if self.index is not None and len(self.index) != n:
+            raise ValueError(f"index has {len(self.index)} entries for {n} points.")
+
+    # -- making one ---------------------------------------------------------------------------
+
+    @classmethod
+    def from_labels(
+        cls,
+        data: Any,
+        *,
+        columns: Sequence[str] | None = None,
+        names: Sequence[str] | None = None,
+        records: Sequence[PartitionRecord] | None = None,
+        weights: Any = None,
+        sample_weight: Any = None,
+        index: Any = None,
+    ) -> Ensemble:
+        """Build an ensemble from clusterings that exist already.
+
+        Parameters
+        ----------
+        data : array, list, data frame or AnnData
+            An (n, r) array; a list of r label vectors of any hashable type; a pandas or polars
+            frame with one clustering a column (the index is kept); an AnnData-like object whose
+            ``.obs`` has the ``columns``. An element of a list may be soft: an (n, k) array or
+            sparse matrix with rows that sum to one (a zero row is noise, a NaN row unsampled).
+            Missing labels (None, NaN) are unsampled.
+        columns : list of str, optional
+            The columns of a frame to take.
+        names, records : list, optional
+            A name and a record for each partition.
+        weights, sample_weight : array, optional
+            Non-negative weights of the partitions and of the points.
+        index : array, optional
+            The points' ids.
+
+        Returns
+        -------
+        Ensemble
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from clusterscape import Ensemble
+        >>> Ensemble.from_labels(np.array([[0, 5], [0, 9], [1, 9]])).n_clusters
+        array([2, 2])
+        """
+        partitions, found = collect(data, columns)
+        if not partitions:
+            raise ValueError("labels hold no partition; at least one is needed.")
+        if names is not None:
+            if len(names) != len(partitions):
+                raise ValueError(f"names has {len(names)} entries, labels {len(partitions)}.")
+            for partition, name in zip(partitions, names, strict=True):
+                partition.name = str(name)
+        return cls(
+            partitions,
+            records=records,
+            weights=weights,
+            sample_weight=sample_weight,
+            index=found if index is None else index,
+        )
+
+    # -- what it is ---------------------------------------------------------------------------
+
+    @property
+    def n_points(self) -> int:
+        """Number of points."""
+        return int(self.labels.shape[0])
+
+    @property
+    def n_partitions(self) -> int:
+        """Number of partitions, failed ones included."""
+        return int(self.labels.shape[1])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Points by partitions."""
+        return self.n_points, self.n_partitions
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether any partition is soft."""
+        return bool(self.soft)
+
+    @property
+    def has_noise(self) -> bool:
+        """Whether any point is noise in any partition."""
+        return bool((self.labels == NOISE).any())
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every partition sampled every point."""
+        return bool(self.labels.min(initial=0) > UNSAMPLED)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether points or partitions have weights other than one."""
+        return bool((self.weights != 1).any() or (self.sample_weight != 1).any())
+
+    @property
+    def failures(self) -> list[tuple[int, str]]:
+        """Position and reason of every member that failed."""
+        return [(i, r.error) for i, r in enumerate(self.records) if r.error is not None]
+
+    def __len__(self) -> int:
+        return self.n_partitions
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ensemble):
+            return NotImplemented
+        return (
+            self.shape == other.shape
+            and self.names == other.names
+            and self.categories == other.categories
+            and self.records == other.records
+            and np.array_equal(self.labels, other.labels)
+            and np.array_equal(self.weights, other.weights)
+            and np.array_equal(self.sample_weight, other.sample_weight)
+            and self.soft.keys() == other.soft.keys()
+            and all((self.soft[i] != other.soft[i]).nnz == 0 for i in self.soft)
+            and _same_index(self.index, other.index)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Ensemble({self.describe()})"
+
+    def describe(self) -> str:
+        """Return one line that says what the ensemble holds."""
+        low, high = int(self.n_clusters.min()), int(self.n_clusters.max())
+        clusters = f"{low}" if low == high else f"{low} to {high}"
+        facts = [
+            f"{self.n_points:,} points",
+            f"{self.n_partitions:,} partitions with {clusters} clusters",
+        ]
+        flags = {
+            "soft": self.is_soft,
+            "noise": self.has_noise,
+            "incomplete": not self.is_complete,
+            "weighted": self.is_weighted,
+            f"{len(self.failures)} failed": bool(self.failures),
+        }
+        return ", ".join(facts + [word for word, holds in flags.items() if holds])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{t}</th>" for t in ("", "algorithm", "clusters", "cost", "error"))
+        rows = []
+        for name, record in list(zip(self.names, self.records, strict=True))[:10]:
+            cost = "" if record.cost is None else f"{record.cost:.4g}"
+            cells = (name, record.algorithm, record.n_clusters, cost, record.error or "")
+            rows.append("".join(f"<td>{html.escape(str(c))}</td>" for c in cells))
+        more = self.n_partitions - len(rows)
+        tail = f"<p>and {more:,} more partitions</p>" if more > 0 else ""
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        title = html.escape(self.describe())
+        return f"<p><b>Ensemble</b>: {title}</p><table><tr>{head}</tr>{body}</table>{tail}"
+
+    # -- its matrices -------------------------------------------------------------------------
+
+    def membership(self, *, dtype: Any = np.float64) -> Membership:
+        """Return the sparse n x D membership matrix B and its group offsets.
+
+        Examples
+        --------
+        >>> from clusterscape import Ensemble
+        >>> Ensemble.from_labels([[0, 1, -1], [0, 0, 0]]).membership().matrix.toarray()
+        array([[1., 0., 1.],
+               [0., 1., 1.],
+               [0., 0., 1.]])
+        """
+        n, width = self.n_points, int(self.offsets[-1])
+        if self.is_soft:
+            blocks = [self._block(i, dtype) for i in range(self.n_partitions)]
+            return Membership(sparse.csr_matrix(sparse.hstack(blocks, format="csr")), self.offsets)
+        inside = self.labels >= 0
+        pointers = np.concatenate([[0], np.cumsum(inside.sum(axis=1, dtype=np.int64))])
+        index_type = np.int32 if max(pointers[-1], width) < 2**31 else np.int64
+        indices = (self.labels + self.offsets[:-1].astype(index_type))[inside]
+        ones = np.ones(indices.size, dtype=dtype)
+        matrix = sparse.csr_matrix((ones, indices, pointers.astype(index_type)), shape=(n, width))
+        return Membership(matrix, self.offsets)
+
+    def _block(self, i: int, dtype: Any = np.float64) -> sparse.csr_matrix:
+        """Return the columns of B that belong to partition i."""
+        if i in self.soft:
+            return self.soft[i].astype(dtype)
+        codes = self.labels[:, i]
+        rows = np.flatnonzero(codes >= 0)
+        ones = np.ones(rows.size, dtype=dtype)
+        shape = (self.n_points, int(self.n_clusters[i]))
+        return sparse.csr_matrix((ones, (rows, codes[rows])), shape=shape)
+
+    def contingency(self, i: int, j: int) -> np.ndarray:
+        """Return the table of partitions i and j: the point weight that each two clusters share.
+
+        Points that are noise or unsampled in either are in no cell.
+        """
+        left = self._block(i).multiply(self.sample_weight[:, None])
+        return np.asarray((left.T @ self._block(j)).todense(), dtype=np.float64)
+
+    def cluster_sizes(self) -> np.ndarray:
+        """Return the point weight of every cluster, in the order of B's columns."""
+        if self.is_soft:
+            return np.asarray(self.membership().matrix.T @ self.sample_weight)
+        total = np.zeros(int(self.offsets[-1]))
+        kernels.labels.sizes(self.labels, self.offsets, self.sample_weight, total)
+        return total
+
+    def coassociation(self, *, normalize: Normalize = "pairs") -> Coassociation:
+        """Return co-association as a linear operator: co-occurrences over co-samplings.
+
+        Parameters
+        ----------
+        normalize : {"pairs", "counts"}
+            "pairs" divides by the weight of the partitions that sampled both points, "counts" does
+            not divide.
+
+        Returns
+        -------
+        Coassociation
+            A scipy ``LinearOperator`` with ``.toarray()``.
+        """
+        return Coassociation(
+            self.labels, self.offsets, self.weights, soft=self.soft, normalize=normalize
+        )
+
+    def compress(self, *, keep_noise_apart: bool = False) -> Compressed:
+        """Merge the points that have the same row in every partition into weighted points.
+
+        Parameters
+        ----------
+        keep_noise_apart : bool
+            Never merge points that are noise (or soft) somewhere. Two such points have equal rows
+            of B and yet are not together, which matters to methods that read similarities.
+
+        Returns
+        -------
+        Compressed
+            The ensemble of unique rows, whose ``sample_weight`` counts the points merged, and
+            ``inverse``, the row of each point.
+
+        Examples
+        --------
+        >>> from clusterscape import Ensemble
+        >>> small, inverse = Ensemble.from_labels([[0, 0, 1], [2, 2, 2]]).compress()
+        >>> small.sample_weight, inverse
+        (array([2., 1.]), array([0, 0, 1]))
+        """
+        rows = self.labels
+        apart = np.zeros(self.n_points, dtype=bool)
+        if keep_noise_apart:
+            apart = (self.labels == NOISE).any(axis=1)
+            for membership in self.soft.values():
+                apart |= np.diff(membership.indptr) > 1
+        if self.is_soft:
+            rows = np.column_stack([rows.astype(np.int64), *map(row_codes, self.soft.values())])
+        first, inverse = kernels.rows.unique_rows(np.ascontiguousarray(rows), apart)
+        weight = np.bincount(inverse, weights=self.sample_weight, minlength=first.size)
+        return Compressed(self._take(first, sample_weight=weight), inverse)
+
+    # -- parts and sums -----------------------------------------------------------------------
+
+    def partition(self, i: int) -> np.ndarray:
+        """Return partition i with its original labels (noise -1, unsampled -2)."""
+        return decode(self.labels[:, i], self.categories[i])
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return (self.partition(i) for i in range(self.n_partitions))
+
+    def _parts(self, positions: Sequence[int] | None = None) -> list[Partition]:
+        chosen = range(self.n_partitions) if positions is None else positions
+        return [
+            Partition(
+                self.names[i],
+                self.labels[:, i],
+                int(self.n_clusters[i]),
+                self.categories[i],
+                self.soft.get(i),
+            )
+            for i in chosen
+        ]
+
+    def _take(self, rows: np.ndarray, *, sample_weight: np.ndarray) -> Ensemble:
+        """Return chosen rows; clusters keep their codes, so B keeps its columns."""
+        parts = self._parts()
+        for part in parts:
+            part.codes = part.codes[rows]
+            part.soft = None if part.soft is None else part.soft[rows]
+        return Ensemble(
+            parts,
+            records=self.records,
+            weights=self.weights,
+            sample_weight=sample_weight,
+            index=None if self.index is None else self.index[rows],
+        )
+
+    def select(self, which: Any) -> Ensemble:
+        """Return the partitions at the given positions (a list, slice, or boolean mask)."""
+        positions = [int(i) for i in np.arange(self.n_partitions)[which].reshape(-1)]
+        if not positions:
+            raise ValueError("which selects no partition; at least one is needed.")
+        return Ensemble(
+            self._parts(positions),
+            records=[self.records[i] for i in positions],
+            weights=self.weights[positions],
+            sample_weight=self.sample_weight,
+            index=self.index,
+        )
+
+    def subset(self, rows: Any) -> Ensemble:
+        """Return the given points (a list, slice, or boolean mask); empty clusters disappear."""
+        chosen = np.arange(self.n_points)[rows].reshape(-1)
+        if chosen.size == 0:
+            raise ValueError("rows selects no point; at least one is needed.")
+        taken = self._take(chosen, sample_weight=self.sample_weight[chosen])
+        parts = taken._parts()
+        for part in parts:
+            drop_empty(part)
+        records = [
+            r.replace(n_clusters=p.n_clusters) for r, p in zip(self.records, parts, strict=True)
+        ]
+        return Ensemble(
+            parts,
+            records=records,
+            weights=self.weights,
+            sample_weight=taken.sample_weight,
+            index=taken.index,
+        )
+
+    def concat(self, *others: Ensemble) -> Ensemble:
+        """Return the partitions of this and the other ensembles over the same points."""
+        for other in others:
+            if other.n_points != self.n_points:
+                raise ValueError(
+                    f"the ensembles have {self.n_points} and {other.n_points} points; only "
+                    "clusterings of the same points can be joined."
+                )
+            mine, theirs = self.index, other.index
+            if mine is not None and theirs is not None and not mine.equals(theirs):
+                raise ValueError("the ensembles have different point ids; reorder one of them.")
+        every = (self, *others)
+        return Ensemble(
+            [part for e in every for part in e._parts()],
+            records=[record for e in every for record in e.records],
+            weights=np.concatenate([e.weights for e in every]),
+            sample_weight=self.sample_weight,
+            index=next((e.index for e in every if e.index is not None), None),
+        )
+
+    def add(
+        self,
+        labels: Any,
+        *,
+        name: str | None = None,
+        record: PartitionRecord | None = None,
+        weight: float = 1.0,
+    ) -> Ensemble:
+        """Return the ensemble with one more partition: a label vector or an (n, k) membership."""
+        part = one(labels, name or f"p{self.n_partitions}")
+        records = None if record is None else [record]
+        single = Ensemble([part], records=records, weights=[weight])
+        return self.concat(single)
+
+    def with_weights(self, *, weights: Any = None, sample_weight: Any = None) -> Ensemble:
+        """Return the ensemble with other weights; None keeps what there is."""
+        return Ensemble(
+            self._parts(),
+            records=self.records,
+            weights=self.weights if weights is None else weights,
+            sample_weight=self.sample_weight if sample_weight is None else sample_weight,
+            index=self.index,
+        )
+
+
+def as_ensemble(data: Any, name: str = "ensemble") -> Ensemble:
+    """Return ``data`` itself if it is an Ensemble, otherwise ``Ensemble.from_labels(data)``."""
+    if isinstance(data, Ensemble):
+        return data
+    try:
+        return Ensemble.from_labels(data)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name}: {error}") from None
+
+
+def _same_index(left: pd.Index | None, right: pd.Index | None) -> bool:
+    if left is None or right is None:
+        return left is right
+    return bool(left.equals(right))

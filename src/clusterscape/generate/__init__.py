@@ -1,0 +1,30 @@
+"""Features in, many clusterings out."""
+
+from __future__ import annotations
+
+from clusterscape.generate.algorithms import ALGORITHMS, Algorithm
+from clusterscape.generate.generator import EnsembleGenerator, GenerationError, GenerationWarning
+from clusterscape.generate.presets import (
+    bagging,
+    mixed,
+    random_features,
+    random_k,
+    random_projection,
+    restarts,
+    subsample,
+)
+
+__all__ = [
+    "ALGORITHMS",
+    "Algorithm",
+    "EnsembleGenerator",
+    "GenerationError",
+    "GenerationWarning",
+    "bagging",
+    "mixed",
+    "random_features",
+    "random_k",
+    "random_projection",
+    "restarts",
+    "subsample",
+]

@@ -1,0 +1,301 @@
+"""EnsembleGenerator: features in, many clusterings out."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+import re
+import warnings
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from clusterscape._parallel import parallel_map
+from clusterscape._params import (
+    N_JOBS,
+    PROGRESS,
+    Instance,
+    Integer,
+    Null,
+    Rules,
+    Seed,
+    check_params,
+)
+from clusterscape._seeds import RandomState, describe
+from clusterscape._store import PartitionStore, stored_plan
+from clusterscape.ensemble import Ensemble
+from clusterscape.generate import algorithms, plan
+from clusterscape.generate.features import Features, read_features, read_weights
+from clusterscape.generate.members import Outcome, Work, read_outcome, run_member
+
+
+class GenerationWarning(UserWarning):
+    """Some members of an ensemble failed, or did not use what they were given."""
+
+
+class GenerationError(ValueError, RuntimeError):
+    """Every member of an ensemble failed; the message gives the reasons."""
+
+
+class EnsembleGenerator(BaseEstimator):
+    """Cluster the same points many times, each time a little differently.
+
+    Four axes say what differs between members: the base clusterer, its number of clusters, the
+    columns it sees, and the rows it sees. :func:`random_k`, :func:`random_features`,
+    :func:`restarts`, :func:`bagging`, :func:`subsample`, :func:`random_projection` and
+    :func:`mixed` are settings of the axes that have a name in the literature.
+
+    Parameters
+    ----------
+    n_partitions : int
+        Number of partitions (members).
+    algorithm : str, clusterer or list of these
+        A name of :data:`clusterscape.generate.ALGORITHMS`, a scikit-learn clusterer (it is cloned;
+        its ``n_clusters`` or ``n_components`` and its ``random_state`` are set where it has them),
+        or a list: member i takes entry i mod the length of the list.
+    n_clusters : int, list or tuple
+        A number; a list from which member i takes entry i mod its length; or a range (low, high),
+        both included, from which each member draws. ``high="sqrt"`` is the square root of the
+        number of points, rounded up; where that is below ``low``, every member takes ``low``.
+        Clusterers that find the number themselves ignore it.
+    columns : "all", ("subset", ratio) or ("project", dims)
+        All columns, a random share of them, or a random orthonormal projection to ``dims``
+        dimensions. A projection keeps sparse data sparse.
+    rows : "all", "bootstrap" or ("subsample", ratio)
+        All rows, n of n drawn with replacement, or a random share of them. Rows that a member does
+        not see are unsampled (-2) in it. In a bootstrap, clusterers that take weights see each row
+        once with its count, the others see it as often as it was drawn.
+    n_init, max_iter : int
+        Starts, of which the best is kept, and iterations of the base clusterers that have them.
+        A scikit-learn clusterer keeps its own.
+    random_state : None, int, RandomState, Generator or SeedSequence
+        The same seed gives the same ensemble for any ``n_jobs`` and any joblib backend.
+    n_jobs : int or None
+        Number of workers, as in scikit-learn.
+    progress : bool or None
+        Show progress on stderr; None shows it only on a terminal.
+    store : path or None
+        A directory that receives every finished partition at once. The same call after an
+        interruption computes only what is missing. With ``random_state=None`` an existing store
+        goes on with its own seed. Workers on other machines must see the same directory.
+
+    Notes
+    -----
+    A member that fails (an exception in the clusterer, more clusters than rows, negative data for
+    NMF) becomes an unsampled column whose record has the reason in ``error``; one
+    :class:`GenerationWarning` counts them. When all fail, :class:`GenerationError` is raised.
+    What base clusterers warn of stands in ``record.params["warnings"]``.
+
+    Deterministic clusterers (linkages, DBSCAN) give the same partition again and again unless
+    their number of clusters, rows or columns vary. Average, complete and Ward linkage refuse more
+    points than 2 GiB of distances allow (about 23,000).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.generate import EnsembleGenerator
+    >>> X = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]])
+    >>> generator = EnsembleGenerator(4, n_clusters=[2, 3], algorithm="ward")
+    >>> generator.generate(X)
+    Ensemble(6 points, 4 partitions with 2 to 3 clusters)
+    """
+
+    _parameter_rules: ClassVar[Rules] = {
+        "n_partitions": (Integer(1),),
+        "algorithm": algorithms.RULES,
+        "n_clusters": plan.N_CLUSTERS,
+        "columns": plan.COLUMNS,
+        "rows": plan.ROWS,
+        "n_init": (Integer(1),),
+        "max_iter": (Integer(1),),
+        "random_state": (Seed(),),
+        "n_jobs": N_JOBS,
+        "progress": PROGRESS,
+        "store": (Null(), Instance(str, os.PathLike)),
+    }
+
+    def __init__(
+        self,
+        n_partitions: int = 100,
+        *,
+        algorithm: Any = "kmeans",
+        n_clusters: Any = (2, "sqrt"),
+        columns: Any = "all",
+        rows: Any = "all",
+        n_init: int = 1,
+        max_iter: int = 300,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+        store: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.n_partitions = n_partitions
+        self.algorithm = algorithm
+        self.n_clusters = n_clusters
+        self.columns = columns
+        self.rows = rows
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.store = store
+
+    def generate(self, X: Any, *, sample_weight: Any = None, index: Any = None) -> Ensemble:
+        """Return the ensemble of ``n_partitions`` clusterings of the rows of ``X``.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, or list of these
+            Points x features. float32 is computed in float32 and sparse stays sparse. A list holds
+            several views of the same points: with A algorithms and V views, member i uses view
+            (i // A) mod V.
+        sample_weight : array, optional
+            Non-negative weights of the points, given to the clusterers that take weights and kept
+            in the ensemble.
+        index : array, optional
+            The points' ids; by default the index of a pandas data frame.
+
+        Returns
+        -------
+        Ensemble
+            With one record a member: clusterer, parameters, seed, columns, rows, clusters found,
+            cost, seconds.
+        """
+        check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
+        features = read_features(X, index=index)
+        weights = read_weights(sample_weight, features.n_points)
+        chosen = algorithms.resolve(self.algorithm)
+        axes = plan.Axes(self.n_clusters, self.columns, self.rows, features.n_points)
+        needs_k = [a.needs_k for a in chosen]
+        plan.check_plan(axes, features.views, needs_k)
+        if weights is not None:
+            _warn_unweighted(chosen)
+        stored = None if self.store is None else stored_plan(self.store)
+        root = plan.root_seed(self.random_state, stored)
+        members = plan.make_plan(
+            axes,
+            n_partitions=self.n_partitions,
+            needs_k=needs_k,
+            n_views=len(features.views),
+            root=root,
+        )
+        work = Work(
+            views=features.views,
+            weights=weights,
+            algorithms=tuple(chosen),
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            generator=axes.name(len(chosen)),
+            store=None if self.store is None else os.path.abspath(self.store),
+        )
+        if self.store is None:
+            outcomes = self._run(work, members, {})
+        else:
+            described = self._describe(features, weights, describe(root))
+            with PartitionStore(self.store, described) as store:
+                # Read before anything runs, so that a damaged file is told at once.
+                finished = {i: read_outcome(*store.read(i)) for i in store.finished()}
+                outcomes = self._run(work, members, finished)
+        _report_failures(outcomes)
+        return Ensemble(
+            [outcome.partition(f"p{i}") for i, outcome in enumerate(outcomes)],
+            records=[outcome.record for outcome in outcomes],
+            sample_weight=weights,
+            index=features.index,
+        )
+
+    def _run(
+        self, work: Work, members: Sequence[plan.Member], finished: dict[int, Outcome]
+    ) -> list[Outcome]:
+        """Compute the members that are not finished, and return all in order."""
+        waiting = [member for member in members if member.index not in finished]
+        prefer: Literal["threads", "processes"] = (
+            "threads" if all(a.threads for a in work.algorithms) else "processes"
+        )
+        computed = parallel_map(
+            run_member,
+            [(work, member) for member in waiting],
+            n_jobs=self.n_jobs,
+            prefer=prefer,
+            label="clustering",
+            progress=self.progress,
+            done=len(finished),
+        )
+        found = dict(zip((m.index for m in waiting), computed, strict=True))
+        return [finished[m.index] if m.index in finished else found[m.index] for m in members]
+
+    def _describe(
+        self, features: Features, weights: np.ndarray | None, seed: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return what decides the members, as plain JSON values: the plan of a store."""
+        several = isinstance(self.algorithm, (list, tuple))
+        entries = self.algorithm if several else [self.algorithm]
+        libraries = ("clusterscape", "numpy", "scipy", "scikit-learn")
+        return {
+            "n_partitions": int(self.n_partitions),
+            "n_points": features.n_points,
+            "X (sha256)": features.fingerprint(),
+            "sample_weight (sha256)": None
+            if weights is None
+            else hashlib.sha256(weights.tobytes()).hexdigest(),
+            "algorithm": [e if isinstance(e, str) else _signature(e) for e in entries],
+            "n_clusters": _listed(self.n_clusters),
+            "columns": _listed(self.columns),
+            "rows": _listed(self.rows),
+            "n_init": int(self.n_init),
+            "max_iter": int(self.max_iter),
+            "seed": seed,
+            "versions": {name: importlib.metadata.version(name) for name in libraries},
+        }
+
+
+def _listed(value: Any) -> Any:
+    """Return a parameter as JSON keeps it; a list and a tuple of it mean different things."""
+    if isinstance(value, tuple):
+        return {"pair": [v.item() if isinstance(v, np.generic) else v for v in value]}
+    if isinstance(value, list):
+        return [int(v) for v in value]
+    return int(value) if isinstance(value, np.generic) else value
+
+
+def _signature(estimator: Any) -> dict[str, Any]:
+    """Return an estimator's class and parameters, the same text in every process."""
+    kind = type(estimator)
+    params = {
+        name: re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+        for name, value in sorted(estimator.get_params(deep=True).items())
+    }
+    return {"class": f"{kind.__module__}.{kind.__qualname__}", "params": params}
+
+
+def _warn_unweighted(chosen: Sequence[algorithms.Algorithm]) -> None:
+    names = sorted({a.name for a in chosen if not a.weights})
+    if names:
+        warnings.warn(
+            f"sample_weight is not used by {', '.join(names)}; their partitions count every point "
+            f"once. The weights are kept in the ensemble.",
+            GenerationWarning,
+            stacklevel=3,
+        )
+
+
+def _report_failures(outcomes: Sequence[Outcome]) -> None:
+    reasons = [(i, o.record.error) for i, o in enumerate(outcomes) if o.record.error is not None]
+    if not reasons:
+        return
+    if len(reasons) == len(outcomes):
+        distinct = list(dict.fromkeys(reason for _, reason in reasons))
+        shown = "; ".join(str(reason) for reason in distinct[:3])
+        more = f"; and {len(distinct) - 3} other reasons" if len(distinct) > 3 else ""
+        raise GenerationError(f"All {len(outcomes)} partitions failed: {shown}{more}.")
+    place, reason = reasons[0]
+    warnings.warn(
+        f"{len(reasons)} of {len(outcomes)} partitions failed and are unsampled throughout; the "
+        f"first is number {place}: {reason}. See Ensemble.failures.",
+        GenerationWarning,
+        stacklevel=3,
+    )

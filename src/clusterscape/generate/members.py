@@ -1,0 +1,221 @@
+"""One member of an ensemble: draw its rows and columns, cluster, and record what came of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from clusterscape import _store
+from clusterscape._labels import NOISE, UNSAMPLED, smallest_type
+from clusterscape._partitions import Partition, soften
+from clusterscape._records import PartitionRecord
+from clusterscape._seeds import describe
+from clusterscape.generate.algorithms import Algorithm, BaseResult, Settings
+from clusterscape.generate.features import Matrix
+from clusterscape.generate.plan import Member, child, describe_rows, draw_columns, draw_rows
+from clusterscape.generate.quiet import hear_warnings
+
+# Posteriors below this are taken as zero: they change no sum of a row beyond rounding, and
+# without them a soft partition of many components stays sparse.
+MEMBERSHIP_FLOOR = 1e-12
+
+
+@dataclass(frozen=True)
+class Work:
+    """What all members of a run share."""
+
+    views: tuple[Matrix, ...]
+    weights: np.ndarray | None
+    algorithms: tuple[Algorithm, ...]
+    n_init: int
+    max_iter: int
+    generator: str
+    store: str | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One finished member: codes of all points, or a soft membership, and its record."""
+
+    codes: np.ndarray | None
+    soft: sparse.csr_matrix | None
+    record: PartitionRecord
+
+    def partition(self, name: str) -> Partition:
+        """Return the partition in the form that ensembles are made of."""
+        if self.soft is not None:
+            return soften(self.soft, name)
+        return Partition(name, self.codes, self.record.n_clusters)
+
+
+def run_member(task: tuple[Work, Member]) -> Outcome:
+    """Compute one member; a failure is an outcome with its reason, not an exception."""
+    work, member = task
+    started = time.perf_counter()
+    n = work.views[0].shape[0]
+    columns: np.ndarray | None = None
+    codes: np.ndarray | None = np.full(n, UNSAMPLED, dtype=np.int8)
+    soft: sparse.csr_matrix | None = None
+    changes: dict[str, Any] = {}
+    details: dict[str, Any] = {}
+    with hear_warnings() as heard:
+        try:
+            seen, result, columns = _cluster(work, member)
+            details = _plain(dict(result.details))
+            if result.membership is not None:
+                soft = _spread_membership(result.membership, seen, n)
+                codes, changes["n_clusters"] = None, int(soft.shape[1])
+            else:
+                codes, changes["n_clusters"] = _spread_labels(result.labels, seen, n)
+            changes["cost"] = _finite(result.cost)
+        except Exception as error:
+            changes["error"] = f"{type(error).__name__}: {error}"
+            codes, soft = np.full(n, UNSAMPLED, dtype=np.int8), None
+    if heard:
+        details["warnings"] = list(heard)
+    record = _blank_record(work, member, details).replace(columns=columns, **changes)
+    outcome = Outcome(codes, soft, record.replace(seconds=time.perf_counter() - started))
+    if work.store is not None:
+        write_outcome(work.store, member.index, outcome)
+    return outcome
+
+
+def _cluster(work: Work, member: Member) -> tuple[np.ndarray | None, BaseResult, np.ndarray | None]:
+    """Return the rows seen (None for all), what the clusterer found for them, and the columns."""
+    algorithm = work.algorithms[member.algorithm]
+    X = work.views[member.view]
+    drawn = draw_rows(X.shape[0], member)
+    weights = work.weights if algorithm.weights else None
+    seen: np.ndarray | None = None
+    keep: np.ndarray | None = None
+    n_rows = X.shape[0]
+    if drawn is not None:
+        seen, counts = drawn
+        n_rows = seen.size
+        if algorithm.weights and (counts > 1).any():
+            weights = counts.astype(np.float64) * (1.0 if weights is None else weights[seen])
+            X = X[seen]
+        elif algorithm.weights or counts.max() == 1:
+            weights = None if weights is None else weights[seen]
+            X = X[seen]
+        else:
+            # No weights: the clusterer sees a row as often as it was drawn.
+            X, keep = X[np.repeat(seen, counts)], np.cumsum(counts) - counts
+    if member.n_clusters is not None and member.n_clusters > n_rows:
+        raise ValueError(
+            f"{member.n_clusters} clusters were asked for, and the member sees {n_rows} "
+            f"different rows"
+        )
+    X, columns = draw_columns(X, member)
+    if sparse.issparse(X) and not algorithm.sparse:
+        raise TypeError(
+            f"{algorithm.name} does not take sparse data. Make X dense, project it with "
+            f"columns=('project', dims), or use another algorithm"
+        )
+    how = Settings(child(member.seed, "algorithm"), weights, work.n_init, work.max_iter)
+    result = algorithm.run(X, member.n_clusters, how)
+    if keep is not None:
+        result = BaseResult(
+            None if result.labels is None else np.asarray(result.labels)[keep],
+            None if result.membership is None else result.membership[keep],
+            result.cost,
+            result.details,
+        )
+    return seen, result, columns
+
+
+def _spread_labels(labels: Any, seen: np.ndarray | None, n: int) -> tuple[np.ndarray, int]:
+    """Return codes 0..k-1 of all points in the smallest type, and k."""
+    found = np.asarray(labels)
+    expected = n if seen is None else seen.size
+    if found.shape != (expected,):
+        raise ValueError(f"the clusterer gave labels of shape {found.shape} for {expected} rows")
+    if found.dtype.kind not in "iu":
+        raise TypeError(f"the clusterer gave labels of type {found.dtype}, not integers")
+    if found.min() < NOISE:
+        raise ValueError(
+            f"the clusterer gave the label {found.min()}; below 0 only -1 (noise) has a meaning"
+        )
+    inside = found >= 0
+    values, numbers = np.unique(found[inside], return_inverse=True)
+    codes = np.full(n, UNSAMPLED, dtype=smallest_type(max(values.size, 1)))
+    part = np.full(expected, NOISE, dtype=codes.dtype)
+    part[inside] = numbers
+    codes[slice(None) if seen is None else seen] = part
+    return codes, int(values.size)
+
+
+def _spread_membership(
+    membership: np.ndarray, seen: np.ndarray | None, n: int
+) -> sparse.csr_matrix:
+    """Return the membership of all points; an unsampled row is marked by a NaN."""
+    kept = np.where(membership < MEMBERSHIP_FLOOR, 0.0, membership)
+    if seen is None:
+        return sparse.csr_matrix(kept)
+    full = np.zeros((n, kept.shape[1]))
+    full[:, 0] = np.nan
+    full[seen] = kept
+    return sparse.csr_matrix(full)
+
+
+def _blank_record(work: Work, member: Member, details: dict[str, Any]) -> PartitionRecord:
+    algorithm = work.algorithms[member.algorithm]
+    params: dict[str, Any] = {"n_clusters": member.n_clusters}
+    if algorithm.starts:
+        params |= {"n_init": work.n_init, "max_iter": work.max_iter}
+    if isinstance(member.columns, tuple):
+        params["columns"] = list(member.columns)
+    return PartitionRecord(
+        generator=work.generator,
+        algorithm=algorithm.name,
+        params=params | details,
+        seed=describe(member.seed),
+        view=member.view,
+        rows=describe_rows(member.rows),
+    )
+
+
+def write_outcome(store: str, index: int, outcome: Outcome) -> None:
+    """Put a finished member into the store."""
+    record = outcome.record
+    arrays: dict[str, np.ndarray] = {}
+    if outcome.soft is not None:
+        for part in ("data", "indices", "indptr"):
+            arrays[part] = getattr(outcome.soft, part)
+        arrays["shape"] = np.array(outcome.soft.shape, dtype=np.int64)
+    if outcome.codes is not None:
+        arrays["codes"] = outcome.codes
+    if record.columns is not None:
+        arrays["columns"] = record.columns
+    meta = record.as_dict() | {"seconds": record.seconds}
+    _store.write_member(store, index, arrays=arrays, meta=meta)
+
+
+def read_outcome(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Outcome:
+    """Return the member that :func:`write_outcome` wrote."""
+    soft = None
+    if "data" in arrays:
+        parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+        soft = sparse.csr_matrix(parts, shape=tuple(arrays["shape"]))
+    record = PartitionRecord(**meta, columns=arrays.get("columns"))
+    return Outcome(arrays.get("codes"), soft, record)
+
+
+def _finite(cost: float | None) -> float | None:
+    return None if cost is None or not np.isfinite(cost) else float(cost)
+
+
+def _plain(value: Any) -> Any:
+    """Return numpy scalars and containers as plain JSON values."""
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(v) for v in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    return value

@@ -1,0 +1,248 @@
+"""The plan of an ensemble: what every member will do, settled before anything runs.
+
+Each member has its own seed; what it draws (number of clusters, columns, rows, the clusterer's
+start) comes from its own children of that seed. So a member depends on its plan and the data
+alone, not on the other members, the number of workers or the order in which they finish.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from clusterscape._params import Choice, Integer, Number, Rule, Such
+from clusterscape._seeds import RandomState, restore, root_sequence
+from clusterscape.generate.features import Matrix
+
+# The draws of a member; each has its own child of the member's seed, so that changing one axis
+# leaves what the other axes draw as it was.
+DRAWS = ("n_clusters", "columns", "rows", "algorithm")
+
+
+def child(seed: SeedSequence, draw: str) -> SeedSequence:
+    """Return the seed of one draw of a member, without changing the member's seed."""
+    return SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, DRAWS.index(draw)))
+
+
+def _is_count(value: Any) -> bool:
+    return Integer(1).allows(value)
+
+
+def _is_range(value: Any) -> bool:
+    if not isinstance(value, tuple) or len(value) != 2 or not _is_count(value[0]):
+        return False
+    low, high = value
+    return bool(high == "sqrt" or (_is_count(high) and high >= low))
+
+
+def _is_share(value: Any, name: str) -> bool:
+    ratio = Number(0, 1, open_low=True)
+    return (
+        isinstance(value, tuple) and len(value) == 2 and value[0] == name and ratio.allows(value[1])
+    )
+
+
+def _is_projection(value: Any) -> bool:
+    return (
+        isinstance(value, tuple)
+        and len(value) == 2
+        and value[0] == "project"
+        and _is_count(value[1])
+    )
+
+
+N_CLUSTERS: Sequence[Rule] = (
+    Integer(1),
+    Such(
+        lambda v: isinstance(v, list) and len(v) > 0 and all(_is_count(k) for k in v),
+        "a list of integers >= 1, taken in turn",
+        refused=[[], [2, 0], [2, "3"]],
+    ),
+    Such(
+        _is_range,
+        "a pair (low, high) of integers with 1 <= low <= high, or (low, 'sqrt')",
+        refused=[(0, 3), (5, 3), (2, "log"), (2,), (2, 3, 4)],
+    ),
+)
+COLUMNS: Sequence[Rule] = (
+    Choice("all"),
+    Such(
+        lambda v: _is_share(v, "subset"),
+        "('subset', ratio) with a ratio in (0, 1]",
+        refused=[("subset", 0.0), ("subset", 1.5), ("subset",)],
+    ),
+    Such(
+        _is_projection,
+        "('project', dims) with dims >= 1",
+        refused=[("project", 0), ("project", 2.5), ("rotate", 2)],
+    ),
+)
+ROWS: Sequence[Rule] = (
+    Choice("all", "bootstrap"),
+    Such(
+        lambda v: _is_share(v, "subsample"),
+        "('subsample', ratio) with a ratio in (0, 1]",
+        refused=[("subsample", 0.0), ("subsample", 2.0), ("bootstrap", 0.5)],
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Member:
+    """What one partition will be made of."""
+
+    index: int
+    seed: SeedSequence
+    algorithm: int
+    view: int
+    n_clusters: int | None
+    columns: Any
+    rows: Any
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The axes of a generator, for a given number of points."""
+
+    n_clusters: Any
+    columns: Any
+    rows: Any
+    n_points: int
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that a member sees at most."""
+        if isinstance(self.rows, tuple):
+            return share(self.rows[1], self.n_points)
+        return self.n_points
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The smallest and the largest number of clusters that may be asked for."""
+        if isinstance(self.n_clusters, tuple):
+            low, high = self.n_clusters
+            high = math.isqrt(self.n_points - 1) + 1 if high == "sqrt" else int(high)
+            return int(low), max(int(low), high)
+        counts = self.n_clusters if isinstance(self.n_clusters, list) else [self.n_clusters]
+        return int(min(counts)), int(max(counts))
+
+    def draw_k(self, index: int, seed: SeedSequence) -> int:
+        """Return the number of clusters of member ``index``."""
+        if isinstance(self.n_clusters, list):
+            return int(self.n_clusters[index % len(self.n_clusters)])
+        low, high = self.range
+        return int(np.random.default_rng(child(seed, "n_clusters")).integers(low, high + 1))
+
+    def name(self, n_algorithms: int) -> str:
+        """Return the preset that does the same, or the axes in use joined by "+"."""
+        words = []
+        if isinstance(self.columns, tuple):
+            words.append("random_features" if self.columns[0] == "subset" else "random_projection")
+        if self.rows != "all":
+            words.append("bagging" if self.rows == "bootstrap" else "subsample")
+        if n_algorithms > 1:
+            words.append("mixed")
+        elif isinstance(self.n_clusters, tuple):
+            words.append("random_k")
+        elif isinstance(self.n_clusters, list):
+            words.append("several_k")
+        return "+".join(words) or "restarts"
+
+
+def make_plan(
+    axes: Axes,
+    *,
+    n_partitions: int,
+    needs_k: Sequence[bool],
+    n_views: int,
+    root: SeedSequence,
+) -> list[Member]:
+    """Return the members; ``needs_k`` says of each algorithm whether it is told k."""
+    seeds = SeedSequence(root.entropy, spawn_key=root.spawn_key).spawn(n_partitions)
+    width = len(needs_k)
+    return [
+        Member(
+            index=i,
+            seed=seed,
+            algorithm=i % width,
+            view=(i // width) % n_views,
+            n_clusters=axes.draw_k(i, seed) if needs_k[i % width] else None,
+            columns=axes.columns,
+            rows=axes.rows,
+        )
+        for i, seed in enumerate(seeds)
+    ]
+
+
+def check_plan(axes: Axes, views: Sequence[Matrix], needs_k: Sequence[bool]) -> None:
+    """Refuse at once what no member could do with this data."""
+    if any(needs_k) and axes.range[0] > axes.n_rows:
+        rows = (
+            f"{axes.n_rows} of {axes.n_points} rows are"
+            if axes.rows != "all"
+            else (f"X has {axes.n_points} row{'s' if axes.n_points > 1 else ''}, so they are")
+        )
+        raise ValueError(
+            f"n_clusters={axes.n_clusters!r} asks for at least {axes.range[0]} clusters, but "
+            f"{rows} all a partition sees. Ask for fewer clusters or give more points."
+        )
+    if isinstance(axes.columns, tuple) and axes.columns[0] == "project":
+        for position, view in enumerate(views):
+            if axes.columns[1] > view.shape[1]:
+                where = f"view {position}" if len(views) > 1 else "X"
+                raise ValueError(
+                    f"columns=('project', {axes.columns[1]}) asks for more dimensions than {where} "
+                    f"has columns ({view.shape[1]}). Ask for at most {view.shape[1]}."
+                )
+
+
+def share(ratio: float, n: int) -> int:
+    """Return ratio * n rounded, halves upwards, and at least one."""
+    return max(1, math.floor(ratio * n + 0.5))
+
+
+def draw_columns(X: Matrix, member: Member) -> tuple[Matrix, np.ndarray | None]:
+    """Return the features a member sees, and the indices of its columns (None unless chosen)."""
+    if member.columns == "all":
+        return X, None
+    rng = np.random.default_rng(child(member.seed, "columns"))
+    width = X.shape[1]
+    if member.columns[0] == "subset":
+        count = share(member.columns[1], width)
+        chosen = np.sort(rng.choice(width, size=count, replace=False))
+        return X[:, chosen], chosen
+    gaussian = rng.standard_normal((width, member.columns[1]))
+    # The factor Q of a Gaussian matrix spans a uniformly random subspace; a sparse X times a thin
+    # dense matrix is dense and thin, so X itself never becomes dense.
+    orthonormal = np.linalg.qr(gaussian)[0].astype(X.dtype)
+    return np.asarray(X @ orthonormal), None
+
+
+def draw_rows(n: int, member: Member) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the rows drawn (sorted, each once) and how often; None means all rows once."""
+    if member.rows == "all":
+        return None
+    rng = np.random.default_rng(child(member.seed, "rows"))
+    if member.rows == "bootstrap":
+        counts = np.bincount(rng.integers(0, n, size=n), minlength=n)
+        drawn = np.flatnonzero(counts)
+        return drawn, counts[drawn]
+    drawn = np.sort(rng.choice(n, size=share(member.rows[1], n), replace=False))
+    return drawn, np.ones(drawn.size, dtype=np.int64)
+
+
+def describe_rows(rows: Any) -> str:
+    """Return how rows were drawn, as a record says it."""
+    return f"subsample {rows[1]:g}" if isinstance(rows, tuple) else str(rows)
+
+
+def root_seed(random_state: RandomState, stored: Mapping[str, Any] | None) -> SeedSequence:
+    """Return the run's seed; a stored run goes on with its own when none is asked for."""
+    if random_state is None and stored is not None and "seed" in stored:
+        return restore(stored["seed"])
+    return root_sequence(random_state)

@@ -1,0 +1,285 @@
+"""Settings of :class:`EnsembleGenerator` that have a name.
+
+Each takes the number of partitions first and passes any other parameter of the generator on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterscape._params import Choice, Integer, Number, checked
+from clusterscape.generate import algorithms, plan
+from clusterscape.generate.generator import EnsembleGenerator
+
+#: The clusterers that :func:`mixed` takes in turn.
+MIXED = ("kmeans", "single", "average", "complete", "ward", "gmm", "spectral", "dbscan")
+
+_N = {"n_partitions": (Integer(1),)}
+_K = {**_N, "n_clusters": plan.N_CLUSTERS}
+_RATIO = {"ratio": (Number(0, 1, open_low=True),)}
+
+
+@checked({**_N, "n_clusters": (Integer(1),), "algorithm": algorithms.RULES})
+def random_k(
+    n_partitions: int = 100, *, n_clusters: int = 2, algorithm: Any = "kmeans", **options: Any
+) -> EnsembleGenerator:
+    """Random parameter selection (RPS): every member draws its own number of clusters.
+
+    Parameters
+    ----------
+    n_partitions : int
+        Number of partitions.
+    n_clusters : int
+        The smallest number K; members draw uniformly from K to the square root of the number of
+        points, rounded up, and take K where that is not above K.
+    algorithm : str, clusterer or list
+        The base clusterer; text data want ``"cosine"``.
+    **options
+        Other parameters of :class:`EnsembleGenerator`.
+
+    Returns
+    -------
+    EnsembleGenerator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.generate import random_k
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> bool(random_k(5, n_clusters=10, random_state=0).generate(X).n_clusters.max() <= 10)
+    True
+    """
+    return EnsembleGenerator(
+        n_partitions, algorithm=algorithm, n_clusters=(n_clusters, "sqrt"), **options
+    )
+
+
+@checked({**_K, **_RATIO, "algorithm": algorithms.RULES})
+def random_features(
+    n_partitions: int = 100,
+    *,
+    n_clusters: Any,
+    ratio: float = 0.5,
+    algorithm: Any = "kmeans",
+    **options: Any,
+) -> EnsembleGenerator:
+    """Random feature selection (RFS): every member sees a random share of the columns.
+
+    Parameters
+    ----------
+    n_partitions : int
+        Number of partitions.
+    n_clusters : int, list or tuple
+        Number of clusters.
+    ratio : float
+        Share of the columns, drawn without replacement; at least one column.
+    algorithm : str, clusterer or list
+        The base clusterer.
+    **options
+        Other parameters of :class:`EnsembleGenerator`.
+
+    Returns
+    -------
+    EnsembleGenerator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.generate import random_features
+    >>> X = np.random.default_rng(0).normal(size=(20, 10))
+    >>> ensemble = random_features(3, n_clusters=2, ratio=0.4, random_state=0).generate(X)
+    >>> [record.columns.size for record in ensemble.records]
+    [4, 4, 4]
+    """
+    return EnsembleGenerator(
+        n_partitions,
+        algorithm=algorithm,
+        n_clusters=n_clusters,
+        columns=("subset", ratio),
+        **options,
+    )
+
+
+@checked({**_K, "algorithm": algorithms.RULES})
+def restarts(
+    n_partitions: int = 100, *, n_clusters: Any, algorithm: Any = "kmeans", **options: Any
+) -> EnsembleGenerator:
+    """Restarts: the same clusterer on the same data, from different random starts.
+
+    Parameters
+    ----------
+    n_partitions : int
+        Number of partitions.
+    n_clusters : int, list or tuple
+        Number of clusters.
+    algorithm : str, clusterer or list
+        The base clusterer; a deterministic one gives the same partition every time.
+    **options
+        Other parameters of :class:`EnsembleGenerator`.
+
+    Returns
+    -------
+    EnsembleGenerator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.generate import restarts
+    >>> X = np.array([[0.0], [0.1], [5.0], [5.1]])
+    >>> restarts(3, n_clusters=2, random_state=0).generate(X)
+    Ensemble(4 points, 3 partitions with 2 clusters)
+    """
+    return EnsembleGenerator(n_partitions, algorithm=algorithm, n_clusters=n_clusters, **options)
+
+
+@checked({**_K, "algorithm": algorithms.RULES})
+def bagging(
+    n_partitions: int = 100, *, n_clusters: Any, algorithm: Any = "kmeans", **options: Any
+) -> EnsembleGenerator:
+    """Bagging: every member clusters a bootstrap sample; points not drawn are unsampled.
+
+    Parameters
+    ----------
+    n_partitions : int
+        Number of partitions.
+    n_clusters : int, list or tuple
+        Number of clusters.
+    algorithm : str, clusterer or list
+        The base clusterer.
+    **options
+        Other parameters of :class:`EnsembleGenerator`.
+
+    Returns
+    -------
+    EnsembleGenerator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.generate import bagging
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> bagging(10, n_clusters=2, random_state=0).generate(X)
+    Ensemble(50 points, 10 partitions with 2 clusters, incomplete)
+    """
+    return EnsembleGenerator(
+        n_partitions, algorithm=algorithm, n_clusters=n_clusters, rows="bootstrap", **options
+    )
+
+
+@checked({**_K, **_RATIO, "algorithm": algorithms.RULES})
+def subsample(
+    n_partitions: int = 100,
+    *,
+    n_clusters: Any,
+    ratio: float = 0.8,
+    algorithm: Any = "kmeans",
+    **options: Any,
+) -> EnsembleGenerator:
+    """Subsampling: every member clusters a random share of the points; the rest are unsampled.
+
+    Parameters
+    ----------
+    n_partitions : int
+        Number of partitions.
+    n_clusters : int, list or tuple
+        Number of clusters.
+    ratio : float
+        Share of the points, drawn without replacement.
+    algorithm : str, clusterer or list
+        The base clusterer.
+    **options
+        Other parameters of :class:`EnsembleGenerator`.
+
+    Returns
+    -------
+    EnsembleGenerator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.generate import subsample
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> ensemble = subsample(3, n_clusters=2, ratio=0.6, random_state=0).generate(X)
+    >>> (ensemble.labels >= 0).sum(axis=0)
+    array([30, 30, 30])
+    """
+    return EnsembleGenerator(
+        n_partitions,
+        algorithm=algorithm,
+        n_clusters=n_clusters,
+        rows=("subsample", ratio),
+        **options,
+    )
+
+
+@checked({**_K, "dims": (Integer(1),), "base": (Choice("gmm", "soft_gmm", "kmeans"),)})
+def random_projection(
+    n_partitions: int = 100, *, n_clusters: Any, dims: int = 5, base: str = "gmm", **options: Any
+) -> EnsembleGenerator:
+    """Random projections (RP): every member sees its own projection to a few dimensions.
+
+    Parameters
+    ----------
+    n_partitions : int
+        Number of partitions.
+    n_clusters : int, list or tuple
+        Number of clusters, or components of the mixture.
+    dims : int
+        Dimensions of the projection, at most the number of columns.
+    base : {"gmm", "soft_gmm", "kmeans"}
+        A Gaussian mixture as hard labels or as posteriors, or k-means.
+    **options
+        Other parameters of :class:`EnsembleGenerator`.
+
+    Returns
+    -------
+    EnsembleGenerator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.generate import random_projection
+    >>> X = np.repeat([[0.0] * 8, [9.0] * 8], 10, axis=0)
+    >>> X = X + np.random.default_rng(0).normal(size=X.shape)
+    >>> random_projection(3, n_clusters=2, dims=2, base="kmeans", random_state=0).generate(X)
+    Ensemble(20 points, 3 partitions with 2 clusters)
+    """
+    return EnsembleGenerator(
+        n_partitions, algorithm=base, n_clusters=n_clusters, columns=("project", dims), **options
+    )
+
+
+@checked({**_K, "clusterers": (algorithms.SEVERAL,)})
+def mixed(
+    n_partitions: int = 100,
+    *,
+    n_clusters: Any = (2, "sqrt"),
+    clusterers: Any = MIXED,
+    **options: Any,
+) -> EnsembleGenerator:
+    """Different clusterers in turn: k-means, four linkages, mixture, spectral and DBSCAN.
+
+    Parameters
+    ----------
+    n_partitions : int
+        Number of partitions.
+    n_clusters : int, list or tuple
+        Number of clusters; DBSCAN finds its own.
+    clusterers : list or tuple
+        Names of base clusterers or scikit-learn clusterers.
+    **options
+        Other parameters of :class:`EnsembleGenerator`.
+
+    Returns
+    -------
+    EnsembleGenerator
+
+    Examples
+    --------
+    >>> from clusterscape.generate import mixed
+    >>> mixed(16).algorithm
+    ['kmeans', 'single', 'average', 'complete', 'ward', 'gmm', 'spectral', 'dbscan']
+    """
+    return EnsembleGenerator(
+        n_partitions, algorithm=list(clusterers), n_clusters=n_clusters, **options
+    )

@@ -1,0 +1,358 @@
+"""Files that hold a matrix: Parquet, NPZ, NPY, LIBSVM and h5ad. Nothing is ever unpickled."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Callable, Sequence
+from typing import IO, Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from clusterscape._ensemble_files import FORMAT
+from clusterscape.ensemble import Ensemble
+from clusterscape.io._columns import (
+    Table,
+    TableError,
+    Wanted,
+    check_finite,
+    find_column,
+    numbered_rows,
+    pick_columns,
+    row_names,
+    unnamed,
+)
+from clusterscape.io._source import FORMATS, Source
+
+
+def is_ensemble_file(path: str | os.PathLike[str]) -> bool:
+    """Say whether a file is an ensemble written by :class:`~clusterscape.Ensemble`.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; one that is absent or in another format is no ensemble.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> from clusterscape.io import is_ensemble_file
+    >>> is_ensemble_file("no-such-file.npz")
+    False
+    """
+    name = os.fspath(path).lower()
+    try:
+        if name.endswith(FORMATS["npz"]):
+            with np.load(path, allow_pickle=False) as archive:
+                text = archive["meta"].tobytes() if "meta" in archive.files else b""
+        elif name.endswith(FORMATS["parquet"]):
+            from pyarrow import parquet
+
+            text = (parquet.read_schema(path).metadata or {}).get(b"clusterscape", b"")
+        else:
+            return False
+        return bool(json.loads(text or b"{}").get("format") == FORMAT)
+    except (OSError, ValueError, zipfile.BadZipFile, ImportError, AttributeError):
+        return False
+
+
+def refuse_ensemble(source: Source) -> None:
+    """Refuse a file of clusterings where measurements are wanted."""
+    if source.path is not None and is_ensemble_file(source.path):
+        raise TableError(
+            f"{source.name} is an ensemble of clusterings, not a table of measurements",
+            "combine it with clusterscape.combine, or with the command 'clusterscape combine'",
+        )
+
+
+def parquet_frame(source: Source) -> pd.DataFrame:
+    """Read a Parquet file; an index that holds names becomes the first column."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise TableError(
+            f"{source.name}: Parquet files need pyarrow",
+            "install it: pip install 'clusterscape[parquet]'",
+        ) from None
+    refuse_ensemble(source)
+    with source.open() as stream:
+        try:
+            frame = parquet.read_table(stream).to_pandas()
+        except (OSError, pyarrow.ArrowException) as error:
+            raise _damaged(source, "a Parquet file", error) from None
+    if isinstance(frame.index, pd.MultiIndex):
+        return frame.reset_index()
+    if not isinstance(frame.index, pd.RangeIndex):
+        name = frame.index.name or unnamed(0)
+        frame.insert(0, name, frame.index)
+    return frame.reset_index(drop=True)
+
+
+def _damaged(source: Source, kind: str, error: Exception) -> TableError:
+    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return TableError(f"{source.name} is not {kind}, or a damaged one ({reason[:120]})")
+
+
+def _matrix_table(
+    X: Any,
+    source: Source,
+    wanted: Wanted,
+    *,
+    names: Sequence[str] | None = None,
+    ids: np.ndarray | None = None,
+    labels: np.ndarray | None = None,
+) -> Table:
+    """Finish a table whose numbers are one matrix already."""
+    where = numbered_rows(source.name)
+    if X.ndim != 2:
+        remedy = "a table has rows and columns; save a single feature as X.reshape(-1, 1)"
+        raise TableError(f"{source.name} holds an array of shape {X.shape}", remedy)
+    if X.dtype.kind not in "iufb":
+        raise TableError(
+            f"{source.name} holds values of type {X.dtype} where numbers are needed",
+            "save an array of floats or integers",
+        )
+    if 0 in X.shape:
+        raise TableError(f"{source.name} is empty: its table is {X.shape[0]} x {X.shape[1]}")
+    dtype = np.float32 if X.dtype in (np.float32, np.float16) else np.float64
+    X = sparse.csr_matrix(X, dtype=dtype) if sparse.issparse(X) else np.asarray(X, dtype=dtype)
+    names = [str(i + 1) for i in range(X.shape[1])] if names is None else [str(n) for n in names]
+    if wanted.columns is not None or wanted.exclude is not None:
+        picked = pick_columns(names, wanted, where)
+        X, names = X[:, picked], [names[p] for p in picked]
+    check_finite(X, names, where)
+    if ids is not None:
+        frame = pd.DataFrame({"ids": np.asarray(ids).astype(object)})
+        ids = row_names(frame, [wanted.id_column or "ids"], position=0, where=where)
+    X = np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
+    return Table(X, ids, tuple(names), source.name, labels)
+
+
+def _load_numpy(source: Source, stream: IO[bytes]) -> Any:
+    try:
+        return np.load(stream, allow_pickle=False)
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        if "pickle" in str(error).lower():
+            if _starts_as_numpy(source):
+                raise _pickled(source, "Python objects") from None
+            error = ValueError("it does not begin as one")
+        raise _damaged(source, "a NumPy file", error) from None
+
+
+def _starts_as_numpy(source: Source) -> bool:
+    with source.open() as stream:
+        return stream.read(6) == b"\x93NUMPY"
+
+
+def _pickled(source: Source, what: str) -> TableError:
+    return TableError(
+        f"{source.name} holds {what}, and reading those could run code hidden in the file",
+        "save plain arrays of numbers or text, for example np.savez(path, X=X)",
+    )
+
+
+def read_npy(source: Source, wanted: Wanted) -> Table:
+    """Read one array."""
+    _no_such_column(source, wanted.id_column, ())
+    _no_such_column(source, wanted.label_column, ())
+    with source.open() as stream:
+        X = _load_numpy(source, stream)
+    if not isinstance(X, np.ndarray):
+        raise _damaged(source, "an NPY file", ValueError("it is an NPZ file: rename it"))
+    return _matrix_table(X, source, wanted)
+
+
+def _no_such_column(source: Source, name: str | None, known: Sequence[str]) -> None:
+    """Refuse a name that the file does not hold."""
+    if name is not None and name not in known:
+        if not known:
+            raise TableError(f"{source.name} has no column {name!r}: it holds numbers only")
+        find_column(list(known), name, numbered_rows(source.name))
+
+
+def _open_npz(source: Source, stream: IO[bytes]) -> tuple[list[str], Callable[[str], np.ndarray]]:
+    """Return the names of the arrays, and a function that reads one of them."""
+    archive = _load_numpy(source, stream)
+    if isinstance(archive, np.ndarray):
+        raise _damaged(source, "an NPZ file", ValueError("it is an NPY file: rename it"))
+
+    def get(key: str) -> np.ndarray:
+        try:
+            return np.asarray(archive[key])
+        except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+            if "pickle" in str(error).lower():
+                raise _pickled(source, f"Python objects in {key!r}") from None
+            raise _damaged(source, "an NPZ file", error) from None
+
+    return list(archive.files), get
+
+
+def label_matrix(source: Source, wanted: Wanted) -> Ensemble:
+    """Read an (n, r) array, or one vector, of labels."""
+    for name in (wanted.id_column, wanted.columns, wanted.exclude):
+        if name is not None:
+            raise TableError(f"{source.name} has no named columns: it holds an array of labels")
+    with source.open() as stream:
+        if source.format == "npy":
+            labels = _load_numpy(source, stream)
+        else:
+            files, get = _open_npz(source, stream)
+            flat = [k for k in files if k == "labels"] or [
+                k for k in files if get(k).ndim in (1, 2) and get(k).dtype.kind in "iuU"
+            ]
+            if len(flat) != 1:
+                raise TableError(
+                    f"{source.name} holds {', '.join(files) or 'nothing'}: it is not clear which "
+                    "are the labels",
+                    "save them under the name labels",
+                )
+            labels = get(flat[0])
+    if not isinstance(labels, np.ndarray) or labels.dtype.kind not in "iuU":
+        kind = getattr(labels, "dtype", "unknown")
+        raise TableError(
+            f"{source.name} holds values of type {kind}; labels are whole numbers or text"
+        )
+    if labels.ndim not in (1, 2) or labels.size == 0:
+        raise TableError(f"{source.name} holds an array of shape {labels.shape}, not labels")
+    return Ensemble.from_labels(labels.reshape(len(labels), -1))
+
+
+def read_npz(source: Source, wanted: Wanted) -> Table:
+    """Read ``X``, or the CSR parts, or the only two-dimensional array."""
+    refuse_ensemble(source)
+    with source.open() as stream:
+        files, get = _open_npz(source, stream)
+        X = _npz_matrix(source, files, get)
+        n = X.shape[0] if X.ndim else 0
+        vectors = [k for k in files if k not in ("X", "data", "indices", "indptr", "shape")]
+        _no_such_column(source, wanted.id_column, vectors)
+        _no_such_column(source, wanted.label_column, vectors)
+        ids = None
+        notes: tuple[str, ...] = ()
+        key = wanted.id_column or next((k for k in ("ids", "sample_names") if k in files), None)
+        if key is not None:
+            ids = _vector(source, key, get(key), n)
+            if wanted.id_column is None:
+                notes = (f"the array {key!r} is taken as the ids of the rows.",)
+        labels = None
+        if wanted.label_column is not None:
+            labels = _vector(source, wanted.label_column, get(wanted.label_column), n)
+        names = get("feature_names") if "feature_names" in files else None
+        if names is not None and len(names) != X.shape[1]:
+            names = None
+    table = _matrix_table(X, source, wanted, names=names, ids=ids, labels=labels)  # type: ignore[arg-type]
+    return table.noting(*notes)
+
+
+def _vector(source: Source, key: str, values: np.ndarray, n: int) -> np.ndarray:
+    if values.shape != (n,):
+        raise TableError(
+            f"{source.name}: {key!r} has shape {values.shape}, but the table has {n} rows"
+        )
+    return values
+
+
+def _npz_matrix(source: Source, files: list[str], get: Callable[[str], np.ndarray]) -> Any:
+    """Return ``X``, the CSR parts, or the only two-dimensional array."""
+    if "X" in files:
+        return get("X")
+    if {"data", "indices", "indptr", "shape"} <= set(files):
+        kind = get("format").item() if "format" in files else "csr"
+        kind = kind.decode() if isinstance(kind, bytes) else str(kind)
+        make = {"csr": sparse.csr_matrix, "csc": sparse.csc_matrix}.get(kind)
+        if make is None:
+            raise TableError(
+                f"{source.name} is a sparse matrix in the form {kind!r}",
+                "save it as CSR: X.tocsr()",
+            )
+        try:
+            X = make((get("data"), get("indices"), get("indptr")), shape=tuple(get("shape")))
+            X.check_format(full_check=True)
+        except (ValueError, IndexError, TypeError) as error:
+            if isinstance(error, TableError):
+                raise
+            raise _damaged(source, "a CSR matrix", error) from None
+        return X.tocsr()
+    flat = [key for key in files if get(key).ndim == 2]
+    if len(flat) == 1:
+        return get(flat[0])
+    raise TableError(
+        f"{source.name} holds {', '.join(files) or 'nothing'}: it is not clear which is the table",
+        "save it under the name X, or a sparse one as data, indices, indptr and shape",
+    )
+
+
+def read_libsvm(source: Source, wanted: Wanted) -> Table:
+    """Read ``label index:value ...`` lines as CSR."""
+    from sklearn.datasets import load_svmlight_file
+
+    _no_such_column(source, wanted.id_column, ())
+    _no_such_column(source, wanted.label_column, ("y",))
+    with source.open() as stream:
+        if not stream.read(1):
+            raise TableError(f"{source.name} is empty")
+    try:
+        with source.open() as stream:
+            X, y = load_svmlight_file(stream)
+    except (ValueError, OverflowError, IndexError, TypeError) as error:
+        if isinstance(error, TableError):
+            raise
+        raise _libsvm_error(source, error) from None
+    return _matrix_table(X, source, wanted, labels=y if wanted.label_column else None)
+
+
+def _libsvm_error(source: Source, error: Exception) -> TableError:
+    """Find the line that is not ``label index:value index:value ...``."""
+    with source.open() as stream:
+        for line, raw in enumerate(stream, start=1):
+            fields = raw.split(b"#")[0].split()
+            last = -1
+            for place, text in enumerate(fields):
+                key, colon, value = (text if place else b"0:" + text).partition(b":")
+                try:
+                    if place and not key.startswith(b"qid"):
+                        rising, last = int(key) > last, int(key)
+                        if not rising:
+                            raise ValueError
+                    float(value)
+                except ValueError:
+                    return TableError(
+                        f"{source.name}, row {line} (its line in the file), field {place + 1}: "
+                        f"{text.decode('utf-8', 'replace')!r} is out of place",
+                        "a line is 'label index:value index:value ...' with rising indices",
+                    )
+    return _damaged(source, "a LIBSVM file", error)
+
+
+def read_h5ad(source: Source, wanted: Wanted) -> Table:
+    """Read ``X`` of an AnnData file; the names of ``obs`` are the ids."""
+    if source.path is None:
+        raise TableError("h5ad files cannot be read from a pipe", "give the name of the file")
+    with source.open():  # a missing file is a sentence here already
+        pass
+    try:
+        import anndata
+    except ImportError:
+        raise TableError(
+            f"{source.name}: h5ad files need anndata",
+            "install it: pip install 'clusterscape[anndata]'",
+        ) from None
+    try:
+        data = anndata.read_h5ad(source.path)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _damaged(source, "an h5ad file", error) from None
+    if data.X is None:
+        raise TableError(f"{source.name} has no matrix X", "store one, or export a layer as NPZ")
+    known = [str(c) for c in data.obs.columns]
+    _no_such_column(source, wanted.id_column, known or ("",))
+    _no_such_column(source, wanted.label_column, known or ("",))
+    ids = np.asarray(data.obs_names if wanted.id_column is None else data.obs[wanted.id_column])
+    labels = None if wanted.label_column is None else np.asarray(data.obs[wanted.label_column])
+    return _matrix_table(data.X, source, wanted, names=list(data.var_names), ids=ids, labels=labels)

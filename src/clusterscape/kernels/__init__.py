@@ -1,0 +1,34 @@
+"""The compiled loops, and nothing else.
+
+Modules here are imported on first use (``kernels.labels.contingency(...)``), because importing
+numba costs half a second. Import this package, never one of its modules, at the top of a file.
+Every kernel is sequential and releases the GIL; parallelism is one joblib call above them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+_MODULES = ("kmeans", "kmeans_sparse", "labels", "linkage", "pairs", "random", "rows", "rowspace")
+
+if TYPE_CHECKING:
+    from clusterscape.kernels import (
+        kmeans,
+        kmeans_sparse,
+        labels,
+        linkage,
+        pairs,
+        random,
+        rows,
+        rowspace,
+    )
+
+__all__ = ["kmeans", "kmeans_sparse", "labels", "linkage", "pairs", "random", "rows", "rowspace"]
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in _MODULES:
+        return importlib.import_module(f"clusterscape.kernels.{name}")
+    raise AttributeError(f"module 'clusterscape.kernels' has no attribute {name!r}")

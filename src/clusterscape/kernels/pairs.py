@@ -1,0 +1,363 @@
+"""Contingency tables of many pairs of partitions, and the sums that measures are made of.
+
+A table is the list of its non-empty cells ``(row, column, mass)``, so two partitions into very many
+clusters cost no more memory than their points. Row or column -1 holds the points that are clusters
+of their own; its mass is their number.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from clusterscape.kernels._jit import jit
+
+# What a noise point is: a cluster of its own, a member of one more cluster, or left out.
+SINGLETONS = 0
+CLUSTER = 1
+DROP = 2
+
+# Tables up to this size are counted as one dense array: 1 MB of counts stays in the cache.
+DENSE_CELLS = 1 << 18
+
+# x log x of small counts, which most cells are.
+XLOGX = np.zeros(1 << 12)
+XLOGX[1:] = np.arange(1, XLOGX.size) * np.log(np.arange(1, XLOGX.size))
+
+N_SUMS = 10
+
+
+def scratch(n_clusters, weighted):
+    """Return the array of zeros in which ``tables`` counts, for partitions of these sizes."""
+    widest = int(n_clusters.max()) + 2
+    size = max(min(widest * widest, DENSE_CELLS), widest)
+    return np.zeros(size, dtype=np.float64 if weighted else np.int32)
+
+
+@jit
+def tables(labels, n_clusters, pairs, weights, noise, counts, starts, rows, cols, mass):
+    """Write the cells of every pair's table; those of pair p are ``starts[p]:starts[p + 1]``.
+
+    ``labels`` is (r, n) with -1 noise and -2 unsampled; ``weights`` is None or (n,); ``counts``
+    comes from ``scratch``. Points that are unsampled in either partition are in no cell. The three
+    outputs need room for one cell more than there can be.
+    """
+    n = labels.shape[1]
+    order = np.empty(n, np.int32)
+    ends = np.zeros(n_clusters.max() + 2, np.int64)
+    sorted_by = -1
+    at = 0
+    starts[0] = 0
+    for p in range(pairs.shape[0]):
+        i = pairs[p, 0]
+        j = pairs[p, 1]
+        height = n_clusters[i] + 2
+        width = n_clusters[j] + 2
+        if height * width <= min(DENSE_CELLS, 4 * n + 64):
+            _count(labels[i], labels[j], weights, width, counts)
+            at = _cells_of_dense(counts, height, width, noise, at, rows, cols, mass)
+        else:
+            if sorted_by != i:
+                _sort_points(labels[i], order, ends[:height])
+                sorted_by = i
+            line = counts[:width]
+            at = _cells_by_row(
+                labels[j], weights, order, ends[:height], line, noise, at, rows, cols, mass
+            )
+        starts[p + 1] = at
+
+
+@jit
+def _count(a, b, weights, width, dense):
+    """Count points by (a + 2, b + 2), so that noise and unsampled need no branch."""
+    if weights is None:
+        for x in range(a.size):
+            dense[(np.int64(a[x]) + 2) * width + np.int64(b[x]) + 2] += 1
+    else:
+        for x in range(a.size):
+            dense[(np.int64(a[x]) + 2) * width + np.int64(b[x]) + 2] += weights[x]
+
+
+@jit
+def _code(shifted, size, noise):
+    """Return the row or column of a shifted label, ``size`` being two more than the clusters."""
+    if shifted > 1:
+        return shifted - 2
+    return size - 2 if noise == CLUSTER else -1
+
+
+@jit
+def _cells_of_dense(dense, height, width, noise, at, rows, cols, mass):
+    """Append the cells of a counted table, and leave it zero for the next pair."""
+    first = 2 if noise == DROP else 1
+    for row in range(first, height):
+        code = _code(row, height, noise)
+        line = dense[row * width : (row + 1) * width]
+        for col in range(first, width):
+            # Written always and kept when not empty: a branch here would cost more.
+            rows[at] = code
+            cols[at] = _code(col, width, noise)
+            mass[at] = line[col]
+            at += line[col] != 0
+    dense[: height * width] = 0
+    return at
+
+
+@jit
+def _sort_points(a, order, ends):
+    """Sort points by their label in ``a``; those with label c end at ``ends[c + 2]``."""
+    ends[:] = 0
+    for x in range(a.size):
+        ends[np.int64(a[x]) + 2] += 1
+    total = 0
+    for c in range(ends.size):
+        size = ends[c]
+        ends[c] = total
+        total += size
+    for x in range(a.size):
+        c = np.int64(a[x]) + 2
+        order[ends[c]] = x
+        ends[c] += 1
+
+
+@jit
+def _cells_by_row(b, weights, order, ends, line, noise, at, rows, cols, mass):
+    """Append the cells of a table too large to hold, one row after the other."""
+    first = 2 if noise == DROP else 1
+    for row in range(first, ends.size):
+        code = _code(row, ends.size, noise)
+        members = order[ends[row - 1] : ends[row]]
+        for x in members:
+            if weights is None:
+                line[np.int64(b[x]) + 2] += 1
+            else:
+                line[np.int64(b[x]) + 2] += weights[x]
+        for x in members:
+            col = np.int64(b[x]) + 2
+            if line[col] != 0 and col >= first:
+                rows[at] = code
+                cols[at] = _code(col, line.size, noise)
+                mass[at] = line[col]
+                at += 1
+            line[col] = 0
+    return at
+
+
+@jit
+def _xlogx(value, whole, known):
+    if whole and value < known.size:
+        return known[np.int64(value)]
+    return value * math.log(value) if value > 0 else 0.0
+
+
+@jit
+def _margin(values, alone, whole, known, out):
+    """Fill number, squares and x log x of the rows (or columns) of a table."""
+    out[0] = alone
+    out[1] = alone
+    out[2] = 0.0
+    for c in range(values.size):
+        if values[c] > 0:
+            out[0] += 1
+            out[1] += values[c] * values[c]
+            out[2] += _xlogx(values[c], whole, known)
+
+
+@jit
+def sums(starts, rows, cols, mass, sizes, whole, known, out):
+    """Fill the (m, N_SUMS) array ``out`` with what most measures need of each table.
+
+    The columns: mass; number of cells, sum of their squares, sum of their x log x; then the same
+    three for the rows and for the columns. ``sizes`` (m, 2) are the rows and columns of each
+    table. ``whole`` says that masses are counts, whose x log x stands in ``known``.
+    """
+    row = np.empty(sizes[:, 0].max())
+    col = np.empty(sizes[:, 1].max())
+    for p in range(starts.size - 1):
+        n_rows = sizes[p, 0]
+        n_cols = sizes[p, 1]
+        row[:n_rows] = 0.0
+        col[:n_cols] = 0.0
+        total = cells = squares = logs = alone_a = alone_b = 0.0
+        for c in range(starts[p], starts[p + 1]):
+            m = mass[c]
+            i = rows[c]
+            j = cols[c]
+            total += m
+            if i >= 0 and j >= 0:
+                row[i] += m
+                col[j] += m
+                cells += 1
+                squares += m * m
+                logs += _xlogx(m, whole, known)
+                continue
+            # m cells of one point each: 1 squared is 1, and 1 log 1 is 0.
+            cells += m
+            squares += m
+            if i >= 0:
+                row[i] += m
+            else:
+                alone_a += m
+            if j >= 0:
+                col[j] += m
+            else:
+                alone_b += m
+        out[p, 0] = total
+        out[p, 1] = cells
+        out[p, 2] = squares
+        out[p, 3] = logs
+        _margin(row[:n_rows], alone_a, whole, known, out[p, 4:7])
+        _margin(col[:n_cols], alone_b, whole, known, out[p, 7:10])
+
+
+@jit
+def largest(starts, rows, cols, mass, matchable, out):
+    """Fill ``out`` with the sum over rows of the row's largest cell.
+
+    Rows and columns from ``matchable`` (m, 2) on, and -1, are single points and count nothing.
+    """
+    best = np.empty(matchable[:, 0].max())
+    for p in range(starts.size - 1):
+        height = matchable[p, 0]
+        width = matchable[p, 1]
+        best[:height] = 0.0
+        for c in range(starts[p], starts[p + 1]):
+            i = rows[c]
+            if i >= 0 and i < height and cols[c] >= 0 and cols[c] < width:
+                best[i] = max(best[i], mass[c])
+        out[p] = best[:height].sum()
+
+
+@jit
+def powers(starts, rows, cols, mass, sizes, power, out):
+    """Fill ``out`` (m, 3) with mean powers of shares, of which the KCC utilities are made.
+
+    With s_k the sum over row k of (share of the row's mass)**power: means of s_k and of
+    s_k**(1 / power), weighted by the rows' mass, and the sum of (share of all mass)**power over
+    the columns.
+    """
+    row = np.empty(sizes[:, 0].max())
+    col = np.empty(sizes[:, 1].max())
+    row_power = np.empty(row.size)
+    for p in range(starts.size - 1):
+        row[: sizes[p, 0]] = 0.0
+        row_power[: sizes[p, 0]] = 0.0
+        col[: sizes[p, 1]] = 0.0
+        total = alone_a = alone_b = 0.0
+        for c in range(starts[p], starts[p + 1]):
+            total += mass[c]
+            if rows[c] >= 0:
+                row[rows[c]] += mass[c]
+            else:
+                alone_a += mass[c]
+            if cols[c] >= 0:
+                col[cols[c]] += mass[c]
+            else:
+                alone_b += mass[c]
+        for c in range(starts[p], starts[p + 1]):
+            i = rows[c]
+            if i >= 0:
+                # In column -1 there are mass[c] cells of one point each.
+                size, number = (mass[c], 1.0) if cols[c] >= 0 else (1.0, mass[c])
+                row_power[i] += number * (size / row[i]) ** power
+        # A row of one point has the share 1 of itself.
+        shares = norms = alone_a
+        for i in range(sizes[p, 0]):
+            shares += row[i] * row_power[i]
+            norms += row[i] * row_power[i] ** (1.0 / power)
+        columns = 0.0
+        scale = 1.0 / total if total > 0 else 0.0
+        for j in range(sizes[p, 1]):
+            columns += (col[j] * scale) ** power
+        out[p, 0] = shares * scale
+        out[p, 1] = norms * scale
+        out[p, 2] = columns + alone_b * scale**power
+
+
+@jit
+def _distinct(values, alone, size, number):
+    """Write the distinct positive sizes and how often each occurs; return how many there are."""
+    at = 0
+    if alone > 0:
+        size[0] = 1.0
+        number[0] = alone
+        at = 1
+    ordered = np.sort(values)
+    for c in range(ordered.size):
+        if ordered[c] <= 0:
+            continue
+        if at > 0 and size[at - 1] == ordered[c]:
+            number[at - 1] += 1.0
+        else:
+            size[at] = ordered[c]
+            number[at] = 1.0
+            at += 1
+    return at
+
+
+@jit
+def _expected_cell(a, b, n):
+    """Return E[x/n log(n x / (a b))] for x drawn from the hypergeometric law (n, a, b).
+
+    The law is walked from its mode in both directions until it vanishes and divided by its sum, so
+    no factorial is needed. All arguments are whole floats.
+    """
+    low = max(0.0, a + b - n)
+    high = min(a, b)
+    mode = min(max(math.floor((a + 1.0) * (b + 1.0) / (n + 2.0)), low), high)
+    shift = math.log(n / (a * b))
+    total = 1.0
+    value = mode * (math.log(mode) + shift) if mode > 0 else 0.0
+    x = mode
+    chance = 1.0
+    while x < high and chance > 1e-30:
+        chance *= (a - x) * (b - x) / ((x + 1.0) * (n - a - b + x + 1.0))
+        x += 1.0
+        total += chance
+        value += chance * x * (math.log(x) + shift)
+    x = mode
+    chance = 1.0
+    while x > low and chance > 1e-30:
+        chance *= x * (n - a - b + x) / ((a - x + 1.0) * (b - x + 1.0))
+        x -= 1.0
+        total += chance
+        if x > 0:
+            value += chance * x * (math.log(x) + shift)
+    return value / (total * n)
+
+
+@jit
+def expected_information(starts, rows, cols, mass, sizes, out):
+    """Fill ``out`` with the mutual information expected of labels shuffled at random.
+
+    Only the sizes of rows and columns matter, and clusters of equal size are taken together.
+    """
+    row = np.empty(sizes[:, 0].max())
+    col = np.empty(sizes[:, 1].max())
+    row_size = np.empty(row.size + 1)
+    col_size = np.empty(col.size + 1)
+    row_number = np.empty(row.size + 1)
+    col_number = np.empty(col.size + 1)
+    for p in range(starts.size - 1):
+        row[: sizes[p, 0]] = 0.0
+        col[: sizes[p, 1]] = 0.0
+        total = alone_a = alone_b = 0.0
+        for c in range(starts[p], starts[p + 1]):
+            total += mass[c]
+            if rows[c] >= 0:
+                row[rows[c]] += mass[c]
+            else:
+                alone_a += mass[c]
+            if cols[c] >= 0:
+                col[cols[c]] += mass[c]
+            else:
+                alone_b += mass[c]
+        n_rows = _distinct(row[: sizes[p, 0]], alone_a, row_size, row_number)
+        n_cols = _distinct(col[: sizes[p, 1]], alone_b, col_size, col_number)
+        expected = 0.0
+        for i in range(n_rows):
+            for j in range(n_cols):
+                cell = _expected_cell(row_size[i], col_size[j], total)
+                expected += row_number[i] * col_number[j] * cell
+        out[p] = expected

@@ -1,0 +1,74 @@
+"""k-means over the rows of B, without building B: a row's score is r look-ups in a D x K table."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clusterscape.kernels._jit import jit
+
+LANES = 8  # tables are padded to a multiple of this many columns
+
+
+@jit
+def assign(labels, offsets, table, norms, scale, groups, values):
+    """Give every point the group g with the least ``norms[g] - scale[x] * sum_i table[c_i(x), g]``.
+
+    ``table`` has a multiple of eight columns (padding has an infinite norm): eight sums kept in
+    registers make the look-ups four times faster than a loop over a score array. Writes the group
+    to ``groups`` and the score to ``values``; returns how many points moved. Ties go to the group
+    with the smaller number.
+    """
+    n, r = labels.shape
+    columns = np.empty(r, dtype=np.int64)
+    moved = 0
+    for x in range(n):
+        m = 0
+        for i in range(r):
+            code = labels[x, i]
+            if code >= 0:
+                columns[m] = offsets[i] + code
+                m += 1
+        best = 0
+        least = np.inf
+        for t in range(0, table.shape[1], 8):
+            s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+            for j in range(m):
+                c = columns[j]
+                s0 += table[c, t]
+                s1 += table[c, t + 1]
+                s2 += table[c, t + 2]
+                s3 += table[c, t + 3]
+                s4 += table[c, t + 4]
+                s5 += table[c, t + 5]
+                s6 += table[c, t + 6]
+                s7 += table[c, t + 7]
+            for g, s in ((0, s0), (1, s1), (2, s2), (3, s3), (4, s4), (5, s5), (6, s6), (7, s7)):
+                value = norms[t + g] - scale[x] * s
+                if value < least:
+                    least = value
+                    best = t + g
+        if groups[x] != best:
+            groups[x] = best
+            moved += 1
+        values[x] = least
+    return moved
+
+
+@jit
+def move(labels, offsets, old, new, weights, out):
+    """Update ``out[c, g]``, the weight of cluster c's points in group g, for points that moved."""
+    n, r = labels.shape
+    for x in range(n):
+        a = old[x]
+        b = new[x]
+        if a == b:
+            continue
+        w = weights[x]
+        for i in range(r):
+            code = labels[x, i]
+            if code >= 0:
+                column = offsets[i] + code
+                if a >= 0:
+                    out[column, a] -= w
+                if b >= 0:
+                    out[column, b] += w

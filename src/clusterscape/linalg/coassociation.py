@@ -1,0 +1,186 @@
+"""Co-association as a linear operator: products cost O(n r), and nothing n x n is stored."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.linalg import LinearOperator
+
+from clusterscape import kernels
+
+Normalize = Literal["pairs", "counts"]
+
+
+class Coassociation(LinearOperator):
+    """The co-association matrix of an ensemble, as a ``scipy`` linear operator.
+
+    With ``normalize="counts"`` it is ``B W B^T``: the weight of the partitions that put two points
+    together. With ``"pairs"`` every entry is divided by the weight of the partitions that sampled
+    both points (pairs never sampled together have 0). A noise point is together with nobody, not
+    even with itself; in a soft partition two points are together to the extent of the inner product
+    of their memberships.
+
+    A product costs O(n r), except with ``"pairs"`` on an ensemble with unsampled points: the
+    divisor then differs from pair to pair, and a product costs O(n^2 r) time (still O(n r) memory).
+
+    Parameters
+    ----------
+    labels : (n, r) integer array
+        Codes of the hard partitions; columns of soft partitions are read for their sentinels only.
+    offsets : (r + 1,) array
+        First column of B of each partition.
+    weights : (r,) array
+        Partition weights.
+    soft : dict
+        CSR membership of the soft partitions, by position.
+    normalize : {"pairs", "counts"}
+        What the entries mean.
+
+    Examples
+    --------
+    >>> from clusterscape import Ensemble
+    >>> S = Ensemble.from_labels([[0, 0, 1], [0, 1, 1]]).coassociation()
+    >>> S @ [1.0, 1.0, 1.0]
+    array([1.5, 2. , 1.5])
+    >>> S.toarray()
+    array([[1. , 0.5, 0. ],
+           [0.5, 1. , 0.5],
+           [0. , 0.5, 1. ]])
+    """
+
+    def __init__(
+        self,
+        labels: np.ndarray,
+        offsets: np.ndarray,
+        weights: np.ndarray,
+        *,
+        soft: dict[int, csr_matrix],
+        normalize: Normalize = "pairs",
+    ) -> None:
+        if normalize not in ("pairs", "counts"):
+            raise ValueError(f"normalize must be 'pairs' or 'counts'; got {normalize!r}.")
+        n = labels.shape[0]
+        super().__init__(np.dtype(np.float64), (n, n))
+        self.normalize = normalize
+        self.is_complete = bool(labels.size == 0 or labels.min() > -2)
+        self._hard = [i for i in range(labels.shape[1]) if i not in soft]
+        self._soft = {i: m.astype(np.float64) for i, m in soft.items()}
+        self._labels = labels
+        self._offsets = offsets
+        self._weights = np.asarray(weights, dtype=np.float64)
+        self.column_weights = np.repeat(self._weights, np.diff(offsets))
+
+    @cached_property
+    def _columns(self) -> np.ndarray:
+        return np.ascontiguousarray(self._labels.T)
+
+    def _hard_part(self) -> tuple[np.ndarray, np.ndarray]:
+        if not self._soft:
+            return self._labels, self._offsets
+        return np.ascontiguousarray(self._labels[:, self._hard]), self._offsets[self._hard]
+
+    def collect(self, values: np.ndarray) -> np.ndarray:
+        """Return B^T @ values, one row a cluster."""
+        labels, offsets = self._hard_part()
+        table = np.zeros((int(self._offsets[-1]), values.shape[1]))
+        kernels.labels.scatter(labels, offsets, values, table)
+        for i, membership in self._soft.items():
+            table[self._offsets[i] : self._offsets[i + 1]] = membership.T @ values
+        return table
+
+    def expand(self, table: np.ndarray) -> np.ndarray:
+        """Return B @ table, one row a point."""
+        labels, offsets = self._hard_part()
+        values = np.zeros((self.shape[0], table.shape[1]))
+        kernels.labels.gather(labels, offsets, table, values)
+        for i, membership in self._soft.items():
+            values += membership @ table[self._offsets[i] : self._offsets[i + 1]]
+        return values
+
+    def _counts_product(self, values: np.ndarray) -> np.ndarray:
+        return self.expand(self.collect(values) * self.column_weights[:, None])
+
+    def _matmat(self, X: np.ndarray) -> np.ndarray:
+        values = np.ascontiguousarray(X, dtype=np.float64)
+        if self.normalize == "counts":
+            return self._counts_product(values)
+        if self.is_complete:
+            total = self._weights.sum()
+            return self._counts_product(values) / total if total > 0 else np.zeros_like(values)
+        product = np.empty_like(values)
+        for start, stop in self._blocks():
+            product[start:stop] = self._rows(start, stop) @ values
+        return product
+
+    def _matvec(self, x: np.ndarray) -> np.ndarray:
+        return self._matmat(np.asarray(x).reshape(-1, 1)).ravel()
+
+    def _adjoint(self) -> Coassociation:
+        return self  # symmetric
+
+    def _blocks(self) -> list[tuple[int, int]]:
+        n = self.shape[0]
+        step = max(1, min(n, int(2**26 // max(8 * n, 1))))  # 64 MB a block
+        return [(start, min(start + step, n)) for start in range(0, n, step)]
+
+    def _rows(self, start: int, stop: int) -> np.ndarray:
+        """Return rows start..stop as a dense block."""
+        n = self.shape[0]
+        if self.normalize == "pairs" and not self._soft:
+            block = np.empty((stop - start, n))
+            kernels.labels.fraction_rows(self._columns, self._weights, start, stop, block)
+            return block
+        unit = np.zeros((n, stop - start))
+        unit[np.arange(start, stop), np.arange(stop - start)] = 1.0
+        block = self._counts_product(unit).T
+        if self.normalize == "counts":
+            return block
+        sampled = (self._labels != -2).astype(np.float64)
+        both = (sampled[start:stop] * self._weights) @ sampled.T
+        return np.divide(block, both, out=np.zeros_like(block), where=both > 0)
+
+    def rows(self, start: int, stop: int) -> np.ndarray:
+        """Return rows ``start`` to ``stop - 1`` as a dense array.
+
+        Examples
+        --------
+        >>> from clusterscape import Ensemble
+        >>> Ensemble.from_labels([[0, 0, 1]]).coassociation().rows(0, 1)
+        array([[1., 1., 0.]])
+        """
+        return self._rows(start, stop)
+
+    def diagonal(self) -> np.ndarray:
+        """Return the diagonal: 1 for a point that is in a cluster wherever it was sampled."""
+        inside = (self._labels >= 0).astype(np.float64)
+        for i, membership in self._soft.items():
+            inside[:, i] = np.asarray(membership.multiply(membership).sum(axis=1)).ravel()
+        counts = inside @ self._weights
+        if self.normalize == "counts":
+            return counts
+        sampled = (self._labels != -2) @ self._weights
+        return np.divide(counts, sampled, out=np.zeros_like(counts), where=sampled > 0)
+
+    def toarray(self, *, max_gb: float = 4.0) -> np.ndarray:
+        """Return the dense n x n matrix, which takes 8 n^2 bytes.
+
+        Parameters
+        ----------
+        max_gb : float
+            Refuse above this size.
+        """
+        n = self.shape[0]
+        need = 8.0 * n * n / 1e9
+        if need > max_gb:
+            raise MemoryError(
+                f"the dense co-association of {n:,} points would take {need:,.1f} GB, more than "
+                f"max_gb={max_gb:g}. Use the operator itself (its products need no n x n matrix), "
+                "Ensemble.compress() or Ensemble.subset(), or raise max_gb."
+            )
+        dense = np.empty((n, n))
+        for start, stop in self._blocks():
+            dense[start:stop] = self._rows(start, stop)
+        return dense

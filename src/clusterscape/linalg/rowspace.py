@@ -1,0 +1,102 @@
+"""The rows of B as points: what k-means over B needs, for hard and soft ensembles alike."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from clusterscape import kernels
+
+
+class RowSpace:
+    """Assign rows of B to groups by look-ups, and keep the groups' cluster totals.
+
+    For hard ensembles B is never built; with soft partitions the products are sparse.
+
+    Parameters
+    ----------
+    labels : (n, r) integer array
+        Codes of the hard partitions.
+    offsets : (r + 1,) array
+        First column of B of each partition.
+    membership : CSR matrix, optional
+        B itself, for soft ensembles.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.linalg.rowspace import RowSpace
+    >>> rows = RowSpace(np.array([[0], [0], [1]]), np.array([0, 2]))
+    >>> rows.totals(np.array([0, 0, 1]), np.ones(3), 2)
+    array([[2., 0.],
+           [0., 1.]])
+    """
+
+    def __init__(
+        self, labels: np.ndarray, offsets: np.ndarray, membership: sparse.csr_matrix | None = None
+    ) -> None:
+        self.labels = np.ascontiguousarray(labels)
+        self.offsets = offsets
+        self.membership = membership
+        self.n_points = labels.shape[0]
+        self.width = int(offsets[-1])
+
+    def assign(
+        self, table: np.ndarray, norms: np.ndarray, *, scale: np.ndarray, groups: np.ndarray
+    ) -> tuple[int, np.ndarray]:
+        """Move every row to its best group, in place; return how many moved, and the scores.
+
+        The score of row x in group g is ``norms[g] - scale[x] * (B @ table)[x, g]``, least is best.
+        """
+        if self.membership is not None:
+            scores = norms - scale[:, None] * (self.membership @ table)
+            best = scores.argmin(axis=1)
+            moved = int((best != groups).sum())
+            groups[:] = best
+            return moved, scores[np.arange(self.n_points), best]
+        lanes = kernels.rowspace.LANES
+        k = table.shape[1]
+        padded = np.zeros((self.width, -(-k // lanes) * lanes))
+        padded[:, :k] = table
+        limits = np.full(padded.shape[1], np.inf)
+        limits[:k] = norms
+        values = np.empty(self.n_points)
+        moved = kernels.rowspace.assign(
+            self.labels, self.offsets, padded, limits, scale, groups, values
+        )
+        return moved, values
+
+    def totals(self, groups: np.ndarray, weights: np.ndarray, n_groups: int) -> np.ndarray:
+        """Return the (D, K) weight that each cluster has in each group."""
+        return self.update(np.zeros((self.width, n_groups)), None, groups, weights)
+
+    def update(
+        self, totals: np.ndarray, old: np.ndarray | None, new: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray:
+        """Bring ``totals`` from the grouping ``old`` to ``new``, reading only what moved."""
+        if self.membership is not None:
+            k = totals.shape[1]
+            hot = sparse.csr_matrix(
+                (weights, (np.arange(self.n_points), new)), shape=(self.n_points, k)
+            )
+            return np.asarray((self.membership.T @ hot).todense())
+        before = np.full(self.n_points, -1, dtype=new.dtype) if old is None else old
+        kernels.rowspace.move(self.labels, self.offsets, before, new, weights, totals)
+        return totals
+
+    def product(self, table: np.ndarray) -> np.ndarray:
+        """Return B @ table."""
+        if self.membership is not None:
+            return np.asarray(self.membership @ table)
+        out = np.zeros((self.n_points, table.shape[1]))
+        kernels.labels.gather(self.labels, self.offsets, table, out)
+        return out
+
+    def row(self, x: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the columns and the values of one row of B."""
+        if self.membership is not None:
+            begin, end = self.membership.indptr[x : x + 2]
+            return self.membership.indices[begin:end], self.membership.data[begin:end]
+        codes = self.labels[x]
+        inside = codes >= 0
+        return (self.offsets[:-1] + codes)[inside], np.ones(int(inside.sum()))

@@ -1,0 +1,334 @@
+"""ConsensusClustering: many clusterings of the features, one answer, and what to believe of it."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import normalize
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from clusterscape import generate
+from clusterscape._params import (
+    N_JOBS,
+    PROGRESS,
+    Choice,
+    Instance,
+    Integer,
+    Null,
+    Rules,
+    Seed,
+    Such,
+    check_params,
+)
+from clusterscape._seeds import RandomState, spawn
+from clusterscape.combine import METHODS, BaseConsensus, mean_coassociation
+from clusterscape.generate import EnsembleGenerator
+from clusterscape.validate import KSelection, StructureVerdict, select_k, structure_test
+
+PRESETS = (
+    "random_k",
+    "random_features",
+    "restarts",
+    "bagging",
+    "subsample",
+    "random_projection",
+    "mixed",
+)
+_MOST_BASE_CLUSTERS = 100
+
+
+class NoStructureWarning(UserWarning):
+    """Clusters were asked for where the data show none.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from clusterscape.model import NoStructureWarning
+    >>> warnings.simplefilter("ignore", NoStructureWarning)
+    """
+
+
+class ConsensusClustering(ClusterMixin, BaseEstimator):
+    """Cluster many times, combine the clusterings, and say how far each label can be believed.
+
+    Parameters
+    ----------
+    n_clusters : int, optional
+        Number of clusters. None chooses it by the largest eigengap of the co-association operator,
+        and answers 1 when the data show no structure.
+    generator : EnsembleGenerator or str, optional
+        What makes the partitions: a generator, or the name of a preset of
+        :mod:`clusterscape.generate`. None is 100 k-means runs whose numbers of clusters are drawn
+        up to the square root of n (at most 100): from ``n_clusters`` upwards when it is given, from
+        half of that upwards when it is not, because fine partitions show the gap.
+    consensus : str or consensus estimator
+        What combines them: a name of ``clusterscape.combine.METHODS`` or an estimator, whose
+        ``n_clusters`` is then set.
+    n_references : int
+        Reference datasets of :func:`~clusterscape.validate.structure_test`, at least 19; 0 skips
+        the test, and ``structure_`` is then None.
+    max_clusters : int
+        Largest number of clusters to choose when ``n_clusters`` is None.
+    random_state : int, generator or None
+        The same seed gives the same result, for any ``n_jobs``.
+    n_jobs : int or None
+        Workers.
+    progress : bool or None
+        Show progress on stderr; None shows it on a terminal only.
+    store : path, optional
+        Folder in which finished partitions are kept; an interrupted fit resumes from it.
+
+    Attributes
+    ----------
+    labels_ : (n,) array
+        Clusters numbered by decreasing size; -1 for a point that no partition put in a cluster.
+    n_clusters_ : int
+        Number of clusters.
+    membership_ : (n, n_clusters_) array
+        Share of each point's co-association with each cluster; rows sum to one (zeros for -1).
+    confidence_ : (n,) array
+        In [0, 1]: how far the ensemble prefers the point's own cluster to the others, 0 being no
+        preference. It is 0 throughout when there is one cluster or no structure was found.
+    cluster_consensus_ : (n_clusters_,) array
+        Mean co-association of the pairs within each cluster; NaN for a cluster of one point. It is
+        low when the partitions are much finer than the clusters: compare clusters, not datasets.
+    ensemble_ : Ensemble
+        The partitions.
+    consensus_ : estimator
+        The fitted consensus function; None when there is one cluster.
+    k_selection_ : KSelection or None
+        How the number of clusters was chosen; None when it was given.
+    structure_ : StructureVerdict or None
+        Whether the data have clusters at all.
+    n_features_in_ : int
+        Number of features.
+
+    Notes
+    -----
+    Features are taken as they are: scale them first when their units differ. Everything is linear
+    in the number of points with the default consensus. The default base clusterer is k-means, so
+    clusters are unions of its cells: long and bent clusters are found when the partitions are fine
+    enough, clusters of very different density may not be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape import ConsensusClustering
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(c, 0.3, size=(50, 2)) for c in (0, 3, 6)])
+    >>> model = ConsensusClustering(random_state=0).fit(X)
+    >>> model.n_clusters_, np.bincount(model.labels_)
+    (3, array([50, 50, 50]))
+    >>> model.predict([[0.1, 0.2], [5.8, 6.1]]) == model.labels_[[0, -1]]
+    array([ True,  True])
+    """
+
+    _parameter_rules: ClassVar[Rules] = {
+        "n_clusters": [Null(), Integer(1)],
+        "generator": [Null(), Instance(EnsembleGenerator), Choice(*PRESETS)],
+        "consensus": [Choice(*METHODS), Instance(BaseConsensus)],
+        "n_references": [
+            Such(lambda v: v == 0 or Integer(19).allows(v), "0 or an integer >= 19", [5, -1]),
+        ],
+        "max_clusters": [Integer(2)],
+        "random_state": [Seed()],
+        "n_jobs": N_JOBS,
+        "progress": PROGRESS,
+        "store": [Null(), Instance(str, os.PathLike)],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        generator: EnsembleGenerator | str | None = None,
+        consensus: BaseConsensus | str = "sec",
+        n_references: int = 20,
+        max_clusters: int = 20,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+        store: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.generator = generator
+        self.consensus = consensus
+        self.n_references = n_references
+        self.max_clusters = max_clusters
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.store = store
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Generate the partitions, combine them, and score the result.
+
+        Parameters
+        ----------
+        X : (n, d) array, sparse matrix or data frame
+            Features.
+        y : ignored
+            Present for scikit-learn's sake.
+
+        Returns
+        -------
+        self
+        """
+        check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
+        index = getattr(X, "index", None)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        n = X.shape[0]
+        if self.n_clusters is not None and self.n_clusters > n:
+            raise ValueError(
+                f"n_clusters={self.n_clusters} is more than the {n} samples in X; ask for fewer."
+            )
+        generating, combining, testing = spawn(self.random_state, 3)
+        generator = self._generator(n, generating)
+        metric = "cosine" if generator.algorithm == "cosine" else "euclidean"
+        self.structure_ = self._test(X, metric, testing)
+        self.ensemble_ = generator.generate(X, index=index if _is_index(index) else None)
+        self.k_selection_ = None
+        k = self.n_clusters
+        if k is None:
+            k = self._choose_k()
+        self._combine(k, combining)
+        self._score()
+        self._fit_X = normalize(X) if metric == "cosine" else X
+        return self
+
+    def _generator(self, n: int, seed: np.random.SeedSequence) -> EnsembleGenerator:
+        """Return a copy of the generator with this estimator's seed, workers and store."""
+        if isinstance(self.generator, EnsembleGenerator):
+            made = clone(self.generator)
+        else:
+            high = min(int(np.ceil(np.sqrt(n))), _MOST_BASE_CLUSTERS)
+            low = max(2, high // 2) if self.n_clusters is None else max(2, self.n_clusters)
+            k: Any = (min(low, n), min(max(low, high), n))
+            if self.generator in (None, "random_k"):
+                made = EnsembleGenerator(n_clusters=k)
+            else:
+                made = getattr(generate, str(self.generator))(n_clusters=k)
+        mine = {
+            "random_state": seed,
+            "n_jobs": self.n_jobs,
+            "progress": self.progress,
+            "store": self.store,
+        }
+        return made.set_params(
+            **{name: value for name, value in mine.items() if getattr(made, name) is None}
+        )
+
+    def _test(self, X: Any, metric: Any, seed: np.random.SeedSequence) -> StructureVerdict | None:
+        if self.n_references == 0:
+            return None
+        return structure_test(
+            X,
+            n_references=self.n_references,
+            metric=metric,
+            random_state=seed,
+            n_jobs=self.n_jobs,
+        )
+
+    def _choose_k(self) -> int:
+        """Choose the number of clusters, and record how."""
+        structured = self.structure_ is not None and self.structure_.found
+        # The test has settled whether there is more than one; without it the gap decides that too.
+        chosen = select_k(
+            self.ensemble_,
+            max_clusters=self.max_clusters,
+            min_clusters=2 if structured and self.ensemble_.n_points > 1 else 1,
+        )
+        if self.structure_ is not None and not structured:
+            chosen = KSelection(
+                1, chosen.criterion, chosen.eigenvalues, chosen.gaps, self.structure_.message
+            )
+        self.k_selection_ = chosen
+        return chosen.n_clusters
+
+    def _combine(self, k: int, seed: np.random.SeedSequence) -> None:
+        inside = (self.ensemble_.labels >= 0).any(axis=1)
+        if k == 1:
+            self.consensus_ = None
+            self.labels_ = np.where(inside, 0, -1)
+            self.n_clusters_ = 1
+            return
+        if isinstance(self.consensus, BaseConsensus):
+            method = clone(self.consensus)
+        else:
+            method = METHODS[self.consensus].estimator()
+        names = method.get_params(deep=False)
+        settings: dict[str, Any] = {"n_clusters": k, "random_state": seed, "n_jobs": self.n_jobs}
+        method.set_params(
+            **{
+                name: value
+                for name, value in settings.items()
+                if name in names and (name == "n_clusters" or names[name] is None)
+            }
+        )
+        self.consensus_ = method.fit(self.ensemble_)
+        self.labels_ = method.labels_
+        self.n_clusters_ = method.n_clusters_
+
+    def _score(self) -> None:
+        """Turn the ensemble's votes into memberships and confidences."""
+        share = mean_coassociation(self.ensemble_, self.labels_)
+        inside = np.flatnonzero(self.labels_ >= 0)
+        own = self.labels_[inside]
+        k = self.n_clusters_
+        total = share.sum(axis=1, keepdims=True)
+        self.membership_ = np.divide(share, total, out=np.zeros_like(share), where=total > 0)
+        alone = inside[total[inside, 0] <= 0]
+        self.membership_[alone, self.labels_[alone]] = 1.0
+        counts = np.bincount(own, minlength=k).astype(np.float64)
+        within = np.bincount(own, weights=share[inside, own], minlength=k)
+        self.cluster_consensus_ = np.where(counts > 1, within / np.maximum(counts, 1), np.nan)
+        self.confidence_ = np.zeros(len(self.labels_))
+        found = self.structure_ is None or self.structure_.found
+        if k > 1 and found:
+            preference = (k * self.membership_[inside, own] - 1.0) / (k - 1.0)
+            self.confidence_[inside] = np.clip(preference, 0.0, 1.0)
+            self.confidence_[alone] = 0.0
+        if self.n_clusters is not None and self.n_clusters > 1 and not found:
+            assert self.structure_ is not None
+            warnings.warn(
+                f"n_clusters={self.n_clusters} was asked for and is returned. "
+                f"{self.structure_.message} confidence_ is 0.",
+                NoStructureWarning,
+                stacklevel=3,
+            )
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the cluster of new points: that of the nearest point seen in ``fit``.
+
+        Parameters
+        ----------
+        X : (m, d) array, sparse matrix or data frame
+            Features.
+
+        Returns
+        -------
+        (m,) array
+            Labels as in ``labels_``.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        if isinstance(self.generator, EnsembleGenerator) and self.generator.algorithm == "cosine":
+            X = normalize(X)
+        placed = np.flatnonzero(self.labels_ >= 0)
+        nearest = NearestNeighbors(n_neighbors=1).fit(self._fit_X[placed])
+        return self.labels_[placed[nearest.kneighbors(X, return_distance=False).ravel()]]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _is_index(index: Any) -> bool:
+    """Tell a frame's index from the ``index`` method of a list."""
+    return index is not None and not callable(index)

@@ -1,0 +1,9 @@
+"""Displays: the data behind a picture, and the picture; matplotlib is imported when it is drawn."""
+
+from __future__ import annotations
+
+from clusterscape.plot.consensus_matrix import ConsensusMatrixDisplay
+from clusterscape.plot.k_selection import KSelectionDisplay
+from clusterscape.plot.palette import cluster_colors
+
+__all__ = ["ConsensusMatrixDisplay", "KSelectionDisplay", "cluster_colors"]

@@ -1,0 +1,92 @@
+"""The eigenvalues behind a chosen number of clusters."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+
+class KSelectionDisplay:
+    """Eigenvalues of the normalised co-association, with the chosen gap marked.
+
+    Use :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    selection : KSelection
+        As in ``ConsensusClustering.k_selection_``.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+    figure_ : matplotlib Figure
+        The figure.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from clusterscape.plot import KSelectionDisplay
+    >>> from clusterscape.validate import select_k
+    >>> from clusterscape import Ensemble
+    >>> runs = Ensemble.from_labels([[0, 0, 1, 1], [0, 0, 1, 2]])
+    >>> KSelectionDisplay(select_k(runs)).plot().ax_.get_ylabel()
+    'eigenvalue'
+    """
+
+    def __init__(self, selection: Any) -> None:
+        self.selection = selection
+
+    @classmethod
+    def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:
+        """Draw a fitted :class:`~clusterscape.ConsensusClustering` that chose its own k.
+
+        Parameters
+        ----------
+        model : ConsensusClustering
+            Fitted with ``n_clusters=None``.
+        ax : matplotlib Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        KSelectionDisplay
+        """
+        if model.k_selection_ is None:
+            raise ValueError(
+                "the model was given n_clusters, so there is no choice to show; fit it with "
+                "n_clusters=None."
+            )
+        return cls(model.k_selection_).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw the eigenvalues.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        self
+        """
+        from matplotlib.figure import Figure
+
+        if ax is None:
+            ax = Figure(figsize=(6, 3.6), layout="constrained").subplots()
+        values = self.selection.eigenvalues
+        k = self.selection.n_clusters
+        position = np.arange(1, len(values) + 1)
+        colours = np.where(position <= k, "#0072B2", "#999999")
+        ax.bar(position, values, color=colours, width=0.7)
+        ax.axvline(k + 0.5, color="#D55E00", linestyle="--", linewidth=1.2)
+        ax.annotate(f"{k} cluster{'s' if k != 1 else ''}", (k + 0.6, 1.02), color="#D55E00")
+        ax.set(xlabel="rank", ylabel="eigenvalue", ylim=(0, 1.12))
+        ax.set_xticks(position)
+        ax.set_title("Spectrum of the normalised co-association", fontsize=11)
+        self.ax_ = ax
+        self.figure_ = ax.figure
+        return self

@@ -1,0 +1,191 @@
+"""Is there anything to find: a test of the data against references without clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.random import SeedSequence
+from scipy import sparse
+from scipy.sparse.linalg import svds
+from sklearn.preprocessing import normalize
+from sklearn.utils import check_array
+
+from clusterscape._parallel import parallel_map
+from clusterscape._params import N_JOBS, Choice, Integer, Seed, checked
+from clusterscape._seeds import RandomState, spawn
+from clusterscape.generate import EnsembleGenerator
+from clusterscape.validate.eigengap import select_k
+
+_COMPONENTS = 50
+_FEWEST = 10
+
+
+@dataclass(frozen=True)
+class StructureVerdict:
+    """Whether the data have more cluster structure than data without clusters.
+
+    Attributes
+    ----------
+    found : bool
+        No reference reached the data's score (at the 5 % level).
+    p_value : float
+        Share of the references, the data included, that score at least as high.
+    score : float
+        Best eigengap for two or more clusters, less the eigengap for one.
+    reference_scores : array
+        The same for each reference.
+    message : str
+        The verdict in words.
+    """
+
+    found: bool
+    p_value: float
+    score: float
+    reference_scores: np.ndarray
+    message: str
+
+
+@checked(
+    {
+        "n_references": [Integer(19)],
+        "n_partitions": [Integer(5)],
+        "max_points": [Integer(20)],
+        "metric": [Choice("euclidean", "cosine")],
+        "random_state": [Seed()],
+        "n_jobs": N_JOBS,
+    }
+)
+def structure_test(
+    X: Any,
+    *,
+    n_references: int = 20,
+    n_partitions: int = 30,
+    max_points: int = 300,
+    metric: Literal["euclidean", "cosine"] = "euclidean",
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+) -> StructureVerdict:
+    """Test whether the data have clusters, against references that have none.
+
+    Consensus over many runs looks stable even on noise. So the same ensemble of fine k-means
+    partitions is made of the data and of reference data with the same principal axes but no
+    clusters: half are Gaussian with the same variances, half uniform over the same box. The score
+    of a dataset is its best eigengap for two or more clusters less its eigengap for one.
+
+    Parameters
+    ----------
+    X : (n, d) array or sparse matrix
+        The data.
+    n_references : int
+        Reference datasets; with fewer than 19 the 5 % level cannot be reached.
+    n_partitions : int
+        Partitions of each dataset.
+    max_points : int
+        A random sample of this many points is tested.
+    metric : {"euclidean", "cosine"}
+        "cosine" scales rows to unit length first.
+    random_state : int, generator or None
+        Seed.
+    n_jobs : int or None
+        References are scored in parallel; the result does not depend on it.
+
+    Returns
+    -------
+    StructureVerdict
+
+    Notes
+    -----
+    At most 50 principal components are looked at. Long tails and strong skewness are structure to
+    this test: it tells clusters from one Gaussian or one box, not from every single shape. Few
+    points, or clusters smaller than a few per cent of the sample, may go unnoticed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.validate import structure_test
+    >>> rng = np.random.default_rng(0)
+    >>> three = np.concatenate([rng.normal(c, 0.3, size=(40, 2)) for c in (0, 3, 6)])
+    >>> structure_test(three, random_state=0).found
+    True
+    >>> structure_test(rng.normal(size=(120, 2)), random_state=0).found
+    False
+    """
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=1)
+    picker, *seeds = spawn(random_state, n_references + 2)
+    sample = _principal_scores(X, metric, max_points, np.random.default_rng(picker))
+    n = sample.shape[0]
+    if n < _FEWEST or sample.shape[1] == 0:
+        why = f"there are only {n} points" if n < _FEWEST else "all points are equal"
+        message = f"No cluster structure can be shown: {why}."
+        return StructureVerdict(False, 1.0, 0.0, np.empty(0), message)
+    tasks = [_Task(sample, n_partitions, None, seeds[0])]
+    for i, seed in enumerate(seeds[1:]):
+        tasks.append(_Task(sample, n_partitions, _gaussian if i % 2 else _uniform, seed))
+    score, *rest = parallel_map(_score, tasks, n_jobs=n_jobs, prefer="threads")
+    references = np.array(rest)
+    p_value = (1 + int((references >= score).sum())) / (1 + n_references)
+    found = p_value <= 0.05
+    if found:
+        message = (
+            f"The data have cluster structure: none of {n_references} references without "
+            f"clusters shows an eigengap like theirs (p = {p_value:.3f})."
+        )
+    else:
+        message = (
+            "No cluster structure found: data without clusters (one Gaussian, one box) give "
+            f"eigengaps like these in {p_value:.0%} of cases. Any division into groups is a cut "
+            "through one continuous cloud."
+        )
+    return StructureVerdict(found, p_value, score, references, message)
+
+
+@dataclass(frozen=True)
+class _Task:
+    sample: np.ndarray
+    n_partitions: int
+    draw: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None
+    seed: SeedSequence
+
+
+def _principal_scores(X: Any, metric: str, max_points: int, rng: np.random.Generator) -> np.ndarray:
+    """Return a sample of the points on its principal axes, in order of variance."""
+    n = X.shape[0]
+    if n > max_points:
+        X = X[np.sort(rng.choice(n, size=max_points, replace=False))]
+    if metric == "cosine":
+        X = normalize(X)
+    if sparse.issparse(X) and min(X.shape) > _COMPONENTS + 1:
+        left, size, _ = svds(X.astype(np.float64), k=_COMPONENTS, rng=rng)
+        centred = left * size
+        centred = centred - centred.mean(axis=0)
+    else:
+        dense = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+        centred = dense - dense.mean(axis=0)
+    left, size, _ = np.linalg.svd(centred, full_matrices=False)
+    kept = size[:_COMPONENTS] > 1e-10 * max(float(size.max(initial=0.0)), 1e-300)
+    return (left[:, :_COMPONENTS] * size[:_COMPONENTS])[:, kept]
+
+
+def _gaussian(sample: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return rng.standard_normal(sample.shape) * sample.std(axis=0)
+
+
+def _uniform(sample: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return rng.uniform(sample.min(axis=0), sample.max(axis=0), size=sample.shape)
+
+
+def _score(task: _Task) -> float:
+    drawing, making = task.seed.spawn(2)
+    data = task.sample
+    if task.draw is not None:
+        data = task.draw(data, np.random.default_rng(drawing))
+    high = int(np.ceil(np.sqrt(len(data))))
+    low = max(2, high // 2)
+    generator = EnsembleGenerator(
+        task.n_partitions, n_clusters=(low, high), random_state=making, progress=False
+    )
+    gaps = select_k(generator.generate(data), max_clusters=low + 1).gaps
+    return float(gaps[1:].max() - gaps[0])

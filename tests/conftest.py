@@ -1,0 +1,44 @@
+"""What all tests share: one seed by default and a hundred on demand, and no window on a screen.
+
+``CLUSTERSCAPE_SEEDS`` names the seeds of the ``seed`` fixture (``7``, ``0,3,5`` or ``0-99``) and
+``HYPOTHESIS_PROFILE=thorough`` draws many more examples; ``make thorough`` sets both.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+# Numba compiles during the first example of a test, so no example has a deadline.
+_SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile(
+    "default",
+    max_examples=25,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=_SLOW,
+)
+settings.register_profile(
+    "thorough", max_examples=500, deadline=None, suppress_health_check=_SLOW, print_blob=True
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def _seeds(text: str) -> list[int]:
+    """Return the seeds that ``"0"``, ``"1,4"`` or ``"0-99"`` name."""
+    seeds: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.strip().partition("-")
+        seeds.extend(range(int(first), int(last or first) + 1))
+    return seeds
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run every test that takes ``seed`` once per seed of the environment."""
+    if "seed" in metafunc.fixturenames:
+        metafunc.parametrize("seed", _seeds(os.environ.get("CLUSTERSCAPE_SEEDS", "0")))

@@ -1,0 +1,61 @@
+"""What the tests of the house itself walk over: source files and public names."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "clusterscape"
+FILES = sorted(SOURCE.rglob("*.py"))
+
+# Rooms that are no part of what people import: compiled loops, and the verbs of the command line.
+_INNER = {"kernels", "cli"}
+
+
+class Public(NamedTuple):
+    """A public name: where it stands, and what it is."""
+
+    path: str
+    value: Any
+
+
+def module_name(file: Path) -> str:
+    """Return the dotted name of a source file."""
+    parts = file.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def public_modules() -> list[ModuleType]:
+    """Return the package and its public rooms."""
+    found = [importlib.import_module("clusterscape")]
+    for folder in sorted(SOURCE.iterdir()):
+        if (folder / "__init__.py").is_file() and folder.name not in _INNER:
+            found.append(importlib.import_module(f"clusterscape.{folder.name}"))
+    return found
+
+
+def public_names() -> list[Public]:
+    """Return every function and class that a public room lists in ``__all__``, once."""
+    found: dict[int, Public] = {}
+    for module in public_modules():
+        for name in module.__all__:
+            value = getattr(module, name)
+            if inspect.isclass(value) or inspect.isroutine(value):
+                found.setdefault(id(value), Public(f"{module.__name__}.{name}", value))
+    return sorted(found.values())
+
+
+def public_methods(cls: type) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield the public methods of a class that were written in this house."""
+    for name in dir(cls):
+        if name.startswith("_"):
+            continue
+        value = inspect.getattr_static(cls, name)
+        function = getattr(value, "__func__", value)
+        if inspect.isfunction(function) and function.__module__.startswith("clusterscape"):
+            yield name, function

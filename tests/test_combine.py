@@ -1,0 +1,367 @@
+"""Consensus functions against brute force, dense twins and planted partitions."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import squareform
+from sklearn.metrics import adjusted_rand_score
+
+from clusterscape import Ensemble
+from clusterscape._labels import canonical
+from clusterscape.combine import EAC, METHODS, SEC, ConsensusWarning, MajorityVote
+from clusterscape.combine.scores import mean_coassociation
+from strategies import brute_force_coassociation, ensembles
+
+
+def same_partition(left, right):
+    """Whether two labelings group the points alike."""
+    left, right = np.asarray(left), np.asarray(right)
+    return np.array_equal(left[:, None] == left, right[:, None] == right)
+
+
+def build(method, k):
+    """An estimator of the registry that is asked for k clusters, where it can be asked."""
+    made = method.estimator()
+    params = made.get_params()
+    return made.set_params(
+        **{n: v for n, v in (("n_clusters", k), ("random_state", 0)) if n in params}
+    )
+
+
+# -- what holds for all -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())
+class TestEveryMethod:
+    def test_returns_what_the_ensemble_agrees_on(self, method):
+        planted = np.repeat([0, 1, 2], [6, 4, 2])
+        renamed = np.array([2, 0, 1])[planted]
+        labels = build(method, 3).fit_predict(np.column_stack([planted, renamed, planted]))
+        np.testing.assert_array_equal(labels, planted)
+
+    def test_one_partition_is_its_own_consensus(self, method):
+        planted = np.array([1, 1, 0, 0, 0, 2])
+        assert same_partition(
+            build(method, 3).fit_predict(Ensemble.from_labels([planted])), planted
+        )
+
+    def test_labels_do_not_depend_on_names_or_order(self, method):
+        rng = np.random.default_rng(3)
+        labels = rng.integers(0, 3, size=(30, 8))
+        labels[:15] = labels[0]
+        labels[15:25] = labels[15]
+        first = build(method, 3).fit(labels)
+        swapped = np.array([2, 0, 1])[labels]
+        again = build(method, 3).fit(swapped)
+        np.testing.assert_array_equal(first.labels_, again.labels_)
+        sizes = np.bincount(first.labels_)
+        assert (np.diff(sizes) <= 0).all()
+
+    def test_failed_and_unsampled_points(self, method):
+        votes = Ensemble.from_labels([[0, 0, 1, 1, -2], [0, 0, 1, 1, -1], [-2, -2, -2, -2, -2]])
+        model = build(method, 2).fit(votes)
+        np.testing.assert_array_equal(model.labels_, [0, 0, 1, 1, -1])
+        assert model.n_clusters_ == 2
+
+    def test_soft_input(self, method):
+        soft = np.array([[1, 0], [0.9, 0.1], [0.1, 0.9], [0, 1.0]])
+        votes = Ensemble.from_labels([soft, [0, 0, 1, 1]])
+        np.testing.assert_array_equal(build(method, 2).fit_predict(votes), [0, 0, 1, 1])
+
+    def test_bad_input_gets_a_sentence(self, method):
+        with pytest.raises(ValueError, match="no partition has a cluster"):
+            build(method, 2).fit([[-1, -1]])
+        with pytest.raises(ValueError, match="unequal lengths"):
+            build(method, 2).fit([[0, 1], [0]])
+
+    def test_weights_equal_repetition(self, method):
+        rng = np.random.default_rng(5)
+        labels = rng.integers(0, 3, size=(20, 5))
+        weights = np.array([1, 3, 1, 2, 1])
+        weighted = build(method, 2).fit(Ensemble.from_labels(labels, weights=weights))
+        repeated = build(method, 2).fit(np.repeat(labels, weights, axis=1))
+        assert same_partition(weighted.labels_, repeated.labels_)
+
+
+def test_more_clusters_than_points_or_groups():
+    with pytest.raises(ValueError, match="n_clusters=5 is more than the 3 points"):
+        SEC(5).fit([[0, 1, 1]])
+    with pytest.warns(ConsensusWarning, match="only 2 groups of points apart"):
+        model = SEC(3, random_state=0).fit(Ensemble.from_labels([[0, 0, 1, 1]]))
+    assert model.n_clusters_ == 2
+
+
+def test_canonical_numbers_are_by_size_then_appearance():
+    np.testing.assert_array_equal(canonical(np.array([5, 3, 3, 9, 5, -1])), [0, 1, 1, 2, 0, -1])
+
+
+# -- SEC ----------------------------------------------------------------------------------------
+
+
+def sec_objective(ensemble, labels):
+    """Weighted k-means cost on b(x)/w(x), straight from the definition."""
+    matrix = ensemble.membership().matrix.toarray()
+    matrix = matrix * np.sqrt(np.repeat(ensemble.weights, ensemble.n_clusters))
+    s = ensemble.sample_weight
+    w = matrix @ (matrix.T @ s)
+    rows = matrix / w[:, None]
+    cost = 0.0
+    for g in np.unique(labels):
+        inside = labels == g
+        mass = (s * w)[inside]
+        centre = (mass[:, None] * rows[inside]).sum(axis=0) / mass.sum()
+        cost += (mass * ((rows[inside] - centre) ** 2).sum(axis=1)).sum()
+    return cost
+
+
+def normalised_association(ensemble, labels):
+    """Sum over clusters of their inner similarity over their degree: K minus the normalised cut."""
+    matrix = ensemble.membership().matrix.toarray()
+    S = (matrix * np.repeat(ensemble.weights, ensemble.n_clusters)) @ matrix.T
+    s = ensemble.sample_weight
+    total = 0.0
+    for g in np.unique(labels):
+        v = s * (labels == g)
+        total += (v @ S @ v) / (v @ S @ s)
+    return total
+
+
+def inside_some_cluster(ensemble):
+    rows = (ensemble.labels >= 0).any(axis=1)
+    keep = ensemble.n_clusters > 0
+    if not rows.any() or not keep.any():
+        return None
+    return ensemble.select(keep).subset(rows)
+
+
+@given(ensembles(min_points=3), st.integers(1, 3), st.integers(0, 5))
+def test_sec_cost_is_its_objective_and_the_normalised_cut(ensemble, k, seed):
+    work = inside_some_cluster(ensemble)
+    if work is None or work.n_points < k:
+        return
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConsensusWarning)
+        model = SEC(k, n_init=2, random_state=seed).fit(work)
+    assert model.cost_ == pytest.approx(sec_objective(work, model.labels_), abs=1e-9)
+    # cost + association is the same for every partition of this ensemble
+    rng = np.random.default_rng(seed)
+    constant = model.cost_ + normalised_association(work, model.labels_)
+    other = rng.integers(0, 2, size=work.n_points)
+    assert sec_objective(work, other) + normalised_association(work, other) == pytest.approx(
+        constant
+    )
+
+
+@given(ensembles(min_points=4, max_points=7), st.integers(0, 3))
+def test_sec_ends_where_no_row_is_nearer_to_another_centroid(ensemble, seed):
+    work = inside_some_cluster(ensemble)
+    if work is None or work.n_points < 3:
+        return
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConsensusWarning)
+        model = SEC(2, n_init=10, random_state=seed).fit(work)
+    matrix = work.membership().matrix.toarray()
+    matrix = matrix * np.sqrt(np.repeat(work.weights, work.n_clusters))
+    w = matrix @ (matrix.T @ work.sample_weight)
+    rows, mass = matrix / w[:, None], work.sample_weight * w
+    centres = np.stack(
+        [
+            np.average(rows[model.labels_ == g], axis=0, weights=mass[model.labels_ == g])
+            for g in range(model.n_clusters_)
+        ]
+    )
+    distance = ((rows[:, None] - centres) ** 2).sum(axis=2)
+    own = distance[np.arange(len(rows)), model.labels_]
+    assert (own <= distance.min(axis=1) + 1e-9).all()
+    best = min(
+        sec_objective(work, np.array((0, *rest)))
+        for rest in itertools.product([0, 1], repeat=work.n_points - 1)
+    )
+    assert model.cost_ >= best - 1e-9
+
+
+def test_sec_finds_the_best_partition_of_a_small_ensemble():
+    rng = np.random.default_rng(11)
+    planted = np.repeat([0, 1], 5)
+    votes = Ensemble.from_labels(
+        [np.where(rng.random(10) < 0.25, 1 - planted, planted) for _ in range(7)]
+    )
+    model = SEC(2, n_init=20, random_state=0).fit(votes)
+    best = min(
+        sec_objective(votes, np.array((0, *rest))) for rest in itertools.product([0, 1], repeat=9)
+    )
+    assert model.cost_ == pytest.approx(best)
+
+
+def test_sec_is_the_same_for_any_n_jobs_and_seed_matters():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 6, size=(300, 12))
+    one = SEC(4, random_state=7, n_jobs=1).fit(labels)
+    two = SEC(4, random_state=7, n_jobs=2).fit(labels)
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+    assert one.cost_ == two.cost_
+    other = SEC(4, random_state=8, n_init=1).fit(labels)
+    assert not np.array_equal(one.labels_, other.labels_)
+
+
+def test_sec_blockwise_equals_zero_form_when_complete_and_differs_when_not():
+    rng = np.random.default_rng(1)
+    planted = np.repeat([0, 1, 2], 40)
+    labels = np.column_stack(
+        [np.where(rng.random(120) < 0.2, rng.integers(0, 3, 120), planted) for _ in range(10)]
+    )
+    zero = SEC(3, random_state=0).fit(labels)
+    block = SEC(3, random_state=0, incomplete="blockwise").fit(labels)
+    np.testing.assert_array_equal(zero.labels_, block.labels_)
+    labels[rng.random(labels.shape) < 0.4] = -2
+    for incomplete in ("zero", "blockwise"):
+        model = SEC(3, random_state=0, incomplete=incomplete).fit(labels)
+        placed = model.labels_ >= 0
+        assert adjusted_rand_score(planted[placed], model.labels_[placed]) > 0.8
+
+
+def test_sec_weights_of_points_equal_copies():
+    rng = np.random.default_rng(2)
+    labels = rng.integers(0, 3, size=(25, 6))
+    copies = rng.integers(1, 4, size=25)
+    weighted = SEC(2, n_init=40, random_state=0).fit(labels, sample_weight=copies)
+    repeated = SEC(2, n_init=40, random_state=0).fit(np.repeat(labels, copies, axis=0))
+    assert weighted.cost_ == pytest.approx(repeated.cost_)
+
+
+# -- EAC ----------------------------------------------------------------------------------------
+
+
+@given(
+    ensembles(min_points=3),
+    st.sampled_from(["single", "average", "complete"]),
+    st.floats(0.05, 0.95),
+)
+def test_eac_heights_and_threshold_agree_with_scipy(ensemble, method, threshold):
+    work = inside_some_cluster(ensemble.with_weights(sample_weight=np.ones(ensemble.n_points)))
+    if work is None or work.n_points < 2:
+        return
+    distance = 1.0 - brute_force_coassociation(work)[1]
+    np.fill_diagonal(distance, 0.0)
+    tree = linkage(squareform(distance, checks=False), method)
+    model = EAC(linkage=method, threshold=threshold).fit(work)
+    if method == "single":  # the only linkage whose heights do not depend on how ties are broken
+        np.testing.assert_allclose(model.heights_, np.sort(tree[:, 2]), atol=1e-9)
+        expected = fcluster(tree, 1.0 - threshold + 1e-9, "distance")
+        assert same_partition(model.labels_, expected)
+
+
+@pytest.mark.parametrize("method", ["average", "complete"])
+def test_eac_agrees_with_scipy_without_ties(method):
+    rng = np.random.default_rng(4)
+    labels = rng.integers(0, 4, size=(40, 9))
+    weights = rng.random(9) + 0.1  # makes every similarity different
+    votes = Ensemble.from_labels(labels, weights=weights)
+    distance = 1.0 - brute_force_coassociation(votes)[1]
+    np.fill_diagonal(distance, 0.0)
+    tree = linkage(squareform(distance, checks=False), method)
+    for k in (2, 3, 7, 40):
+        model = EAC(k, linkage=method).fit(votes)
+        np.testing.assert_allclose(model.heights_, np.sort(tree[:, 2]), atol=1e-9)
+        if k == 40 or tree[40 - k - 1, 2] < tree[40 - k, 2] - 1e-9:  # else the cut is a tie
+            assert same_partition(model.labels_, fcluster(tree, k, "maxclust"))
+
+
+@pytest.mark.parametrize("method", ["single", "average", "complete"])
+def test_eac_micro_clusters_are_exact(method):
+    rng = np.random.default_rng(6)
+    labels = rng.integers(0, 4, size=(12, 7))
+    votes = Ensemble.from_labels(
+        np.repeat(labels, rng.integers(1, 5, 12), axis=0), weights=rng.random(7) + 0.1
+    )
+    distance = 1.0 - brute_force_coassociation(votes)[1]
+    np.fill_diagonal(distance, 0.0)
+    tree = linkage(squareform(distance, checks=False), method)
+    model = EAC(4, linkage=method).fit(votes)
+    assert model.n_micro_clusters_ == 12
+    np.testing.assert_allclose(model.heights_, np.sort(tree[:, 2]), atol=1e-9)
+    assert same_partition(model.labels_, fcluster(tree, 4, "maxclust"))
+
+
+def test_eac_lifetime_follows_the_definition():
+    rng = np.random.default_rng(8)
+    votes = Ensemble.from_labels(rng.integers(0, 3, size=(15, 6)), weights=rng.random(6) + 0.1)
+    distance = 1.0 - brute_force_coassociation(votes)[1]
+    np.fill_diagonal(distance, 0.0)
+    tree = linkage(squareform(distance, checks=False), "average")
+    heights = tree[:, 2]
+    k = 15 - (int(np.argmax(np.diff(heights))) + 1)
+    model = EAC().fit(votes)
+    assert model.n_clusters_ == k
+    assert same_partition(model.labels_, fcluster(tree, k, "maxclust"))
+    agreed = Ensemble.from_labels([[0, 0, 0, 1, 1, 1]] * 3)
+    assert EAC().fit(agreed).n_clusters_ == 2
+    united = Ensemble.from_labels([[0, 0, 0], [0, 0, 0], [0, 0, 1]])
+    assert EAC(include_one=True).fit(united).n_clusters_ == 1
+    assert EAC(include_one=False).fit(united).n_clusters_ == 2
+
+
+def test_eac_refuses_what_does_not_fit_or_contradicts():
+    with pytest.raises(ValueError, match="give n_clusters=2 or threshold=0.5, not both"):
+        EAC(2, threshold=0.5).fit([[0, 1]])
+    rng = np.random.default_rng(0)
+    with pytest.raises(MemoryError, match=r"distances of [\d,]+ distinct rows.*Use SEC"):
+        EAC(2, max_gb=1e-6).fit(rng.integers(0, 9, size=(200, 9)))
+
+
+def test_noise_points_are_together_with_nobody():
+    votes = Ensemble.from_labels([[0, 0, -1, -1], [0, 0, -1, -1], [0, 0, 1, 1]])
+    assert EAC(threshold=0.5).fit(votes).labels_.tolist() == [0, 0, 1, 2]
+    assert MajorityVote().fit(votes).labels_.tolist() == [0, 0, 1, 2]
+
+
+# -- majority -----------------------------------------------------------------------------------
+
+
+@given(ensembles(), st.sampled_from([0.0, 0.3, 0.5, 0.8]))
+def test_majority_links_pairs_above_the_threshold(ensemble, threshold):
+    work = inside_some_cluster(ensemble)
+    if work is None:
+        return
+    linked = brute_force_coassociation(work)[1] > threshold + 1e-12
+    expected = connected_components(linked, directed=False)[1]
+    assert same_partition(MajorityVote(threshold=threshold).fit_predict(work), expected)
+
+
+# -- scores -------------------------------------------------------------------------------------
+
+
+@given(ensembles(min_points=2), st.integers(0, 100))
+def test_mean_coassociation_against_all_pairs(ensemble, seed):
+    groups = np.random.default_rng(seed).integers(-1, 3, size=ensemble.n_points)
+    s = ensemble.sample_weight
+    n, k = ensemble.n_points, int(groups.max()) + 1
+    together, sampled = np.zeros((n, k)), np.zeros((n, k))
+    for i in range(ensemble.n_partitions):
+        one = ensemble.select([i])
+        counts, _ = brute_force_coassociation(one)
+        seen = (one.labels[:, 0] != -2).astype(float)
+        both = one.weights[0] * np.outer(seen, seen)
+        for x in range(n):
+            for y in range(n):
+                if x != y and groups[y] >= 0:
+                    together[x, groups[y]] += s[y] * counts[x, y]
+                    sampled[x, groups[y]] += s[y] * both[x, y]
+    expected = np.divide(together, sampled, out=np.zeros((n, k)), where=sampled > 0)
+    np.testing.assert_allclose(mean_coassociation(ensemble, groups), expected, atol=1e-9)
+
+
+def test_mean_coassociation_refuses_other_lengths():
+    with pytest.raises(ValueError, match="one entry a point, 2 in all"):
+        mean_coassociation([[0, 1], [0, 0]], [0, 1, 1])

@@ -1,0 +1,54 @@
+"""The code that people copy runs: every Python block of the README and of the guide."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+from house import ROOT
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES += sorted((ROOT / "docs" / "guide").glob("*.md"))
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+_BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path) -> list[tuple[int, str]]:
+    """Return the Python blocks of a page with the line they start on."""
+    text = page.read_text(encoding="utf8")
+    return [(text.count("\n", 0, m.start(1)), m.group(1)) for m in _BLOCK.finditer(text)]
+
+
+PAGES = [page for page in PAGES if blocks(page)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Blocks of a page build on each other, and may write files.
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "__page__"}
+    for line, code in blocks(page):
+        if ">>>" not in code:
+            exec(compile("\n" * line + code, str(page), "exec"), names)
+            continue
+        test = doctest.DocTestParser().get_doctest(code, names, page.name, str(page), line)
+        report: list[str] = []
+        result = doctest.DocTestRunner(optionflags=FLAGS).run(
+            test, out=report.append, clear_globs=False
+        )
+        names.update(test.globs)
+        assert result.failed == 0, "".join(report)
+
+
+def test_the_readme_example_is_ten_lines() -> None:
+    code = [line for _, block in blocks(ROOT / "README.md")[:1] for line in block.splitlines()]
+    assert 5 <= len([line for line in code if line.strip()]) <= 10
+
+
+def test_links_of_the_readme_lead_somewhere() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf8")
+    for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):
+        assert (ROOT / target).exists(), f"the README points at {target}, which does not exist"
