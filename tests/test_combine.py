@@ -233,11 +233,33 @@ def test_sec_blockwise_equals_zero_form_when_complete_and_differs_when_not():
 
 def test_sec_weights_of_points_equal_copies():
     rng = np.random.default_rng(2)
-    labels = rng.integers(0, 3, size=(25, 6))
-    copies = rng.integers(1, 4, size=25)
-    weighted = SEC(2, n_init=40, random_state=0).fit(labels, sample_weight=copies)
-    repeated = SEC(2, n_init=40, random_state=0).fit(np.repeat(labels, copies, axis=0))
+    planted = np.repeat([0, 1, 2], 10)
+    labels = np.column_stack(
+        [np.where(rng.random(30) < 0.3, rng.integers(0, 3, 30), planted) for _ in range(6)]
+    )
+    copies = rng.integers(1, 4, size=30)
+    weighted = SEC(3, random_state=0).fit(labels, sample_weight=copies)
+    repeated = SEC(3, random_state=0).fit(np.repeat(labels, copies, axis=0))
     assert weighted.cost_ == pytest.approx(repeated.cost_)
+    assert same_partition(np.repeat(weighted.labels_, copies), repeated.labels_)
+
+
+def test_sec_on_a_sample_of_starts_finds_the_planted_partition(monkeypatch):
+    from clusterscape.combine import sec
+
+    rng = np.random.default_rng(3)
+    planted = rng.integers(0, 4, size=3000)
+    labels = np.column_stack(
+        [rng.permutation(12)[planted * 3 + rng.integers(0, 3, 3000)] for _ in range(20)]
+    )
+    labels[rng.random(labels.shape) < 0.05] = 0
+    whole = SEC(4, n_init=2, random_state=0).fit(labels)
+    assert whole.start_size_ == 3000
+    monkeypatch.setattr(sec, "_START_SIZE", 500)
+    sampled = SEC(4, n_init=2, random_state=0).fit(labels)
+    assert sampled.start_size_ == 500
+    for model in (whole, sampled):
+        assert adjusted_rand_score(planted, model.labels_) == 1.0
 
 
 # -- EAC ----------------------------------------------------------------------------------------

@@ -174,7 +174,7 @@ SAME = [
 @pytest.mark.parametrize(("ours", "theirs", "options", "their_options"), SAME)
 def test_equal_to_scikit_learn(ours, theirs, options, their_options, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    for n, k, m in ((1, 1, 1), (12, 3, 4), (500, 7, 2), (3000, 40, 1), (3000, 900, 700)):
+    for n, k, m in ((12, 3, 4), (500, 7, 2), (3000, 40, 1), (3000, 900, 700)):
         a, b = rng.integers(-1, k, n), rng.integers(-1, m, n)
         b = np.where(rng.random(n) < 0.3, np.minimum(a, m - 1), b)
         found = ours(a, b, noise="cluster", **options)
@@ -232,7 +232,7 @@ def test_soft_pair_counts_are_expected_ones(noise: Any, seed: int) -> None:
         disagree += p * (1 - q) + q * (1 - p)
     found, coverage = compare.mirkin(u, v, noise=noise, return_coverage=True)
     assert found == pytest.approx(2 * disagree)
-    assert coverage == kept.size / 8
+    assert coverage == pytest.approx(kept.size / 8)
     joint = left.T @ right / kept.size
     outer = np.outer(joint.sum(axis=1), joint.sum(axis=0))
     inside = joint > 0

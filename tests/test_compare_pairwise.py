@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,21 @@ def test_each_table_is_counted_once(monkeypatch, seed: int) -> None:
     monkeypatch.setattr(tables.Columns, "tables", counting)
     compare.pairwise(np.random.default_rng(seed).integers(0, 3, (20, 5)), list(MEASURES))
     assert sorted(counted) == [(i, j) for i in range(5) for j in range(i, 5)]
+
+
+@pytest.mark.parametrize("noise", oracle.POLICIES)
+def test_swapped_tables_are_the_tables_of_the_swapped_pairs(noise: str, seed: int) -> None:
+    ensemble = mixed_ensemble(seed, soft=True)
+    columns = tables.Columns.of(ensemble, sample_weight=ensemble.sample_weight)
+    for pairs in (np.array([[0, 1], [1, 2]]), np.array([[0, 7], [7, 8]])):
+        swapped = columns.tables(pairs, noise).swapped()
+        counted = columns.tables(np.ascontiguousarray(pairs[:, ::-1]), noise)
+        recounted = dataclasses.replace(swapped)
+        for statistics in (swapped.statistics, recounted.statistics):
+            for field in dataclasses.fields(statistics):
+                found = getattr(statistics, field.name)
+                np.testing.assert_allclose(found, getattr(counted.statistics, field.name))
+        np.testing.assert_array_equal(swapped.dense(1), counted.dense(1))
 
 
 def test_options_of_measures() -> None:

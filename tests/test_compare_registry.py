@@ -98,6 +98,17 @@ def test_value_of_a_partition_with_itself(name: str, options: dict[str, Any], ve
 
 
 @each_variant
+def test_renamed_partitions_are_equal_to_the_last_bit(name: str, options: Any, seed: int) -> None:
+    """Sums taken in another order must not leave a distance of 1e-16."""
+    rng = np.random.default_rng(seed)
+    measure = MEASURES[name]
+    for k in range(10, 100, 10):
+        a = rng.integers(0, k, 997)
+        if measure.identity is not None:
+            assert measure.function(a, rng.permutation(k)[a], **options) == measure.identity
+
+
+@each_variant
 @given(vectors=oracle.vectors(2, lowest=-2), noise=st.sampled_from(oracle.POLICIES), data=st.data())
 def test_names_of_clusters_and_order_of_points_do_not_matter(
     name: str, options: dict[str, Any], vectors, noise, data

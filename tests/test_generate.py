@@ -278,9 +278,9 @@ def test_views_are_taken_after_the_algorithms() -> None:
     rng = np.random.default_rng(0)
     other = rng.permutation(TRUTH)[:, None] * 50.0 + rng.normal(size=(120, 1))
     views = [BLOBS, sparse.csr_matrix(other)]
-    ensemble = made(views, algorithm=["kmeans", "hartigan"], n_partitions=8, n_init=5)
+    ensemble = made(views, algorithm=["kmeans", KMeans(n_init=5)], n_partitions=8, n_init=5)
     assert [r.view for r in ensemble.records] == [0, 0, 1, 1, 0, 0, 1, 1]
-    assert [r.algorithm for r in ensemble.records] == ["kmeans", "hartigan"] * 4
+    assert [r.algorithm for r in ensemble.records] == ["kmeans", "KMeans"] * 4
     groups = (TRUTH, np.rint(other[:, 0] / 50).astype(int))
     for labels, record in zip(ensemble.labels.T, ensemble.records, strict=True):
         assert adjusted_rand_score(groups[record.view], labels) == 1

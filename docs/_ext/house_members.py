@@ -1,10 +1,11 @@
-"""Show on a class page the members written in this house, not those of scikit-learn.
+"""Class pages: show what was written in this house, and read its docstrings as they are meant.
 
 scikit-learn's docstrings refer to pages of its own site, which do not exist here.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -23,7 +24,22 @@ def skip(app: Sphinx, what: str, name: str, obj: Any, skipped: bool, options: An
     return None
 
 
+# "name : (n, n_clusters_) array": a trailing underscore would be a link in reStructuredText.
+_TYPE_LINE = re.compile(r"(\s*[\w*, ]+ : )(.*)")
+_TRAILING = re.compile(r"(?<![\w`\\])(\w+)_(?![\w`])")
+
+
+def escape(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Escape names of fitted attributes in the types of parameters and attributes."""
+    for i, line in enumerate(lines):
+        match = _TYPE_LINE.fullmatch(line)
+        if match:
+            lines[i] = match.group(1) + _TRAILING.sub(r"\1\\_", match.group(2))
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the filter."""
+    """Register both."""
     app.connect("autodoc-skip-member", skip)
+    # Before numpydoc, which listens with the ordinary priority of 500.
+    app.connect("autodoc-process-docstring", escape, priority=400)
     return {"parallel_read_safe": True}

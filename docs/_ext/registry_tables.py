@@ -64,7 +64,7 @@ TABLES: dict[str, tuple[str, str, list[Column]]] = {
             ("on the command line", lambda m: f"`{m.name}`"),
             ("in words", lambda m: m.summary),
             ("needs k", lambda m: yes(m.needs_k)),
-            ("finds k", lambda m: yes(m.finds_k)),
+            ("finds k by", lambda m: m.k_rule),
             ("needs features", lambda m: yes(m.needs_features)),
             ("soft", lambda m: yes(m.soft)),
             ("time", lambda m: m.cost),

@@ -6,13 +6,14 @@ in the same order for any number of workers, and two workers do not fight over t
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, TypeVar
 
 from joblib import Parallel, delayed
-from threadpoolctl import ThreadpoolController, threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from clusterscape._progress import track
 
@@ -20,8 +21,21 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _lock = threading.Lock()
+_local = threading.local()
 _entered = 0
 _blas_limit: Any = None
+_pools: tuple[int, ThreadpoolController] | None = None
+
+
+def _controller() -> ThreadpoolController:
+    """Return a controller of the thread pools; finding them takes milliseconds, so it is kept.
+
+    A library that is loaded later brings its own pool, hence the count of modules.
+    """
+    global _pools
+    if _pools is None or _pools[0] != len(sys.modules):
+        _pools = (len(sys.modules), ThreadpoolController())
+    return _pools[1]
 
 
 @contextmanager
@@ -33,14 +47,20 @@ def one_thread() -> Iterator[None]:
     The OpenMP limit belongs to the calling thread.
     """
     global _entered, _blas_limit
+    if getattr(_local, "inside", False):
+        yield
+        return
     with _lock:
+        controller = _controller()
         _entered += 1
         if _entered == 1:
-            _blas_limit = threadpool_limits(limits=1, user_api="blas")
+            _blas_limit = controller.limit(limits=1, user_api="blas")
+    _local.inside = True
     try:
-        with threadpool_limits(limits=1, user_api="openmp"):
+        with controller.limit(limits=1, user_api="openmp"):
             yield
     finally:
+        _local.inside = False
         with _lock:
             _entered -= 1
             if _entered == 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ from clusterscape._params import (
 )
 from clusterscape._seeds import RandomState, spawn
 from clusterscape.combine import METHODS, BaseConsensus, mean_coassociation
+from clusterscape.ensemble import Ensemble, as_ensemble
 from clusterscape.generate import EnsembleGenerator
 from clusterscape.validate import KSelection, StructureVerdict, select_k, structure_test
 
@@ -68,7 +70,10 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         half of that upwards when it is not, because fine partitions show the gap.
     consensus : str or consensus estimator
         What combines them: a name of ``clusterscape.combine.METHODS`` or an estimator, whose
-        ``n_clusters`` is then set.
+        ``n_clusters`` is then set. A method that finds the number of clusters by a rule of its own
+        (EAC, majority vote) keeps that rule when ``n_clusters`` is None.
+    n_partitions : int
+        Number of partitions; a generator that is given as an object keeps its own.
     n_references : int
         Reference datasets of :func:`~clusterscape.validate.structure_test`, at least 19; 0 skips
         the test, and ``structure_`` is then None.
@@ -132,6 +137,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         "n_clusters": [Null(), Integer(1)],
         "generator": [Null(), Instance(EnsembleGenerator), Choice(*PRESETS)],
         "consensus": [Choice(*METHODS), Instance(BaseConsensus)],
+        "n_partitions": [Integer(1)],
         "n_references": [
             Such(lambda v: v == 0 or Integer(19).allows(v), "0 or an integer >= 19", [5, -1]),
         ],
@@ -148,6 +154,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         *,
         generator: EnsembleGenerator | str | None = None,
         consensus: BaseConsensus | str = "sec",
+        n_partitions: int = 100,
         n_references: int = 20,
         max_clusters: int = 20,
         random_state: RandomState = None,
@@ -158,6 +165,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         self.n_clusters = n_clusters
         self.generator = generator
         self.consensus = consensus
+        self.n_partitions = n_partitions
         self.n_references = n_references
         self.max_clusters = max_clusters
         self.random_state = random_state
@@ -187,19 +195,50 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than the {n} samples in X; ask for fewer."
             )
-        generating, combining, testing = spawn(self.random_state, 3)
-        generator = self._generator(n, generating)
+        seeds = spawn(self.random_state, 3)
+        generator = self._generator(n, seeds[0])
         metric = "cosine" if generator.algorithm == "cosine" else "euclidean"
-        self.structure_ = self._test(X, metric, testing)
-        self.ensemble_ = generator.generate(X, index=index if _is_index(index) else None)
-        self.k_selection_ = None
-        k = self.n_clusters
-        if k is None:
-            k = self._choose_k()
-        self._combine(k, combining)
-        self._score()
+        self.structure_ = self._test(X, metric, seeds[2])
+        ensemble = generator.generate(X, index=index if _is_index(index) else None)
+        self._conclude(ensemble, seeds[1])
         self._fit_X = normalize(X) if metric == "cosine" else X
         return self
+
+    def fit_ensemble(self, ensemble: Any) -> Self:
+        """Combine and score clusterings that exist already; nothing is clustered anew.
+
+        Parameters
+        ----------
+        ensemble : Ensemble or (n, r) labels
+            The partitions.
+
+        Returns
+        -------
+        self
+            With the attributes of :meth:`fit`. Without features there is no test for structure
+            (``structure_`` is None) and no ``predict``.
+        """
+        check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
+        self.structure_ = None
+        if hasattr(self, "_fit_X"):
+            del self._fit_X  # of an earlier fit
+        self._conclude(as_ensemble(ensemble), spawn(self.random_state, 3)[1])
+        return self
+
+    def make_generator(self, n_points: int) -> EnsembleGenerator:
+        """Return the generator that :meth:`fit` would use for this many points, seed included.
+
+        Parameters
+        ----------
+        n_points : int
+            Number of points.
+
+        Returns
+        -------
+        EnsembleGenerator
+        """
+        check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
+        return self._generator(n_points, spawn(self.random_state, 3)[0])
 
     def _generator(self, n: int, seed: np.random.SeedSequence) -> EnsembleGenerator:
         """Return a copy of the generator with this estimator's seed, workers and store."""
@@ -210,9 +249,10 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             low = max(2, high // 2) if self.n_clusters is None else max(2, self.n_clusters)
             k: Any = (min(low, n), min(max(low, high), n))
             if self.generator in (None, "random_k"):
-                made = EnsembleGenerator(n_clusters=k)
+                made = EnsembleGenerator(self.n_partitions, n_clusters=k)
             else:
-                made = getattr(generate, str(self.generator))(n_clusters=k)
+                preset = getattr(generate, str(self.generator))
+                made = preset(self.n_partitions, n_clusters=k)
         mine = {
             "random_state": seed,
             "n_jobs": self.n_jobs,
@@ -222,6 +262,15 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         return made.set_params(
             **{name: value for name, value in mine.items() if getattr(made, name) is None}
         )
+
+    def _conclude(self, ensemble: Ensemble, seed: np.random.SeedSequence) -> None:
+        """Choose k where it is not given, combine, and score."""
+        self.ensemble_ = ensemble
+        self.k_selection_: KSelection | None = None
+        if self.n_clusters is None:
+            self._choose_k()
+        self._combine(seed)
+        self._score()
 
     def _test(self, X: Any, metric: Any, seed: np.random.SeedSequence) -> StructureVerdict | None:
         if self.n_references == 0:
@@ -234,7 +283,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             n_jobs=self.n_jobs,
         )
 
-    def _choose_k(self) -> int:
+    def _choose_k(self) -> None:
         """Choose the number of clusters, and record how."""
         structured = self.structure_ is not None and self.structure_.found
         # The test has settled whether there is more than one; without it the gap decides that too.
@@ -244,17 +293,16 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             min_clusters=2 if structured and self.ensemble_.n_points > 1 else 1,
         )
         if self.structure_ is not None and not structured:
-            chosen = KSelection(
-                1, chosen.criterion, chosen.eigenvalues, chosen.gaps, self.structure_.message
-            )
+            chosen = replace(chosen, n_clusters=1, reason=self.structure_.message)
         self.k_selection_ = chosen
-        return chosen.n_clusters
 
-    def _combine(self, k: int, seed: np.random.SeedSequence) -> None:
-        inside = (self.ensemble_.labels >= 0).any(axis=1)
-        if k == 1:
+    def _combine(self, seed: np.random.SeedSequence) -> None:
+        k = self.n_clusters if self.k_selection_ is None else self.k_selection_.n_clusters
+        unstructured = self.structure_ is not None and not self.structure_.found
+        rule = self._own_rule()
+        if k == 1 and (self.n_clusters == 1 or unstructured or not rule):
             self.consensus_ = None
-            self.labels_ = np.where(inside, 0, -1)
+            self.labels_ = np.where((self.ensemble_.labels >= 0).any(axis=1), 0, -1)
             self.n_clusters_ = 1
             return
         if isinstance(self.consensus, BaseConsensus):
@@ -262,17 +310,27 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         else:
             method = METHODS[self.consensus].estimator()
         names = method.get_params(deep=False)
-        settings: dict[str, Any] = {"n_clusters": k, "random_state": seed, "n_jobs": self.n_jobs}
-        method.set_params(
-            **{
-                name: value
-                for name, value in settings.items()
-                if name in names and (name == "n_clusters" or names[name] is None)
-            }
-        )
-        self.consensus_ = method.fit(self.ensemble_)
+        settings: dict[str, Any] = {"random_state": seed, "n_jobs": self.n_jobs}
+        settings = {n: v for n, v in settings.items() if n in names and names[n] is None}
+        if "n_clusters" in names and not (rule and self.n_clusters is None):
+            settings["n_clusters"] = k
+        self.consensus_ = method.set_params(**settings).fit(self.ensemble_)
         self.labels_ = method.labels_
         self.n_clusters_ = method.n_clusters_
+        if self.k_selection_ is not None and rule:
+            self.k_selection_ = replace(
+                self.k_selection_,
+                n_clusters=method.n_clusters_,
+                criterion=rule,
+                reason=f"{type(method).__name__} found {method.n_clusters_} clusters by its rule.",
+            )
+
+    def _own_rule(self) -> str:
+        """Return the rule by which the consensus method finds k itself, if it has one."""
+        if isinstance(self.consensus, str):
+            return METHODS[self.consensus].k_rule
+        rules = [m.k_rule for m in METHODS.values() if isinstance(self.consensus, m.estimator)]
+        return rules[0] if rules else ""
 
     def _score(self) -> None:
         """Turn the ensemble's votes into memberships and confidences."""
@@ -316,6 +374,10 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             Labels as in ``labels_``.
         """
         check_is_fitted(self)
+        if not hasattr(self, "_fit_X"):
+            raise ValueError(
+                "predict needs the features of the points, and fit_ensemble saw none; use fit."
+            )
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         if isinstance(self.generator, EnsembleGenerator) and self.generator.algorithm == "cosine":
             X = normalize(X)

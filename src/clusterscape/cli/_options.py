@@ -14,7 +14,6 @@ _OUT = "Output"
 Data = Annotated[
     str,
     typer.Argument(
-        metavar="DATA",
         help="Table with one row a point: CSV, TSV (also .gz), Parquet, NPZ, NPY, LIBSVM or h5ad; "
         "'-' reads CSV from stdin.",
         show_default=False,

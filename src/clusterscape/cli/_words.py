@@ -62,12 +62,11 @@ def result(model: ConsensusClustering, *, ids: Any = None, reference: Any = None
 
 def _how(model: ConsensusClustering) -> str:
     """Say where the number of clusters comes from."""
-    asked, chosen = model.n_clusters, model.k_selection_
-    if asked is not None:
-        return "as asked" if asked == model.n_clusters_ else f"{asked} were asked for"
-    if chosen is not None and chosen.n_clusters == model.n_clusters_:
-        return f"chosen by the {chosen.criterion}"
-    return f"found by {model.consensus}"
+    asked = model.n_clusters
+    if asked is None:
+        assert model.k_selection_ is not None
+        return f"chosen by the {model.k_selection_.criterion}"
+    return "as asked" if asked == model.n_clusters_ else f"{asked} were asked for"
 
 
 def plain(value: Any) -> Any:
@@ -134,10 +133,11 @@ def _confidence(found: dict[str, Any], n_points: int) -> list[str]:
         lines[0] += f" The most doubtful: {listed(worst)}."
     means = [(m, c) for c, m in enumerate(found["cluster_confidence"])]
     (low, weakest), (high, strongest) = min(means), max(means)
-    lines.append(
-        f"Cluster {strongest} is the surest (mean confidence {high:.2f}), cluster {weakest} the "
-        f"least sure ({low:.2f})."
-    )
+    if f"{low:.2f}" != f"{high:.2f}":
+        lines.append(
+            f"Cluster {strongest} is the surest (mean confidence {high:.2f}), cluster {weakest} "
+            f"the least sure ({low:.2f})."
+        )
     if found["n_unclustered"]:
         lines.append(f"{found['n_unclustered']} points are in no cluster (label -1).")
     return lines

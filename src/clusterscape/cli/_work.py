@@ -25,7 +25,6 @@ from clusterscape.cli._words import FILES
 
 if TYPE_CHECKING:
     from clusterscape.cli._options import Reading
-    from clusterscape.ensemble import Ensemble
     from clusterscape.io import Table
     from clusterscape.model import ConsensusClustering
 
@@ -104,34 +103,27 @@ def check_names(
 def make_model(
     *,
     clusters: int | None,
-    generator: str,
-    partitions: int,
-    n_points: int,
+    generator: str = "random_k",
+    partitions: int = 100,
     consensus: str = "sec",
     seed: int,
     jobs: int,
     quiet: bool,
     store: Path | None = None,
 ) -> ConsensusClustering:
-    """Return the model that a command asks for; its ``generator`` is ready to be used alone.
-
-    The generator has the model's own seed, so that ``generate`` makes the ensemble of ``run``.
-    """
-    from clusterscape._seeds import spawn
+    """Return the model that a command asks for."""
     from clusterscape.model import ConsensusClustering
 
-    model = ConsensusClustering(
+    return ConsensusClustering(
         clusters,
         generator=generator,
+        n_partitions=partitions,
         consensus=consensus,
         random_state=seed,
         n_jobs=jobs,
         progress=False if quiet else None,
         store=None if store is None else str(store),
     )
-    # The model knows how many clusters its partitions should have for this many points.
-    made = model._generator(n_points, spawn(seed, 3)[0]).set_params(n_partitions=partitions)
-    return model.set_params(generator=made)
 
 
 def fit(model: ConsensusClustering, X: Any, ids: Any) -> ConsensusClustering:
@@ -147,29 +139,6 @@ def fit(model: ConsensusClustering, X: Any, ids: Any) -> ConsensusClustering:
     model.fit(X)
     made = model.ensemble_
     model.ensemble_ = Ensemble.from_labels(made.to_frame(), records=made.records, index=ids)
-    return model
-
-
-def consensus_of(
-    ensemble: Ensemble, *, consensus: str, clusters: int | None, seed: int, jobs: int
-) -> ConsensusClustering:
-    """Combine clusterings that exist already, with the seeds and scores of the model."""
-    from clusterscape._seeds import spawn
-    from clusterscape.combine import METHODS
-    from clusterscape.model import ConsensusClustering
-    from clusterscape.validate import select_k
-
-    model = ConsensusClustering(
-        clusters, consensus=consensus, n_references=0, random_state=seed, n_jobs=jobs
-    )
-    chosen = None
-    if clusters is None and METHODS[consensus].needs_k:
-        chosen = select_k(ensemble)
-        clusters = chosen.n_clusters
-    model.ensemble_, model.structure_, model.k_selection_ = ensemble, None, chosen
-    # The model's own steps after generation; None lets a method find the number itself.
-    model._combine(clusters, spawn(seed, 3)[1])  # type: ignore[arg-type]
-    model._score()
     return model
 
 
@@ -196,7 +165,7 @@ def report_on(
         "input": origin,
         "parameters": parameters,
         "model": settings(model),
-        "generator": settings(model.generator),
+        "generator": settings(model.make_generator(origin["n_points"])),
         "consensus": settings(model.consensus_),
         "result": result,
     }
@@ -283,9 +252,10 @@ def save(
 def draw(model: ConsensusClustering, stage: Path) -> None:
     """Write the consensus matrix, and the eigenvalues where they chose k, as pictures."""
     from clusterscape import plot
+    from clusterscape.combine import METHODS
 
-    displays = {"consensus.png": plot.ConsensusMatrixDisplay.from_estimator(model)}
-    if model.k_selection_ is not None:
-        displays["k_selection.png"] = plot.KSelectionDisplay.from_estimator(model)
-    for name, display in displays.items():
-        display.figure_.savefig(stage / name, dpi=150)
+    figures = {"consensus.png": plot.ConsensusMatrixDisplay.from_estimator(model).figure_}
+    if model.k_selection_ is not None and not METHODS[str(model.consensus)].k_rule:
+        figures["k_selection.png"] = plot.KSelectionDisplay.from_estimator(model).figure_
+    for name, figure in figures.items():
+        figure.savefig(stage / name, dpi=150)

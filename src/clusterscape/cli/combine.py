@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from clusterscape.cli import _options as opt
 from clusterscape.cli._console import say, verb
+
+if TYPE_CHECKING:
+    from clusterscape.model import ConsensusClustering
 
 
 @verb
@@ -15,7 +18,6 @@ def combine(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILES...",
             help="An ensemble (.npz, .parquet), or tables of labels with one column a clustering; "
             "several files are joined by their ids. '-' reads CSV from stdin.",
             show_default=False,
@@ -56,14 +58,15 @@ def combine(
         header=header,
     )
     ensemble, _ = _labels.read(files, reading, quiet=quiet)
-    model = _work.consensus_of(
-        ensemble, consensus=consensus, clusters=clusters, seed=seed, jobs=jobs
-    )
+    model = _work.make_model(
+        clusters=clusters, consensus=consensus, seed=seed, jobs=jobs, quiet=quiet
+    ).fit_ensemble(ensemble)
     found = _words.result(model, ids=ensemble.index)
     if output is not None:
         write_labels(output, ensemble.index, model.labels_, confidence=model.confidence_)
     if json:
-        typer.echo(json_text({"output": output and str(output), **found} | _points(model, output)))
+        where = {"output": str(output)} if output is not None else _points(model)
+        typer.echo(json_text(found | where))
     elif output is None:
         frame = labels_frame(ensemble.index, model.labels_, confidence=model.confidence_)
         typer.echo(labels_csv(frame), nl=False)
@@ -73,13 +76,11 @@ def combine(
         say(f"{output}: the cluster and the confidence (0 to 1) of every point.", quiet=quiet)
 
 
-def _points(model: object, output: object) -> dict[str, object]:
+def _points(model: ConsensusClustering) -> dict[str, Any]:
     """Return the points themselves, for JSON that goes to stdout alone."""
-    if output is not None:
-        return {}
-    index = model.ensemble_.index  # type: ignore[attr-defined]
+    index = model.ensemble_.index
     return {
         "ids": None if index is None else index.tolist(),
-        "labels": model.labels_,  # type: ignore[attr-defined]
-        "point_confidence": model.confidence_,  # type: ignore[attr-defined]
+        "labels": model.labels_,
+        "point_confidence": model.confidence_,
     }

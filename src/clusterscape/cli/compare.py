@@ -15,7 +15,6 @@ def compare(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILES...",
             help="Tables of labels with one column a clustering, or ensembles; several files are "
             "joined by their ids. '-' reads CSV from stdin.",
             show_default=False,

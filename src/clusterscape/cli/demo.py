@@ -21,9 +21,7 @@ _SETS = {
 
 @verb
 def demo(
-    dataset: Annotated[
-        str, typer.Argument(metavar="[DATASET]", help=f"One of {', '.join(_SETS)}.")
-    ] = "wine",
+    dataset: Annotated[str, typer.Argument(help=f"One of {', '.join(_SETS)}.")] = "wine",
     output: opt.Folder = Path("demo-output"),
     seed: opt.Seed = 0,
     jobs: opt.Jobs = 1,
@@ -47,9 +45,6 @@ def demo(
     say(f"{dataset}: {_SETS[dataset]} ({data.source}); every column standardised.", quiet=quiet)
     model = _work.make_model(
         clusters=None,
-        generator="random_k",
-        partitions=100,
-        n_points=n,
         seed=seed,
         jobs=jobs,
         quiet=quiet,

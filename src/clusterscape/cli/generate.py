@@ -71,12 +71,11 @@ def generate(
         clusters=clusters,
         generator=generator,
         partitions=partitions,
-        n_points=table.n_points,
         seed=seed,
         jobs=jobs,
         quiet=quiet,
         store=output.with_name(output.name + ".store") if resume else None,
     )
-    ensemble = model.generator.generate(X, index=table.ids)  # type: ignore[union-attr]
+    ensemble = model.make_generator(table.n_points).generate(X, index=table.ids)
     _labels.write(ensemble, output)
     _labels.show(ensemble, output, json=json, quiet=quiet)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json as js
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +14,7 @@ from clusterscape.cli._console import choose, verb
 
 if TYPE_CHECKING:
     from clusterscape.cli._options import Reading
+    from clusterscape.ensemble import Ensemble
 
 _LISTS = ("methods", "measures", "generators", "datasets", "formats")
 
@@ -22,7 +24,6 @@ def info(
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE",
             help="A table, labels, an ensemble, run.json, or the folder of a run.",
             show_default=False,
         ),
@@ -101,19 +102,26 @@ def _describe(file: str, reading: Reading) -> tuple[dict[str, Any], list[str]]:
     if path.is_dir() or path.name == "run.json":
         return _run(path)
     from clusterscape.cli import _labels
-    from clusterscape.io import is_ensemble_file, read_labels, read_table
+    from clusterscape.io import TableError, is_ensemble_file, read_labels, read_table
 
     if is_ensemble_file(file):
         ensemble = read_labels(file, **reading)
         return {"kind": "ensemble", "file": file, **_labels.facts(ensemble)}, [
             f"{file} is an ensemble: {ensemble.describe()}."
         ]
-    if _is_labels(file):
-        labels = read_labels(file, **reading)
-        sizes = [int(s) for s in labels.cluster_sizes()]
-        facts = {"kind": "labels", "file": file, "cluster_sizes": sizes, **_labels.facts(labels)}
-        return facts, [f"{file} holds labels: {labels.describe()}; sizes {sizes[:12]}."]
-    table = read_table(file, **reading)
+    table = None
+    if not _is_labels(file):
+        try:
+            table = read_table(file, **reading)
+        except TableError:
+            # Text that repeats itself may be labels; if not, the table's trouble is the news.
+            with contextlib.suppress(TableError):
+                labels = read_labels(file, **reading)
+                if 2 * labels.n_clusters.max() <= labels.n_points:
+                    return _of_labels(file, labels)
+            raise
+    if table is None:
+        return _of_labels(file, read_labels(file, **reading))
     facts = {
         "kind": "table",
         "file": file,
@@ -126,6 +134,15 @@ def _describe(file: str, reading: Reading) -> tuple[dict[str, Any], list[str]]:
     named = ", ".join(table.feature_names[:8]) + (", ..." if table.n_features > 8 else "")
     line = f"{file} is a table: {table.n_points:,} points, {table.n_features:,} features ({named})."
     return facts, [line, *table.notes]
+
+
+def _of_labels(file: str, labels: Ensemble) -> tuple[dict[str, Any], list[str]]:
+    from clusterscape.cli import _labels
+
+    sizes = [int(s) for s in labels.cluster_sizes()]
+    facts = {"kind": "labels", "file": file, "cluster_sizes": sizes, **_labels.facts(labels)}
+    shown = f"{sizes[:12]}".strip("[]") + (", ..." if len(sizes) > 12 else "")
+    return facts, [f"{file} holds labels: {labels.describe()}; cluster sizes {shown}."]
 
 
 def _is_labels(file: str) -> bool:

@@ -67,7 +67,6 @@ def run(
         generator=generator,
         partitions=partitions,
         consensus=consensus,
-        n_points=table.n_points,
         seed=seed,
         jobs=jobs,
         quiet=quiet,

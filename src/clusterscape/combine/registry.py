@@ -20,8 +20,10 @@ class Method:
         As the command line takes it.
     estimator : class
         The estimator.
-    needs_k, finds_k : bool
-        Whether ``n_clusters`` must be given, and whether the method can find it.
+    needs_k : bool
+        Whether ``n_clusters`` must be given.
+    k_rule : str
+        How the method finds the number of clusters when it is not given; empty if it cannot.
     needs_features : bool
         Whether ``fit`` needs ``features``.
     soft : bool
@@ -37,7 +39,7 @@ class Method:
     name: str
     estimator: type[BaseConsensus]
     needs_k: bool
-    finds_k: bool
+    k_rule: str
     needs_features: bool
     soft: bool
     cost: str
@@ -53,7 +55,7 @@ METHODS: dict[str, Method] = {
             "sec",
             SEC,
             needs_k=True,
-            finds_k=False,
+            k_rule="",
             needs_features=False,
             soft=True,
             cost="n r K an iteration",
@@ -65,7 +67,7 @@ METHODS: dict[str, Method] = {
             "eac",
             EAC,
             needs_k=False,
-            finds_k=True,
+            k_rule="longest lifetime in the dendrogram",
             needs_features=False,
             soft=True,
             cost="m^2 r",
@@ -77,7 +79,7 @@ METHODS: dict[str, Method] = {
             "majority_vote",
             MajorityVote,
             needs_k=False,
-            finds_k=True,
+            k_rule="components of the graph of majorities",
             needs_features=False,
             soft=True,
             cost="m^2 r",

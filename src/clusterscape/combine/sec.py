@@ -9,12 +9,15 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.random import SeedSequence
 
+from clusterscape import kernels
 from clusterscape._parallel import parallel_map
 from clusterscape._params import N_JOBS, Choice, Integer, Number, Rules, Seed
 from clusterscape._seeds import RandomState, spawn
 from clusterscape.combine.base import BaseConsensus, Outcome
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.rowspace import RowSpace
+
+_START_SIZE = 20_000
 
 
 class SEC(BaseConsensus):
@@ -29,7 +32,10 @@ class SEC(BaseConsensus):
     n_clusters : int
         Clusters of the consensus.
     n_init : int
-        Starts (weighted k-means++); the one with the least cost is kept.
+        Starts; the one with the least cost is kept. A start draws several times more rows than
+        clusters by weighted k-means++ and merges them again at the least increase of the cost. On
+        more than 20,000 points the starts are compared on a random sample of 20,000, and the
+        best one goes on with all points.
     max_iter : int
         Iterations of one start at most.
     tol : float
@@ -52,7 +58,9 @@ class SEC(BaseConsensus):
     cost_ : float
         Least cost over the starts: a constant of the ensemble plus the normalised cut.
     n_iter_ : int
-        Iterations of the best start.
+        Iterations of the best start, over all points.
+    start_size_ : int
+        Points on which the starts were compared.
 
     Notes
     -----
@@ -98,18 +106,22 @@ class SEC(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
-        seeds = spawn(self.random_state, self.n_init)
+        sampling, *seeds = spawn(self.random_state, self.n_init + 1)
         evidence = Evidence.of(ensemble, blockwise=self.incomplete == "blockwise")
+        sample = _sample(evidence, np.random.default_rng(sampling))
         start = partial(
-            best_partition,
-            evidence,
+            run_from_start,
+            sample,
             n_clusters=self.n_clusters,
             max_iter=self.max_iter,
             tol=self.tol,
         )
         found = parallel_map(start, seeds, n_jobs=self.n_jobs, prefer="threads")
         best = min(found, key=lambda run: run.cost)
-        return Outcome(best.labels, best.cost, {"n_iter_": best.n_iter})
+        if sample is not evidence:
+            best = descend(evidence, best.table, best.norms, max_iter=self.max_iter, tol=self.tol)
+        details = {"n_iter_": best.n_iter, "start_size_": sample.rows.n_points}
+        return Outcome(best.labels, best.cost, details)
 
 
 @dataclass(frozen=True)
@@ -151,41 +163,62 @@ class Evidence:
         return np.divide(2.0, self.degree, out=np.zeros_like(self.degree), where=self.degree > 0)
 
 
+def _sample(evidence: Evidence, rng: np.random.Generator) -> Evidence:
+    """Return the evidence on a random sample of the points, or itself if there are few."""
+    n = evidence.rows.n_points
+    if n <= _START_SIZE:
+        return evidence
+    rows = np.sort(rng.choice(n, size=_START_SIZE, replace=False))
+    return Evidence(
+        evidence.rows.subset(rows),
+        evidence.column_weight,
+        evidence.point_weight[rows],
+        evidence.degree[rows],
+        evidence.length[rows],
+        evidence.blocks,
+    )
+
+
 @dataclass(frozen=True)
 class Run:
-    """One start and where it ended."""
+    """Where a start ended: the groups, their cost, and the centroids' look-up table."""
 
     labels: np.ndarray
     cost: float
     n_iter: int
+    table: np.ndarray
+    norms: np.ndarray
 
 
-def best_partition(
+def run_from_start(
     evidence: Evidence, seed: SeedSequence, *, n_clusters: int, max_iter: int, tol: float
 ) -> Run:
-    """Run weighted k-means from one k-means++ start."""
-    rng = np.random.default_rng(seed)
+    """Run weighted k-means from one start."""
+    table, norms = starting_centroids(evidence, n_clusters, np.random.default_rng(seed))
+    return descend(evidence, table, norms, max_iter=max_iter, tol=tol)
+
+
+def descend(
+    evidence: Evidence, table: np.ndarray, norms: np.ndarray, *, max_iter: int, tol: float
+) -> Run:
+    """Alternate assignment and centroids until no row moves or the cost stands still."""
     mass, scale = evidence.mass, evidence.scale
-    table, norms = _seed_centroids(evidence, n_clusters, rng)
     groups = np.full(evidence.rows.n_points, -1, dtype=np.int32)
     totals = np.zeros_like(table)
     previous = np.inf
     n_iter = 0
-    while n_iter < max_iter:
+    while True:
         n_iter += 1
         before = groups.copy()
         moved, values = _assign(evidence, table, norms, scale, groups)
-        _refill(groups, values, evidence, n_clusters)
-        totals = evidence.rows.update(
-            totals, None if n_iter == 1 else before, groups, evidence.point_weight
-        )
-        table, norms = _centroids(evidence, totals, groups)
         cost = float(mass @ (evidence.length + values))
-        if moved == 0 or previous - cost <= tol * abs(cost):
-            break
+        if moved == 0 or n_iter > max_iter or previous - cost <= tol * abs(cost):
+            return Run(groups, cost, n_iter, table, norms)
+        _refill(groups, values, evidence, table.shape[1])
+        old = None if n_iter == 1 else before
+        totals = evidence.rows.update(totals, old, groups, evidence.point_weight)
+        table, norms = _centroids(evidence, totals, groups)
         previous = cost
-    moved, values = _assign(evidence, table, norms, scale, groups)
-    return Run(groups, float(mass @ (evidence.length + values)), n_iter)
 
 
 def _assign(
@@ -208,13 +241,12 @@ def _assign(
 def _centroids(
     evidence: Evidence, totals: np.ndarray, groups: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the look-up table of the centroids, and their squared norms."""
+    """Return the look-up table of the groups' centroids, and their squared norms."""
     k = totals.shape[1]
-    column = evidence.column_weight[:, None]
     if evidence.blocks is None:
         mass = np.bincount(groups, weights=evidence.mass, minlength=k)
-        centroid = np.divide(totals, mass, out=np.zeros_like(totals), where=mass > 0)
-        return column * centroid, (column * centroid**2).sum(axis=0)
+        return _table_of(evidence, totals, mass)
+    column = evidence.column_weight[:, None]
     mass = evidence.rows.totals(groups, evidence.mass, k)
     n_blocks = int(evidence.blocks.max()) + 1
     per_block = np.zeros((n_blocks, k))
@@ -226,42 +258,82 @@ def _centroids(
     return column * centroid, norms[evidence.blocks]
 
 
-def _seed_centroids(
+def starting_centroids(
     evidence: Evidence, n_clusters: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Choose rows by weighted k-means++: each next one in proportion to mass times distance."""
+    """Draw more rows than clusters by weighted k-means++, settle them, and merge them again.
+
+    Two rows of B differ in most partitions even inside a cluster, so K single rows say little of
+    where K clusters are; groups of rows do. Merging at the least increase of the cost (Ward's rule
+    with the same weights) leaves K centroids that are close to a good optimum.
+    """
     mass, scale = evidence.mass, evidence.scale
     n = mass.size
-    chosen = [_draw(mass, rng)]
+    wanted = min(3 * n_clusters + 8, n)
+    chosen: list[int] = []
     closest = np.full(n, np.inf)
-    trials = 2 + int(np.log(n_clusters))
-    single = np.zeros(n, dtype=np.int32)
-    while True:
-        table, norms = _rows_as_centroids(evidence, chosen[-1:])
-        values = evidence.rows.assign(table, norms, scale=scale, groups=single)[1]
+    groups = np.zeros(n, dtype=np.int32)
+    while len(chosen) < wanted:
+        # The first row alone, then several a pass: look-ups of eight cost as much as of one.
+        count = min(kernels.rowspace.LANES, wanted - len(chosen)) if chosen else 1
+        weights = mass * closest if chosen else mass
+        if weights.sum() <= 0:
+            break  # every row is a chosen one
+        fresh = _draw(weights, count, rng)
+        table, norms = _rows_as_centroids(evidence, fresh)
+        values = evidence.rows.assign(table, norms, scale=scale, groups=groups)[1]
         np.minimum(closest, np.maximum(values + evidence.length, 0.0), out=closest)
-        if len(chosen) == n_clusters:
-            break
-        # Of a few candidates the one that lowers the cost most; on large data one is enough.
-        candidates = [_draw(mass * closest, rng) for _ in range(trials if n <= 50_000 else 1)]
-        if len(candidates) > 1:
-            candidates = [min(candidates, key=lambda c: _potential(evidence, c, closest))]
-        chosen += candidates
-    return _rows_as_centroids(evidence, chosen)
+        # Rounding must not leave a chosen row, or a copy of it, a chance to be drawn again.
+        closest[closest <= 1e-9 * evidence.length] = 0.0
+        chosen += fresh
+    table, norms = _rows_as_centroids(evidence, chosen)
+    for _ in range(3):
+        evidence.rows.assign(table, norms, scale=scale, groups=groups)
+        totals = evidence.rows.totals(groups, evidence.point_weight, table.shape[1])
+        weight = np.bincount(groups, weights=mass, minlength=table.shape[1])
+        table, norms = _table_of(evidence, totals, weight)
+    filled = weight > 0
+    totals, weight = _merge(evidence, totals[:, filled], weight[filled], n_clusters)
+    return _table_of(evidence, totals, weight)
 
 
-def _potential(evidence: Evidence, candidate: int, closest: np.ndarray) -> float:
-    table, norms = _rows_as_centroids(evidence, [candidate])
-    single = np.zeros(closest.size, dtype=np.int32)
-    values = evidence.rows.assign(table, norms, scale=evidence.scale, groups=single)[1]
-    return float(evidence.mass @ np.minimum(closest, np.maximum(values + evidence.length, 0.0)))
+def _table_of(
+    evidence: Evidence, totals: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the look-up table of the centroids ``totals / weight``, and their squared norms."""
+    centroid = np.divide(totals, weight, out=np.zeros_like(totals), where=weight > 0)
+    column = evidence.column_weight[:, None]
+    return column * centroid, (column * centroid**2).sum(axis=0)
 
 
-def _draw(weights: np.ndarray, rng: np.random.Generator) -> int:
+def _merge(
+    evidence: Evidence, totals: np.ndarray, weight: np.ndarray, n_clusters: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Merge groups two at a time, at the least increase of the cost, until few enough are left."""
+    column = evidence.column_weight[:, None]
+    while totals.shape[1] > n_clusters:
+        centroid = totals / weight
+        inner = centroid.T @ (column * centroid)
+        norm = np.diag(inner)
+        rise = np.outer(weight, weight) / np.add.outer(weight, weight)
+        rise *= norm[:, None] + norm - 2 * inner
+        np.fill_diagonal(rise, np.inf)
+        a, b = np.unravel_index(int(np.argmin(rise)), rise.shape)
+        totals[:, a] += totals[:, b]
+        weight[a] += weight[b]
+        totals, weight = np.delete(totals, b, axis=1), np.delete(weight, b)
+    if totals.shape[1] < n_clusters:  # fewer distinct rows than clusters: leave the rest empty
+        missing = n_clusters - totals.shape[1]
+        totals = np.pad(totals, ((0, 0), (0, missing)))
+        weight = np.pad(weight, (0, missing))
+    return totals, weight
+
+
+def _draw(weights: np.ndarray, count: int, rng: np.random.Generator) -> list[int]:
+    """Draw distinct rows in proportion to their weights."""
     total = np.cumsum(weights)
-    if total[-1] <= 0:
-        return int(rng.integers(weights.size))
-    return int(min(np.searchsorted(total, rng.random() * total[-1], "right"), weights.size - 1))
+    places = np.searchsorted(total, rng.random(count) * total[-1], "right")
+    return [int(x) for x in np.unique(np.minimum(places, weights.size - 1))]
 
 
 def _rows_as_centroids(evidence: Evidence, points: list[int]) -> tuple[np.ndarray, np.ndarray]:

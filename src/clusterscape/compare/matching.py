@@ -12,7 +12,7 @@ from clusterscape.compare.pair_counting import ratio
 from clusterscape.compare.registry import Score, compare_two, measure
 from clusterscape.compare.tables import Noise, Tables
 
-_ALONE = " and matched with nothing, so that it counts against the value"
+_ALONE = "A cluster of one noise point is matched with nothing, so that noise counts as an error."
 
 
 def _accuracy(tables: Tables) -> np.ndarray:

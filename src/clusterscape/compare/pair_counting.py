@@ -234,7 +234,8 @@ def jaccard_distance(
 
 def _fowlkes_mallows(tables: Tables) -> np.ndarray:
     s = tables.statistics
-    below = np.sqrt(np.maximum(s.a_together, 0.0)) * np.sqrt(np.maximum(s.b_together, 0.0))
+    # The root of the product, and not the product of the roots, is exact for equal partitions.
+    below = np.sqrt(np.maximum(s.a_together, 0.0) * np.maximum(s.b_together, 0.0))
     neither = (s.a_together <= 0) & (s.b_together <= 0)
     return np.where(neither, 1.0, np.minimum(ratio(s.together, below, 0.0), 1.0))
 

@@ -25,8 +25,8 @@ _PARAMETERS = """a, b : array-like
     Two partitions of the same points: label vectors of any hashable type, in which -1 is noise
     and -2 unsampled{soft}. Points that are unsampled in either are left out.
 noise : {{"singletons", "cluster", "drop"}}
-    What a noise point is: together with nobody{alone}; a member of one more cluster, as
-    scikit-learn has it; or left out when it is noise in either partition.
+    What a noise point is: a cluster of its own, together with nobody; a member of one more
+    cluster, as scikit-learn has it; or left out when it is noise in either partition.{alone}
 sample_weight : (n,) array, optional
     How many equal points each point stands for: 0, or at least 1.
 return_coverage : bool
@@ -120,12 +120,13 @@ def measure(
     """Register a public function of two partitions and fill in what all docstrings share.
 
     ``formula`` computes the measure of many pairs, ``rules`` are those of the function's own
-    parameters, ``alone`` says what being together with nobody means to it.
+    parameters, ``alone`` a sentence on what being a cluster of its own means to it.
     """
 
     def decorate(function: F) -> F:
         soft = ", or (n, k) soft memberships" if properties.get("soft", True) else ""
-        texts = {"parameters": _PARAMETERS.format(soft=soft, alone=alone), "returns": _RETURNS}
+        lone = f"\n    {alone}" if alone else ""
+        texts = {"parameters": _PARAMETERS.format(soft=soft, alone=lone), "returns": _RETURNS}
         doc = function.__doc__ or ""
         for marker, text in texts.items():
             doc = doc.replace(f"{{{marker}}}", text.replace("\n", "\n    "))

@@ -162,20 +162,17 @@ class Tables:
     @property
     def coverage(self) -> np.ndarray:
         """Share of the points (by weight) that each pair compares."""
-        return self.statistics.mass / self.total
+        return np.minimum(self.statistics.mass / self.total, 1.0)
 
     def swapped(self) -> Tables:
         """Return the tables transposed; nothing is counted again."""
-        other = Tables(
-            self.starts,
-            self.cols,
-            self.rows,
-            self.mass,
-            np.ascontiguousarray(self.sizes[:, ::-1]),
-            np.ascontiguousarray(self.matchable[:, ::-1]),
-            self.total,
-            self.whole,
-            None if self.own is None else self.own[:, [0, 2, 1]],
+        other = replace(
+            self,
+            rows=self.cols,
+            cols=self.rows,
+            sizes=np.ascontiguousarray(self.sizes[:, ::-1]),
+            matchable=np.ascontiguousarray(self.matchable[:, ::-1]),
+            own=None if self.own is None else self.own[:, [0, 2, 1]],
         )
         other.__dict__["statistics"] = self.statistics.swapped()
         return other

@@ -217,7 +217,6 @@ ALGORITHMS: Mapping[str, Algorithm] = _table(
         "hartigan",
         _part(_kmeans, algorithm="hartigan"),
         "k-means by single-point exchange (Hartigan-Wong)",
-        sparse=True,
         weights=True,
         starts=True,
         threads=True,

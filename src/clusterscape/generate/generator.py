@@ -284,12 +284,13 @@ def _warn_unweighted(chosen: Sequence[algorithms.Algorithm]) -> None:
 
 
 def _report_failures(outcomes: Sequence[Outcome]) -> None:
-    reasons = [(i, o.record.error) for i, o in enumerate(outcomes) if o.record.error is not None]
+    errors = [(i, outcome.record.error) for i, outcome in enumerate(outcomes)]
+    reasons = [(i, error.rstrip(".")) for i, error in errors if error is not None]
     if not reasons:
         return
     if len(reasons) == len(outcomes):
         distinct = list(dict.fromkeys(reason for _, reason in reasons))
-        shown = "; ".join(str(reason) for reason in distinct[:3])
+        shown = "; ".join(distinct[:3])
         more = f"; and {len(distinct) - 3} other reasons" if len(distinct) > 3 else ""
         raise GenerationError(f"All {len(outcomes)} partitions failed: {shown}{more}.")
     place, reason = reasons[0]

@@ -40,17 +40,16 @@ class Work:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One finished member: codes of all points, or a soft membership, and its record."""
+    """One finished member: the codes of all points or a CSR membership, and its record."""
 
-    codes: np.ndarray | None
-    soft: sparse.csr_matrix | None
+    labels: Any
     record: PartitionRecord
 
     def partition(self, name: str) -> Partition:
         """Return the partition in the form that ensembles are made of."""
-        if self.soft is not None:
-            return soften(self.soft, name)
-        return Partition(name, self.codes, self.record.n_clusters)
+        if sparse.issparse(self.labels):
+            return soften(self.labels, name)
+        return Partition(name, self.labels, self.record.n_clusters)
 
 
 def run_member(task: tuple[Work, Member]) -> Outcome:
@@ -58,28 +57,21 @@ def run_member(task: tuple[Work, Member]) -> Outcome:
     work, member = task
     started = time.perf_counter()
     n = work.views[0].shape[0]
-    columns: np.ndarray | None = None
-    codes: np.ndarray | None = np.full(n, UNSAMPLED, dtype=np.int8)
-    soft: sparse.csr_matrix | None = None
-    changes: dict[str, Any] = {}
     details: dict[str, Any] = {}
+    changes: dict[str, Any] = {}
     with hear_warnings() as heard:
         try:
-            seen, result, columns = _cluster(work, member)
-            details = _plain(dict(result.details))
-            if result.membership is not None:
-                soft = _spread_membership(result.membership, seen, n)
-                codes, changes["n_clusters"] = None, int(soft.shape[1])
-            else:
-                codes, changes["n_clusters"] = _spread_labels(result.labels, seen, n)
+            seen, result, changes["columns"] = _cluster(work, member)
+            labels, changes["n_clusters"] = _spread(result, seen, n)
             changes["cost"] = _finite(result.cost)
+            details = _plain(dict(result.details))
         except Exception as error:
-            changes["error"] = f"{type(error).__name__}: {error}"
-            codes, soft = np.full(n, UNSAMPLED, dtype=np.int8), None
+            labels = np.full(n, UNSAMPLED, dtype=np.int8)
+            changes = {"error": _reason(error)}
     if heard:
         details["warnings"] = list(heard)
-    record = _blank_record(work, member, details).replace(columns=columns, **changes)
-    outcome = Outcome(codes, soft, record.replace(seconds=time.perf_counter() - started))
+    record = _blank_record(work, member, details).replace(**changes)
+    outcome = Outcome(labels, record.replace(seconds=time.perf_counter() - started))
     if work.store is not None:
         write_outcome(work.store, member.index, outcome)
     return outcome
@@ -97,12 +89,11 @@ def _cluster(work: Work, member: Member) -> tuple[np.ndarray | None, BaseResult,
     if drawn is not None:
         seen, counts = drawn
         n_rows = seen.size
-        if algorithm.weights and (counts > 1).any():
-            weights = counts.astype(np.float64) * (1.0 if weights is None else weights[seen])
+        weights = None if weights is None else weights[seen]
+        if algorithm.weights or counts.max() == 1:
             X = X[seen]
-        elif algorithm.weights or counts.max() == 1:
-            weights = None if weights is None else weights[seen]
-            X = X[seen]
+            if counts.max() > 1:
+                weights = counts * (1.0 if weights is None else weights)
         else:
             # No weights: the clusterer sees a row as often as it was drawn.
             X, keep = X[np.repeat(seen, counts)], np.cumsum(counts) - counts
@@ -127,6 +118,14 @@ def _cluster(work: Work, member: Member) -> tuple[np.ndarray | None, BaseResult,
             result.details,
         )
     return seen, result, columns
+
+
+def _spread(result: BaseResult, seen: np.ndarray | None, n: int) -> tuple[Any, int]:
+    """Return codes or membership of all points, and the number of clusters."""
+    if result.membership is None:
+        return _spread_labels(result.labels, seen, n)
+    membership = _spread_membership(result.membership, seen, n)
+    return membership, int(membership.shape[1])
 
 
 def _spread_labels(labels: Any, seen: np.ndarray | None, n: int) -> tuple[np.ndarray, int]:
@@ -184,12 +183,12 @@ def write_outcome(store: str, index: int, outcome: Outcome) -> None:
     """Put a finished member into the store."""
     record = outcome.record
     arrays: dict[str, np.ndarray] = {}
-    if outcome.soft is not None:
+    if sparse.issparse(outcome.labels):
         for part in ("data", "indices", "indptr"):
-            arrays[part] = getattr(outcome.soft, part)
-        arrays["shape"] = np.array(outcome.soft.shape, dtype=np.int64)
-    if outcome.codes is not None:
-        arrays["codes"] = outcome.codes
+            arrays[part] = getattr(outcome.labels, part)
+        arrays["shape"] = np.array(outcome.labels.shape, dtype=np.int64)
+    else:
+        arrays["codes"] = outcome.labels
     if record.columns is not None:
         arrays["columns"] = record.columns
     meta = record.as_dict() | {"seconds": record.seconds}
@@ -198,12 +197,17 @@ def write_outcome(store: str, index: int, outcome: Outcome) -> None:
 
 def read_outcome(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Outcome:
     """Return the member that :func:`write_outcome` wrote."""
-    soft = None
-    if "data" in arrays:
+    labels = arrays.get("codes")
+    if labels is None:
         parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-        soft = sparse.csr_matrix(parts, shape=tuple(arrays["shape"]))
-    record = PartitionRecord(**meta, columns=arrays.get("columns"))
-    return Outcome(arrays.get("codes"), soft, record)
+        labels = sparse.csr_matrix(parts, shape=tuple(arrays["shape"]))
+    return Outcome(labels, PartitionRecord(**meta, columns=arrays.get("columns")))
+
+
+def _reason(error: Exception) -> str:
+    """Return an exception as one line; compilers and solvers may write pages."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text if len(text) <= 400 else text[:397] + '...'}"
 
 
 def _finite(cost: float | None) -> float | None:

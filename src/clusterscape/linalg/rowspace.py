@@ -92,6 +92,11 @@ class RowSpace:
         kernels.labels.gather(self.labels, self.offsets, table, out)
         return out
 
+    def subset(self, points: np.ndarray) -> RowSpace:
+        """Return the rows of some points."""
+        chosen = None if self.membership is None else self.membership[points]
+        return RowSpace(self.labels[points], self.offsets, chosen)
+
     def row(self, x: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the columns and the values of one row of B."""
         if self.membership is not None:

@@ -1,0 +1,496 @@
+"""The command line: what it writes, what it says, and its exit codes."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import clusterscape
+from clusterscape import Ensemble
+from clusterscape.cli._app import app
+from clusterscape.cli._console import spelled
+from clusterscape.combine import METHODS
+from clusterscape.compare import MEASURES
+
+RUN_FILES = {"consensus.png", "ensemble.npz", "k_selection.png", "labels.csv", "run.json"}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch) -> Path:
+    """Work in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CLUSTERSCAPE_DATA", raising=False)
+    return tmp_path
+
+
+def call(*words: str, data: bytes | None = None):
+    """Run a command in this process."""
+    return CliRunner().invoke(app, list(words), input=data)
+
+
+def shell(*words: str, data: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+    """Run a command as people do."""
+    return subprocess.run(
+        [sys.executable, "-m", "clusterscape.cli", *words],
+        input=data,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def refused(*words: str, data: bytes | None = None, code: int = 1) -> str:
+    """Run a command that must fail; return its one message."""
+    before = sorted(Path.cwd().rglob("*"))
+    result = call(*words, data=data)
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    assert sorted(Path.cwd().rglob("*")) == before, "a refused command wrote something"
+    if code == 1:
+        last = result.stderr.strip().splitlines()[-1]
+        assert last.startswith("clusterscape: ")
+        assert last.endswith(".")
+        return last.removeprefix("clusterscape: ")
+    return " ".join(result.stderr.replace("│", " ").split())
+
+
+def three_groups(seed: int = 0) -> pd.DataFrame:
+    """Return 60 points in three groups, with ids and classes."""
+    rng = np.random.default_rng(seed)
+    X = np.concatenate([rng.normal(c, 0.3, size=(20, 2)) for c in (0, 3, 6)])
+    frame = pd.DataFrame(X, columns=["x", "y"])
+    frame.insert(0, "name", [f"p{i}" for i in range(60)])
+    frame["kind"] = np.repeat(["a", "b", "c"], 20)
+    return frame
+
+
+@pytest.fixture
+def table(here: Path) -> str:
+    """Write the three groups to a file."""
+    three_groups().to_csv(here / "points.csv", index=False)
+    return "points.csv"
+
+
+@pytest.fixture
+def labels(here: Path) -> str:
+    """Write three clusterings to a file."""
+    text = "id,a,b,c\np,x,0,0\nq,x,0,0\nr,y,1,1\ns,y,1,2\nt,y,1,2\n"
+    (here / "labels.csv").write_text(text)
+    return "labels.csv"
+
+
+RUN = ("--reference", "kind", "--partitions", "20", "--seed", "3")
+
+
+# ---- the command itself -----------------------------------------------------------------------
+
+
+def test_version_and_help() -> None:
+    assert call("--version").stdout == f"clusterscape {clusterscape.__version__}\n"
+    text = call("--help").stdout
+    for verb in ("run", "generate", "combine", "compare", "info", "demo"):
+        assert f" {verb} " in text
+        assert call(verb, "-h").exit_code == 0
+    assert call().exit_code == 2
+
+
+def test_help_loads_nothing_heavy() -> None:
+    program = (
+        "import sys, clusterscape.cli\n"
+        "sys.argv = ['clusterscape', 'run', '--help']\n"
+        "try:\n    clusterscape.cli.main()\nexcept SystemExit: pass\n"
+        "print([m for m in ('sklearn', 'scipy', 'pandas', 'numba') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stdout.decode().strip().endswith("[]")
+
+
+# ---- run --------------------------------------------------------------------------------------
+
+
+def test_run_writes_everything_and_says_what_it_found(table: str) -> None:
+    done = shell("run", table, "-o", "out", *RUN)
+    assert done.returncode == 0, done.stderr.decode()
+    words = done.stdout.decode()
+    assert "3 clusters (chosen by the largest eigengap" in words
+    assert "20, 20 and 20 points" in words
+    assert "Of 60 points 60 (100%) are confident" in words
+    assert "Compared with the 3 known classes: 100.0% of the points agree" in words
+    assert "The data have cluster structure" in words
+    assert "column 'name' holds text" in done.stderr.decode()
+    assert set(os.listdir("out")) == RUN_FILES
+    for name in RUN_FILES:
+        assert f"{Path('out') / name}: " in words
+
+    frame = pd.read_csv("out/labels.csv")
+    assert list(frame.columns) == ["id", "label", "confidence"]
+    assert list(frame["id"]) == [f"p{i}" for i in range(60)]
+    assert frame.groupby(np.repeat([0, 1, 2], 20))["label"].nunique().tolist() == [1, 1, 1]
+    assert frame["confidence"].between(0, 1).all()
+
+    ensemble = Ensemble.from_npz("out/ensemble.npz")
+    assert ensemble.shape == (60, 20)
+    assert list(ensemble.index) == list(frame["id"])
+    assert Path("out/consensus.png").read_bytes().startswith(b"\x89PNG")
+
+    report = json.loads(Path("out/run.json").read_text())
+    assert report["program"] == "clusterscape"
+    assert report["versions"]["clusterscape"] == clusterscape.__version__
+    assert {"numpy", "scipy", "scikit-learn", "python"} <= set(report["versions"])
+    assert report["input"]["file"] == "points.csv"
+    digest = hashlib.sha256(Path(table).read_bytes()).hexdigest()
+    assert report["input"]["sha256"] == digest
+    assert (report["input"]["n_points"], report["input"]["n_features"]) == (60, 2)
+    assert report["parameters"]["seed"] == 3
+    assert report["parameters"]["partitions"] == 20
+    assert report["parameters"]["scaled"] == "standard"
+    assert report["generator"]["n_partitions"] == 20
+    assert report["result"]["n_clusters"] == 3
+    assert report["result"]["structure"]["found"] is True
+    assert report["result"]["k_selection"]["n_clusters"] == 3
+    assert report["result"]["reference"]["adjusted_rand"] == 1
+    assert report["result"]["failures"] == []
+    for name, digest in report["outputs"].items():
+        assert hashlib.sha256((Path("out") / name).read_bytes()).hexdigest() == digest
+
+
+def test_the_same_seed_gives_the_same_files(table: str) -> None:
+    for folder in ("one", "two"):
+        assert call("run", table, "-o", folder, "-q", *RUN).exit_code == 0
+    assert call("run", table, "-o", "jobs", "--jobs", "2", "-q", *RUN).exit_code == 0
+    for name in RUN_FILES:
+        one, two, jobs = ((Path(f) / name).read_bytes() for f in ("one", "two", "jobs"))
+        assert one == two, name
+        assert one == jobs or name == "run.json"
+
+
+def test_run_is_generate_and_combine(table: str) -> None:
+    three = ("--clusters", "3", "--partitions", "10")
+    assert call("run", table, "-o", "out", "--exclude", "kind", "-q", *three).exit_code == 0
+    made = call("generate", table, "-o", "made.npz", "--exclude", "kind", *three)
+    assert made.exit_code == 0
+    assert "made.npz: 60 points, 10 partitions" in made.stdout
+    assert Path("made.npz").read_bytes() == Path("out/ensemble.npz").read_bytes()
+    assert call("combine", "made.npz", "-k", "3", "-o", "l.csv", "-q").exit_code == 0
+    assert Path("l.csv").read_bytes() == Path("out/labels.csv").read_bytes()
+
+
+def test_quiet_and_json(table: str) -> None:
+    done = call("run", table, "-o", "out", "-q", *RUN)
+    assert (done.stdout, done.stderr) == ("", "")
+    done = call("run", table, "-o", "out", "--json", *RUN)
+    report = json.loads(done.stdout)
+    assert report["output"] == "out"
+    assert report["result"]["n_clusters"] == 3
+
+
+def test_run_from_a_pipe(table: str) -> None:
+    content = Path(table).read_bytes()
+    done = shell("run", "-", "-o", "out", "-q", "--json", *RUN, data=content)
+    assert done.returncode == 0, done.stderr.decode()
+    report = json.loads(done.stdout)
+    assert report["input"]["file"] == "stdin"
+    assert report["input"]["sha256"] == hashlib.sha256(content).hexdigest()
+
+
+def test_run_on_sparse_data_with_ids(here: Path) -> None:
+    X = three_groups()[["x", "y"]].to_numpy()
+    from scipy import sparse
+
+    csr = sparse.csr_matrix(np.abs(X))
+    np.savez(
+        here / "t.npz",
+        data=csr.data,
+        indices=csr.indices,
+        indptr=csr.indptr,
+        shape=csr.shape,
+        ids=[f"p{i}" for i in range(60)],
+    )
+    done = call("run", "t.npz", "-o", "out", "-r", "5", "--json", "-q")
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["parameters"]["scaled"] == "none"
+    assert Ensemble.from_npz("out/ensemble.npz").index[1] == "p1"
+    assert "sparse table cannot be standardised" in refused("run", "t.npz", "--scale", "standard")
+
+
+def test_earlier_results_are_replaced_and_strangers_are_not(table: str) -> None:
+    assert call("run", table, "-o", "out", "-q", *RUN).exit_code == 0
+    assert call("run", table, "-o", "out", "-q", "-k", "2", *RUN).exit_code == 0
+    # The picture of a choice that this run did not make is gone.
+    assert set(os.listdir("out")) == RUN_FILES - {"k_selection.png"}
+    Path("mine").mkdir()
+    Path("mine/notes.txt").write_text("keep me")
+    assert call("run", table, "-o", "mine", "-q", *RUN).exit_code == 0
+    assert Path("mine/notes.txt").read_text() == "keep me"
+    Path("theirs").mkdir()
+    Path("theirs/labels.csv").write_text("precious")
+    assert "labels.csv that no run of clusterscape wrote" in refused("run", table, "-o", "theirs")
+    assert Path("theirs/labels.csv").read_text() == "precious"
+    assert call("run", table, "-o", "theirs", "--force", "-q", *RUN).exit_code == 0
+
+
+def test_a_failure_at_the_end_leaves_nothing(table: str, monkeypatch) -> None:
+    def fail(*_, **__):
+        raise OSError(28, "No space left on device", "run.json")
+
+    assert call("run", table, "-o", "out", "-q", *RUN).exit_code == 0
+    before = {p: p.read_bytes() for p in Path("out").iterdir()}
+    monkeypatch.setattr("clusterscape.io.write_json", fail)
+    assert refused("run", table, "-o", "new/deep", *RUN) == "run.json: No space left on device."
+    refused("run", table, "-o", "out", "-k", "2", *RUN)
+    assert {p: p.read_bytes() for p in Path("out").iterdir()} == before
+
+
+def test_resume(table: str) -> None:
+    plain = ("-r", "6", "--exclude", "kind", "-q")
+    assert call("run", table, "-o", "plain", *plain).exit_code == 0
+    assert call("run", table, "-o", "out", "--resume", *plain).exit_code == 0
+    members = sorted(Path("out/store").glob("member-*.npz"))
+    assert len(members) == 6
+    members[2].unlink()
+    stamps = {p: p.stat().st_mtime_ns for p in members if p.exists()}
+    assert call("run", table, "-o", "out", "--resume", *plain).exit_code == 0
+    assert {p: p.stat().st_mtime_ns for p in stamps} == stamps
+    assert Path("out/ensemble.npz").read_bytes() == Path("plain/ensemble.npz").read_bytes()
+    assert Path("out/labels.csv").read_bytes() == Path("plain/labels.csv").read_bytes()
+    again = call("run", table, "-o", "out", "--resume", "--seed", "9", *plain)
+    assert again.exit_code == 1
+    assert "belongs to another run" in again.stderr
+
+
+def test_no_structure_is_said(here: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    pd.DataFrame(X, columns=["x", "y"]).to_csv("noise.csv", index=False)
+    done = call("run", "noise.csv", "-o", "out", "-r", "20")
+    assert done.exit_code == 0
+    assert "One cluster: the 80 points were not divided" in done.stdout
+    assert "No cluster structure found" in done.stdout
+    assert (pd.read_csv("out/labels.csv")["confidence"] == 0).all()
+    done = call("run", "noise.csv", "-o", "out", "-r", "20", "-k", "3")
+    assert "clusterscape: note: --clusters 3 was asked for and is returned." in done.stderr
+
+
+# ---- refusals: one sentence, exit code, nothing written -----------------------------------------
+
+BAD_TABLES = {
+    "text": ("x,y\n1,2\n3,abc\n", "row 3 .*column 'y': 'abc' is not a number.*--exclude y"),
+    "missing": ("x,y\n1,2\n3,\n", "row 3 .*column 'y': the value is missing"),
+    "ragged": ("x,y\n1,2\n3\n", "row 3 .*has 1 field"),
+    "kinds": ("x,kind\n1,a\n2,a\n", "column 'kind' holds text .*--exclude kind.*--id-column kind"),
+    "header": ("0,1\n2,3\n", "say --header if .* or --no-header if"),
+    "semicolons": ("x;y\n1;2\n", "say --delimiter ';'"),
+    "empty": ("", "data.csv is empty"),
+}
+
+
+@pytest.mark.parametrize("verb", ["run", "generate", "info"])
+@pytest.mark.parametrize("case", BAD_TABLES)
+def test_bad_tables(here: Path, verb: str, case: str) -> None:
+    import re
+
+    text, words = BAD_TABLES[case]
+    (here / "data.csv").write_text(text)
+    message = refused(verb, "data.csv")
+    assert message.startswith("data.csv")
+    assert re.search(words, message), message
+
+
+def test_bad_files_and_columns(table: str) -> None:
+    assert refused("run", "no.csv") == "there is no file no.csv; check the name and the folder."
+    assert "is a folder" in refused("run", ".")
+    assert "no column 'nane'; did you mean 'name'?" in refused("run", table, "--id-column", "nane")
+    assert "no column 'z'" in refused("run", table, "--exclude", "kind", "--reference", "z")
+    assert "--clusters 99 is more than the 60" in refused(
+        "run", table, "--exclude", "kind", "-k", "99"
+    )
+    assert "is a file; name a folder" in refused("run", table, "-o", table)
+    assert "--jobs must be" in refused("generate", table, "--exclude", "kind", "--jobs", "0")
+
+
+def test_usage_errors(table: str, labels: str) -> None:
+    assert "'foo' is not one of sec" in refused("run", table, "--consensus", "foo", code=2)
+    assert "'foo' is not one of random_k" in refused("run", table, "--generator", "foo", code=2)
+    assert "'foo' is not one of auto" in refused(
+        "run", table, "--exclude", "kind", "--scale", "foo", code=2
+    )
+    assert "majority_vote finds the number" in refused(
+        "combine", labels, "--method", "majority_vote", "-k", "2", code=2
+    )
+    assert "'foo' is not one of" in refused("compare", labels, "-m", "foo", code=2)
+    assert "'foo' is not one of singletons" in refused("compare", labels, "--noise", "foo", code=2)
+    assert "must end in one of .npz" in refused("generate", table, "-o", "x.txt", code=2)
+    assert "give a file or --list" in refused("info", code=2)
+    assert "No such option" in refused("run", table, "--no-such", code=2)
+    refused("run", code=2)
+    refused("run", table, "--clusters", "0", code=2)
+    refused("run", table, "--seed", "-1", code=2)
+    assert "can be given once" in refused("compare", "-", "-", code=2)
+
+
+def test_debug_shows_the_traceback(here: Path) -> None:
+    done = shell("run", "no.csv", "--debug")
+    assert done.returncode == 1
+    assert b"Traceback" in done.stderr
+    done = shell("run", "no.csv")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr == b"clusterscape: there is no file no.csv; check the name and the folder.\n"
+
+
+def test_unexpected_errors_ask_for_a_report(table: str, monkeypatch) -> None:
+    def fail(*_, **__):
+        raise KeyError("odd")
+
+    monkeypatch.setattr("clusterscape.cli._work.scaled", fail)
+    message = refused("run", table, "--exclude", "kind")
+    assert message.startswith(
+        "unexpected error (KeyError: 'odd'); run the command again with --debug"
+    )
+
+
+def test_interrupts(table: str, monkeypatch) -> None:
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("clusterscape.cli._work.scaled", stop)
+    done = call("run", table, "--exclude", "kind")
+    assert done.exit_code == 130
+    assert "interrupted" in done.stderr
+
+
+def test_spelling() -> None:
+    assert spelled("n_clusters=9 is too many.") == "--clusters 9 is too many."
+    assert spelled("X: n_jobs must be 1.") == "X: --jobs must be 1."
+    assert spelled("the store it is in") == "the --resume it is in"
+
+
+# ---- combine, compare, info ----------------------------------------------------------------------
+
+
+def test_combine_to_stdout(labels: str) -> None:
+    done = shell("combine", labels, "-k", "2")
+    assert done.returncode == 0
+    frame = pd.read_csv(io.BytesIO(done.stdout))
+    assert frame["id"].tolist() == list("pqrst")
+    assert frame["label"].tolist() == [1, 1, 0, 0, 0]
+    assert "2 clusters (as asked)" in done.stderr.decode()
+    piped = shell("combine", "-", "-k", "2", "-q", data=Path(labels).read_bytes())
+    assert piped.stdout == done.stdout
+    assert piped.stderr == b""
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_combines(labels: str, method: str) -> None:
+    done = call("combine", labels, "--method", method, "--json")
+    found = json.loads(done.stdout)
+    assert found["n_clusters"] == 2
+    assert found["labels"] == [1, 1, 0, 0, 0]
+    assert found["ids"] == list("pqrst")
+    assert found["how"].startswith("chosen by the ")
+    assert call("combine", labels, "--method", method, "-o", "o.parquet", "-q").exit_code == 0
+    assert pd.read_parquet("o.parquet")["label"].tolist() == [1, 1, 0, 0, 0]
+
+
+def test_combine_refuses(labels: str) -> None:
+    assert "--clusters 9 is more than the 5 points" in refused("combine", labels, "-k", "9")
+    assert "there is no folder nowhere" in refused("combine", labels, "-o", "nowhere/l.csv")
+    assert "is a folder" in refused("combine", labels, "-o", ".")
+    Path("scores.csv").write_text("id,a\np,0.5\nq,0.25\n")
+    assert (
+        "row 2 .its line in the file, header included., column 'a': 0.5 is not a label"
+        in refused("combine", "scores.csv").replace("(", ".").replace(")", ".")
+    )
+
+
+@pytest.mark.parametrize("metric", MEASURES)
+def test_every_measure_compares(labels: str, metric: str) -> None:
+    if MEASURES[metric].needs_features:
+        pytest.skip("looks at the points")
+    done = call("compare", labels, "--metric", metric)
+    assert done.exit_code == 0, done.stderr
+    frame = pd.read_csv(io.StringIO(done.stdout), index_col=metric)
+    assert list(frame.index) == list(frame.columns) == ["a", "b", "c"]
+
+
+def test_compare_files_by_their_ids(labels: str) -> None:
+    Path("other.csv").write_text("id,label,confidence\nt,1,1\ns,1,1\nr,1,1\nq,0,1\np,0,0.5\n")
+    done = call("compare", labels, "other.csv", "--columns", "label", "--json")
+    assert done.exit_code == 1
+    done = call("compare", "other.csv", labels, "--json", "-q")
+    found = json.loads(done.stdout)
+    assert found["names"] == ["other.csv", "labels.csv:a", "labels.csv:b", "labels.csv:c"]
+    assert found["matrix"][0][1] == 1
+    assert found["coverage"][0][1] == 1
+    assert call("compare", labels, "other.csv", "-o", "m.csv", "-q").stdout == ""
+    assert Path("m.csv").read_text().startswith("adjusted_rand,labels.csv:a")
+
+
+def test_compare_refuses(labels: str) -> None:
+    Path("other.csv").write_text("id,label\np,1\nq,1\nr,1\ns,0\nz,0\n")
+    assert refused("compare", labels, "other.csv").startswith("the point 't' of labels.csv is not")
+    Path("short.csv").write_text("id,label\np,1\nq,1\n")
+    assert "short.csv has 2 points and labels.csv 5" in refused("compare", labels, "short.csv")
+    assert "holds one clustering" in refused("compare", "short.csv")
+
+
+def test_info(table: str, labels: str) -> None:
+    assert call("run", table, "-o", "out", "-q", *RUN).exit_code == 0
+    kinds = {
+        "out": "run",
+        "out/run.json": "run",
+        "out/ensemble.npz": "ensemble",
+        "out/labels.csv": "labels",
+        labels: "labels",
+        "xy.csv": "table",
+    }
+    three_groups()[["x", "y"]].to_csv("xy.csv", index=False)
+    for file, kind in kinds.items():
+        done = call("info", file, "--json")
+        assert done.exit_code == 0, done.stderr
+        assert json.loads(done.stdout)["kind"] == kind
+        assert call("info", file).stdout.startswith(file.removesuffix("/run.json"))
+    assert "3 clusters (chosen" in call("info", "out").stdout
+    with open("out/labels.csv", "a") as handle:
+        handle.write("p60,0,1\n")
+    assert "Changed or missing since the run: labels.csv." in call("info", "out").stdout
+    assert "holds no run.json" in refused("info", ".")
+
+
+def test_lists() -> None:
+    assert set(json.loads(call("info", "--list", "methods", "--json").stdout)) == set(METHODS)
+    assert set(json.loads(call("info", "--list", "measures", "--json").stdout)) == set(MEASURES)
+    for what in ("generators", "datasets", "formats"):
+        assert len(call("info", "--list", what).stdout.splitlines()) >= 4
+
+
+def test_a_reader_that_leaves_is_no_trouble(labels: str) -> None:
+    command = f"{sys.executable} -m clusterscape.cli combine {labels} -k 2 | true"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=60, check=False)
+    assert b"Traceback" not in done.stderr
+    assert b"Exception" not in done.stderr
+
+
+# ---- demo ---------------------------------------------------------------------------------
+
+
+def test_demo(here: Path) -> None:
+    done = shell("demo")
+    assert done.returncode == 0, done.stderr.decode()
+    words = done.stdout.decode()
+    assert set(os.listdir("demo-output")) == RUN_FILES
+    assert "clusters (chosen by" in words
+    assert "Compared with the 3 known classes" in words
+    for name in RUN_FILES:
+        assert f"{Path('demo-output') / name}: " in words
+    assert json.loads(Path("demo-output/run.json").read_text())["command"] == "demo"
+    assert "'foo' is not one of wine" in refused("demo", "foo", code=2)

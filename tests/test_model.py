@@ -1,0 +1,229 @@
+"""ConsensusClustering: the main job, as a scikit-learn user meets it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_iris, load_wine, make_blobs
+from sklearn.metrics import adjusted_rand_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from clusterscape import ConsensusClustering, EnsembleGenerator
+from clusterscape.combine import EAC, mean_coassociation
+from clusterscape.model import NoStructureWarning
+from clusterscape.validate import select_k, structure_test
+
+# A light generator for tests that do not look at quality.
+QUICK = EnsembleGenerator(12, n_clusters=(2, "sqrt"))
+
+
+@pytest.mark.filterwarnings(
+    "ignore::clusterscape.model.NoStructureWarning",
+    "ignore::clusterscape.combine.ConsensusWarning",
+)
+@parametrize_with_checks(
+    [
+        ConsensusClustering(generator=QUICK, n_references=0, random_state=0),
+        ConsensusClustering(3, generator=QUICK, n_references=0, consensus="eac", random_state=0),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def blobs(seed=0, n=240, k=4, std=0.7):
+    return make_blobs(n, centers=k, cluster_std=std, random_state=seed, center_box=(-12, 12))
+
+
+def test_finds_number_and_clusters_of_clear_data():
+    X, y = blobs(seed=3)
+    model = ConsensusClustering(random_state=0).fit(X)
+    assert model.n_clusters_ == 4
+    assert adjusted_rand_score(y, model.labels_) == 1.0
+    assert model.structure_.found
+    assert model.k_selection_.n_clusters == 4
+    assert "eigengap" in model.k_selection_.criterion
+    assert model.confidence_.min() > 0.8
+    np.testing.assert_allclose(model.membership_.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(model.membership_.argmax(axis=1), model.labels_)
+    assert (np.diff(np.bincount(model.labels_)) <= 0).all()
+
+
+def test_real_data():
+    wine = load_wine()
+    model = ConsensusClustering(random_state=0).fit(StandardScaler().fit_transform(wine.data))
+    assert model.n_clusters_ == 3
+    assert adjusted_rand_score(wine.target, model.labels_) > 0.85
+    iris = load_iris()
+    model = ConsensusClustering(random_state=0).fit(iris.data)
+    assert model.n_clusters_ in (2, 3)  # two of the three species overlap
+    assert adjusted_rand_score(iris.target, model.labels_) > 0.55
+
+
+def test_fit_ensemble_uses_clusterings_that_exist():
+    X, y = blobs(seed=2)
+    made = ConsensusClustering(random_state=0, n_references=0)
+    votes = made.make_generator(len(X)).generate(X)
+    model = ConsensusClustering(random_state=0, n_references=0).fit_ensemble(votes)
+    again = ConsensusClustering(random_state=0, n_references=0).fit(X)
+    assert again.ensemble_ == votes
+    np.testing.assert_array_equal(model.labels_, again.labels_)
+    np.testing.assert_array_equal(model.confidence_, again.confidence_)
+    assert model.structure_ is None
+    with pytest.raises(ValueError, match="fit_ensemble saw none"):
+        model.predict(X)
+    own = ConsensusClustering(consensus="majority_vote").fit_ensemble([[0, 0, 1, 1]] * 3)
+    assert own.n_clusters_ == len(set(own.labels_))
+    assert own.k_selection_.criterion == "components of the graph of majorities"
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "uniform"])
+def test_no_structure_is_said(kind):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(250, 3)) if kind == "gaussian" else rng.random((250, 3))
+    model = ConsensusClustering(random_state=0).fit(X)
+    assert not model.structure_.found
+    assert model.n_clusters_ == 1
+    assert (model.confidence_ == 0).all()
+    assert "No cluster structure" in model.k_selection_.reason
+    with pytest.warns(NoStructureWarning, match="n_clusters=3 was asked for.*No cluster structure"):
+        forced = ConsensusClustering(3, random_state=0).fit(X)
+    assert forced.n_clusters_ == 3
+    assert (forced.confidence_ == 0).all()
+
+
+def test_confidence_is_low_between_clusters():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(0, 0.5, (80, 2)), rng.normal(4, 0.5, (80, 2)), [[2.0, 2.0]]])
+    model = ConsensusClustering(2, random_state=0).fit(X)
+    assert model.confidence_[-1] < np.quantile(model.confidence_[:-1], 0.05)
+    share = mean_coassociation(model.ensemble_, model.labels_)
+    own = share[np.arange(161), model.labels_]
+    expected = [own[model.labels_ == g].mean() for g in range(2)]
+    np.testing.assert_allclose(model.cluster_consensus_, expected)
+
+
+def test_same_seed_same_result_for_any_n_jobs():
+    X, _ = blobs(seed=1, std=3.0)
+    one = ConsensusClustering(random_state=5, n_jobs=1).fit(X)
+    two = ConsensusClustering(random_state=5, n_jobs=2).fit(X)
+    assert one.ensemble_ == two.ensemble_
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+    np.testing.assert_array_equal(one.confidence_, two.confidence_)
+    assert one.structure_.score == two.structure_.score
+    other = ConsensusClustering(random_state=6).fit(X)
+    assert not np.array_equal(one.ensemble_.labels, other.ensemble_.labels)
+
+
+def test_global_generator_is_untouched():
+    X, _ = blobs()
+    np.random.mtrand._rand.seed(3)
+    before = np.random.mtrand._rand.get_state()[1].copy()
+    ConsensusClustering(generator=QUICK, n_references=0).fit(X)
+    np.testing.assert_array_equal(np.random.mtrand._rand.get_state()[1], before)
+
+
+def test_predict_sparse_frames_pipeline_clone():
+    X, y = blobs(seed=2)
+    model = ConsensusClustering(4, generator=QUICK, n_references=0, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    copy = clone(model).fit(sparse.csr_matrix(X))
+    assert adjusted_rand_score(copy.labels_, model.labels_) == 1.0
+    np.testing.assert_array_equal(copy.predict(sparse.csr_matrix(X)), copy.labels_)
+    frame = pd.DataFrame(X, index=[f"s{i}" for i in range(len(X))], columns=["a", "b"])
+    named = clone(model).fit(frame)
+    assert list(named.feature_names_in_) == ["a", "b"]
+    assert named.ensemble_.index[1] == "s1"
+    pipe = make_pipeline(StandardScaler(), clone(model)).set_output(transform="pandas")
+    assert adjusted_rand_score(y, pipe.fit_predict(frame)) == 1.0
+    np.testing.assert_array_equal(pipe.predict(frame), pipe[-1].labels_)
+
+
+def test_float32_stays_float32():
+    X, y = blobs(seed=2)
+    model = ConsensusClustering(4, generator=QUICK, n_references=0, random_state=0)
+    model.fit(X.astype(np.float32))
+    assert model._fit_X.dtype == np.float32
+    assert adjusted_rand_score(y, model.labels_) == 1.0
+
+
+@pytest.mark.parametrize(
+    "preset", ["random_k", "random_features", "restarts", "bagging", "subsample"]
+)
+def test_presets_by_name(preset):
+    X, y = blobs(seed=4, n=120, k=3)
+    model = ConsensusClustering(3, generator=preset, n_references=0, random_state=0).fit(X)
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+
+
+def test_consensus_by_name_and_by_estimator():
+    X, y = blobs(seed=5, n=120, k=3)
+    for consensus in ("eac", "majority_vote", EAC(linkage="single")):
+        model = ConsensusClustering(
+            3,
+            generator=EnsembleGenerator(20, n_clusters=3),
+            consensus=consensus,
+            n_references=0,
+            random_state=0,
+        ).fit(X)
+        assert adjusted_rand_score(y, model.labels_) > 0.9
+    assert model.consensus_.linkage == "single"
+
+
+def test_small_and_degenerate_data():
+    for X in ([[1.0, 2.0]], [[1.0], [1.0]], np.zeros((6, 2))):
+        model = ConsensusClustering(random_state=0).fit(X)
+        assert model.n_clusters_ == 1
+        assert (model.labels_ == 0).all()
+        assert not model.structure_.found
+    one = ConsensusClustering(1, random_state=0).fit(blobs(n=40)[0])
+    assert one.n_clusters_ == 1
+    with pytest.raises(ValueError, match="n_clusters=5 is more than the 3 samples"):
+        ConsensusClustering(5).fit([[1.0], [2.0], [3.0]])
+    with pytest.raises(ValueError, match="Found array with 0 sample"):
+        ConsensusClustering().fit(np.empty((0, 2)))
+    with pytest.raises(ValueError, match="NaN"):
+        ConsensusClustering().fit([[1.0], [np.nan]])
+    with pytest.raises(ValueError, match="generator must be.*got 'nope'"):
+        ConsensusClustering(generator="nope").fit([[1.0], [2.0]])
+
+
+def test_store_resumes(tmp_path):
+    X, _ = blobs(n=60)
+    first = ConsensusClustering(4, n_references=0, random_state=0, store=tmp_path / "s").fit(X)
+    again = ConsensusClustering(4, n_references=0, random_state=0, store=tmp_path / "s").fit(X)
+    assert first.ensemble_ == again.ensemble_
+    assert any((tmp_path / "s").iterdir())
+
+
+# -- choosing k, and whether there is anything to choose ------------------------------------------
+
+
+def test_select_k_counts_groups_that_are_never_mixed():
+    rng = np.random.default_rng(0)
+    planted = np.repeat(np.arange(5), 20)
+    labels = np.column_stack([planted * 3 + rng.integers(0, 3, 100) for _ in range(30)])
+    chosen = select_k(labels)
+    assert chosen.n_clusters == 5
+    np.testing.assert_allclose(chosen.eigenvalues[:5], 1.0, atol=1e-6)
+    assert select_k(labels, max_clusters=3).n_clusters <= 3
+    with pytest.raises(ValueError, match="min_clusters=4 is above"):
+        select_k(labels, min_clusters=4, max_clusters=3)
+    with pytest.raises(ValueError, match="no partition has a cluster"):
+        select_k([[-1, -1]])
+
+
+def test_structure_test_level_and_power(seed):
+    rng = np.random.default_rng(seed)
+    false_alarms = sum(
+        structure_test(rng.normal(size=(150, 4)), random_state=s).found for s in range(8)
+    )
+    assert false_alarms <= 2
+    X, _ = blobs(seed=seed, n=150, k=3)
+    assert structure_test(X, random_state=0).found
+    assert structure_test(sparse.csr_matrix(X), random_state=0).found
