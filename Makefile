@@ -20,19 +20,25 @@ help:
 
 # ---- environments -------------------------------------------------------------------------
 
-$(ENVS)/%/.ready: requirements/%.txt pyproject.toml
+PIP_INSTALL := bin/python -m pip install --quiet --disable-pip-version-check
+
+# The package itself, in place: quick, so it follows every change of pyproject.toml.
+$(ENVS)/%/.ready: $(ENVS)/%/.locked pyproject.toml
+	@$(ENVS)/$*/$(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
+# Everything else, as locked.
+$(ENVS)/%/.locked: requirements/%.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo "Python 3.11 or newer is needed; $(PYTHON) is" `$(PYTHON) -V`. \
+	  echo "Python 3.11 or newer is needed; $(PYTHON) is `$(PYTHON) -V`." \
 	  "Name another one: make PYTHON=python3.12 ..."; exit 1; }
 	@echo "setting up $(ENVS)/$* (once)"
 	@rm -rf $(ENVS)/$*
 	@$(PYTHON) -m venv $(ENVS)/$*
-	@$(ENVS)/$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
-	@$(ENVS)/$*/bin/python -m pip install --quiet --disable-pip-version-check \
-	  --no-deps --no-build-isolation -e .
+	@$(ENVS)/$*/$(PIP_INSTALL) -r $<
 	@touch $@
 
-.PRECIOUS: $(ENVS)/%/.ready
+.PRECIOUS: $(ENVS)/%/.ready $(ENVS)/%/.locked
 
 # ---- what people type ---------------------------------------------------------------------
 

@@ -68,8 +68,8 @@ def resolve(path: str) -> Any:
     return value
 
 
-def tests_of(path: str) -> set[str]:
-    """Return the names of the tests in a test file."""
+def names_in(path: str) -> set[str]:
+    """Return the functions and classes that a test file defines."""
     tree = ast.parse((ROOT / path).read_text(encoding="utf8"))
     return {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.ClassDef)}
 
@@ -82,7 +82,7 @@ def test_a_row_points_at_things_that_exist(row: Row) -> None:
         path, _, test = name.partition("::")
         assert (ROOT / path).is_file(), f"{path} does not exist"
         assert path.startswith("tests/test_")
-        assert not test or test in tests_of(path), f"{path} has no {test}"
+        assert not test or test in names_in(path), f"{path} has no {test}"
     for name in names(row.benchmark):
         assert (ROOT / name).is_file(), f"{name} does not exist"
         assert name.startswith("benchmarks/")

@@ -10,6 +10,7 @@ from numpy.random import SeedSequence
 from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
+from sklearn.utils import check_random_state
 
 from clusterscape import kernels
 from clusterscape._parallel import one_thread
@@ -286,13 +287,14 @@ def test_sparse_euclidean_is_dense_euclidean():
 @pytest.mark.parametrize("options", ROADS)
 def test_same_seed_same_result(options):
     X, _, _ = random_problem(11, n=80)
-    state = np.random.get_state()[1].copy()
+    everyone = check_random_state(None)  # numpy's global generator
+    state = everyone.get_state()[1].copy()
     runs = [kmeans(X, 5, seed=SeedSequence(3), **options) for _ in range(2)]
     np.testing.assert_array_equal(runs[0].labels, runs[1].labels)
     assert runs[0].inertia == runs[1].inertia
     others = {kmeans(X, 5, seed=s, **options).inertia for s in range(8)}
     assert len(others) > 1
-    np.testing.assert_array_equal(np.random.get_state()[1], state)
+    np.testing.assert_array_equal(everyone.get_state()[1], state)
 
 
 def test_a_batch_is_its_problems_one_by_one():
@@ -318,8 +320,10 @@ def test_a_batch_is_its_problems_one_by_one():
             np.testing.assert_allclose(
                 fits.mass[p], np.bincount(fits.labels[p], weights=weight, minlength=3)
             )
-            parts = [sse(X[np.ix_(fits.labels[p] == c, subset)], np.zeros((fits.labels[p] == c).sum()),
-                         weight[fits.labels[p] == c]) for c in range(3)]  # fmt: skip
+            members = [fits.labels[p] == c for c in range(3)]
+            parts = [
+                sse(X[np.ix_(who, subset)], np.zeros(who.sum()), weight[who]) for who in members
+            ]
             np.testing.assert_allclose(fits.within[p], parts)
 
 

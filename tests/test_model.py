@@ -162,7 +162,7 @@ def test_presets_by_name(preset):
 
 
 def test_consensus_by_name_and_by_estimator():
-    X, y = blobs(seed=5, n=120, k=3)
+    X, y = blobs(seed=4, n=120, k=3)
     for consensus in ("eac", "majority_vote", EAC(linkage="single")):
         model = ConsensusClustering(
             3,

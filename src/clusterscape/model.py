@@ -75,8 +75,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     n_partitions : int
         Number of partitions; a generator that is given as an object keeps its own.
     n_references : int
-        Reference datasets of :func:`~clusterscape.validate.structure_test`, at least 19; 0 skips
-        the test, and ``structure_`` is then None.
+        Reference datasets of each kind in :func:`~clusterscape.validate.structure_test`, at least
+        3; 0 skips the test, and ``structure_`` is then None.
     max_clusters : int
         Largest number of clusters to choose when ``n_clusters`` is None.
     random_state : int, generator or None
@@ -139,7 +139,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         "consensus": [Choice(*METHODS), Instance(BaseConsensus)],
         "n_partitions": [Integer(1)],
         "n_references": [
-            Such(lambda v: v == 0 or Integer(19).allows(v), "0 or an integer >= 19", [5, -1]),
+            Such(lambda v: v == 0 or Integer(3).allows(v), "0 or an integer >= 3", [2, -1]),
         ],
         "max_clusters": [Integer(2)],
         "random_state": [Seed()],
@@ -155,7 +155,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         generator: EnsembleGenerator | str | None = None,
         consensus: BaseConsensus | str = "sec",
         n_partitions: int = 100,
-        n_references: int = 20,
+        n_references: int = 10,
         max_clusters: int = 20,
         random_state: RandomState = None,
         n_jobs: int | None = None,

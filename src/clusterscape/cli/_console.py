@@ -18,6 +18,7 @@ F = TypeVar("F", bound=Callable[..., None])
 _SPELLING = {
     "n_clusters": "--clusters",
     "n_partitions": "--partitions",
+    "n_references": "--references",
     "n_jobs": "--jobs",
     "random_state": "--seed",
     "store": "--resume",

@@ -134,6 +134,16 @@ Consensus = Annotated[
         rich_help_panel=_WORK,
     ),
 ]
+References = Annotated[
+    int,
+    typer.Option(
+        "--references",
+        metavar="N",
+        min=0,
+        help="Datasets without clusters that the data are tested against; 0 skips the test.",
+        rich_help_panel=_WORK,
+    ),
+]
 Seed = Annotated[
     int,
     typer.Option(

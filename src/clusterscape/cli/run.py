@@ -20,6 +20,7 @@ def run(
     generator: opt.Generator = "random_k",
     consensus: opt.Consensus = "sec",
     scale: opt.Scale = "auto",
+    references: opt.References = 20,
     seed: opt.Seed = 0,
     jobs: opt.Jobs = 1,
     resume: Annotated[
@@ -67,6 +68,7 @@ def run(
         generator=generator,
         partitions=partitions,
         consensus=consensus,
+        references=references,
         seed=seed,
         jobs=jobs,
         quiet=quiet,
@@ -85,6 +87,7 @@ def run(
         "consensus": consensus,
         "scale": scale,
         "scaled": done,
+        "references": references,
         "seed": seed,
         "jobs": jobs,
         "resume": resume,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.random import SeedSequence
 from scipy import sparse
 from scipy.sparse.linalg import svds
+from scipy.stats import t as student_t
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
@@ -21,6 +22,7 @@ from clusterscape.validate.eigengap import select_k
 
 _COMPONENTS = 50
 _FEWEST = 10
+_LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -30,13 +32,13 @@ class StructureVerdict:
     Attributes
     ----------
     found : bool
-        No reference reached the data's score (at the 5 % level).
+        Whether ``p_value`` is at most 0.05.
     p_value : float
-        Share of the references, the data included, that score at least as high.
+        Chance that data of one Gaussian or of one box, whichever is likelier, score as high.
     score : float
         Best eigengap for two or more clusters, less the eigengap for one.
-    reference_scores : array
-        The same for each reference.
+    reference_scores : (m, 2) array
+        The same for each reference, Gaussian in the first column and uniform in the second.
     message : str
         The verdict in words.
     """
@@ -50,7 +52,7 @@ class StructureVerdict:
 
 @checked(
     {
-        "n_references": [Integer(19)],
+        "n_references": [Integer(3)],
         "n_partitions": [Integer(5)],
         "max_points": [Integer(20)],
         "metric": [Choice("euclidean", "cosine")],
@@ -61,7 +63,7 @@ class StructureVerdict:
 def structure_test(
     X: Any,
     *,
-    n_references: int = 20,
+    n_references: int = 10,
     n_partitions: int = 30,
     max_points: int = 300,
     metric: Literal["euclidean", "cosine"] = "euclidean",
@@ -72,15 +74,17 @@ def structure_test(
 
     Consensus over many runs looks stable even on noise. So the same ensemble of fine k-means
     partitions is made of the data and of reference data with the same principal axes but no
-    clusters: half are Gaussian with the same variances, half uniform over the same box. The score
-    of a dataset is its best eigengap for two or more clusters less its eigengap for one.
+    clusters: some Gaussian with the same variances, some uniform over the same box. The score of a
+    dataset is its best eigengap for two or more clusters less its eigengap for one. The p-value of
+    each kind of reference is that of one more draw from a normal distribution with the references'
+    mean and spread (Student's t); the larger of the two counts.
 
     Parameters
     ----------
     X : (n, d) array or sparse matrix
         The data.
     n_references : int
-        Reference datasets; with fewer than 19 the 5 % level cannot be reached.
+        Reference datasets of each kind.
     n_partitions : int
         Partitions of each dataset.
     max_points : int
@@ -114,29 +118,31 @@ def structure_test(
     False
     """
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=1)
-    picker, *seeds = spawn(random_state, n_references + 2)
+    picker, own, *seeds = spawn(random_state, 2 * n_references + 2)
     sample = _principal_scores(X, metric, max_points, np.random.default_rng(picker))
     n = sample.shape[0]
     if n < _FEWEST or sample.shape[1] == 0:
         why = f"there are only {n} points" if n < _FEWEST else "all points are equal"
         message = f"No cluster structure can be shown: {why}."
-        return StructureVerdict(False, 1.0, 0.0, np.empty(0), message)
-    tasks = [_Task(sample, n_partitions, None, seeds[0])]
-    for i, seed in enumerate(seeds[1:]):
-        tasks.append(_Task(sample, n_partitions, _gaussian if i % 2 else _uniform, seed))
+        return StructureVerdict(False, 1.0, 0.0, np.empty((0, 2)), message)
+    tasks = [_Task(sample, n_partitions, None, own)]
+    for i, seed in enumerate(seeds):
+        tasks.append(_Task(sample, n_partitions, _uniform if i % 2 else _gaussian, seed))
     score, *rest = parallel_map(_score, tasks, n_jobs=n_jobs, prefer="threads")
-    references = np.array(rest)
-    p_value = (1 + int((references >= score).sum())) / (1 + n_references)
-    found = p_value <= 0.05
+    references = np.array(rest).reshape(n_references, 2)
+    spread = references.std(axis=0, ddof=1) * np.sqrt(1 + 1 / n_references) + 1e-9
+    distance = (score - references.mean(axis=0)) / spread
+    p_value = float(student_t.sf(distance, df=n_references - 1).max())
+    found = p_value <= _LEVEL
     if found:
         message = (
-            f"The data have cluster structure: none of {n_references} references without "
-            f"clusters shows an eigengap like theirs (p = {p_value:.3f})."
+            "The data have cluster structure: data without clusters (one Gaussian, one box) "
+            f"hardly ever give eigengaps like theirs (p = {p_value:.2g})."
         )
     else:
         message = (
             "No cluster structure found: data without clusters (one Gaussian, one box) give "
-            f"eigengaps like these in {p_value:.0%} of cases. Any division into groups is a cut "
+            f"eigengaps like these too (p = {p_value:.2g}). Any division into groups is a cut "
             "through one continuous cloud."
         )
     return StructureVerdict(found, p_value, score, references, message)

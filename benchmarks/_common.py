@@ -1,0 +1,152 @@
+"""What the benchmark programs share: arguments, measuring, tables, and the last line."""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NoReturn
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def parser(description: str) -> argparse.ArgumentParser:
+    """Return a parser with the options that every program has."""
+    made = argparse.ArgumentParser(description=description)
+    made.add_argument("--check", action="store_true", help="exit with 1 when the bar is missed")
+    made.add_argument("--data-home", type=Path, help="folder of the datasets (<name>.npz)")
+    return made
+
+
+def arguments(description: str) -> argparse.Namespace:
+    """Read the command line of a program that has only the common options."""
+    return parser(description).parse_args()
+
+
+def data_home(chosen: Path | None = None) -> Path | None:
+    """Return the folder of the datasets: as chosen, from the environment, or one nearby."""
+    if chosen is not None:
+        return chosen
+    if os.environ.get("CLUSTERSCAPE_DATA"):
+        return Path(os.environ["CLUSTERSCAPE_DATA"])
+    nearby = (ROOT / "data", ROOT.parent / "data", ROOT.parent / "shared" / "data")
+    return next((folder for folder in nearby if (folder / "MANIFEST.csv").exists()), None)
+
+
+def load(name: str, home: Path | None = None) -> Any:
+    """Load a dataset by name, or stop with the sentence that says where to get it."""
+    from clusterscape import datasets
+
+    try:
+        return datasets.load(name, data_home=data_home(home))
+    except FileNotFoundError as error:
+        sys.exit(str(error))
+
+
+@dataclass
+class Measured:
+    """CPU seconds of this process, all threads together, and seconds on the wall."""
+
+    cpu: float = 0.0
+    wall: float = 0.0
+
+
+@contextmanager
+def measure() -> Iterator[Measured]:
+    """Measure the block; the figures are there when it has ended."""
+    taken = Measured()
+    cpu, wall = time.process_time(), time.perf_counter()
+    try:
+        yield taken
+    finally:
+        taken.cpu = time.process_time() - cpu
+        taken.wall = time.perf_counter() - wall
+
+
+@dataclass
+class Run:
+    """What a function returned in a process of its own, and what it took."""
+
+    result: Any
+    cpu: float
+    wall: float
+    peak_mb: float
+
+
+def in_fresh_process(function: Callable[..., Any], *args: Any) -> Run:
+    """Run a function of a module in a new process, so that its peak memory is its own.
+
+    The time is that of the function alone; the peak includes the interpreter and its imports.
+    """
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_child, args=(theirs, function, args))
+    process.start()
+    theirs.close()
+    try:
+        answer = ours.recv()
+    except EOFError:
+        process.join()
+        sys.exit(f"{function.__name__} died with exit code {process.exitcode}.")
+    process.join()
+    if isinstance(answer, str):
+        sys.exit(f"{function.__name__} failed: {answer}")
+    return Run(*answer)
+
+
+def _child(pipe: Any, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    try:
+        with measure() as taken:
+            result = function(*args)
+        pipe.send((result, taken.cpu, taken.wall, peak_memory_mb()))
+    except Exception as error:
+        pipe.send(f"{type(error).__name__}: {error}")
+
+
+def peak_memory_mb() -> float:
+    """Return the largest resident size of this process so far, in MB (10^6 bytes)."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        # Not getrusage: there a new process starts from the size of the one that made it.
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024 / 1e6
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+
+
+def versions() -> str:
+    """Return one line that says what was run on what."""
+    names = ("clusterscape", "numpy", "scipy", "scikit-learn", "numba")
+    parts = [f"Python {platform.python_version()}", *(f"{n} {version(n)}" for n in names)]
+    return f"{', '.join(parts)}; {os.cpu_count()} x {platform.machine()}"
+
+
+def show_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print rows under a header: the first column to the left, the others to the right."""
+    cells = [list(header), *([str(cell) for cell in row] for row in rows)]
+    widths = [max(len(line[j]) for line in cells) for j in range(len(header))]
+    for i, line in enumerate(cells):
+        first, *rest = (
+            cell.rjust(width) if j else cell.ljust(width)
+            for j, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        print("  ".join([first, *rest]).rstrip())
+        if i == 0:
+            print("  ".join("-" * width for width in widths))
+
+
+def finish(figure: str, ok: bool, check: bool) -> NoReturn:
+    """Print the figure last; with ``check``, exit with 1 when the bar is missed."""
+    print(f"{figure}: {'reached' if ok else 'MISSED'}", flush=True)
+    sys.exit(1 if check and not ok else 0)
