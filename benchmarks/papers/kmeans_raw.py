@@ -15,7 +15,6 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import _common
-
 from clusterscape.compare import accuracy, pair_accuracy
 from clusterscape.linalg.kmeans import kmeans
 

@@ -27,7 +27,6 @@ from threadpoolctl import threadpool_limits
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import _common
-
 from clusterscape import Ensemble, PartitionRecord
 from clusterscape._seeds import restore, sklearn_seed
 from clusterscape.generate import EnsembleGenerator, random_k

@@ -16,7 +16,6 @@ from sklearn.cluster import KMeans
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import _common
-
 from clusterscape import kernels
 from clusterscape._parallel import one_thread
 

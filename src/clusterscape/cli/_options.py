@@ -123,6 +123,17 @@ Generator = Annotated[
         rich_help_panel=_WORK,
     ),
 ]
+Algorithm = Annotated[
+    str | None,
+    typer.Option(
+        "--algorithm",
+        metavar="NAME",
+        help="Base clusterer where the generator takes one: kmeans, cosine (for text), ward, ... "
+        "('clusterscape info --list algorithms').",
+        show_default=False,
+        rich_help_panel=_WORK,
+    ),
+]
 Consensus = Annotated[
     str,
     typer.Option(

@@ -80,17 +80,26 @@ def scaled(X: Any, how: str) -> tuple[Any, str]:
     return StandardScaler().fit_transform(X), "standard"
 
 
-def check_names(
-    *, generator: str | None = None, consensus: str | None = None, clusters: int | None = None
-) -> None:
-    """Refuse names that are not known, and clusters for a method that takes none."""
-    from clusterscape.combine import METHODS
+def check_generator(generator: str, algorithm: str | None) -> None:
+    """Refuse names of generators and base clusterers that are not known, before any work."""
+    from clusterscape.generate import ALGORITHMS
     from clusterscape.model import PRESETS
 
-    if generator is not None:
-        choose("--generator", generator, PRESETS)
-    if consensus is None:
+    choose("--generator", generator, PRESETS)
+    if algorithm is None:
         return
+    choose("--algorithm", algorithm, ALGORITHMS)
+    if generator in ("mixed", "random_projection"):
+        raise typer.BadParameter(
+            f"{generator} chooses its own base clusterers; leave --algorithm out.",
+            param_hint="--algorithm",
+        )
+
+
+def check_consensus(consensus: str, clusters: int | None) -> None:
+    """Refuse methods that are not known, and clusters for a method that takes none."""
+    from clusterscape.combine import METHODS
+
     choose("--consensus", consensus, METHODS)
     takes_k = "n_clusters" in METHODS[consensus].estimator().get_params(deep=False)
     if clusters is not None and not takes_k:
@@ -125,6 +134,17 @@ def make_model(
         n_jobs=jobs,
         progress=False if quiet else None,
         store=None if store is None else str(store),
+    )
+
+
+def choose_algorithm(
+    model: ConsensusClustering, algorithm: str | None, n_points: int
+) -> ConsensusClustering:
+    """Give the model the generator that it would make, with another base clusterer."""
+    if algorithm is None:
+        return model
+    return model.set_params(
+        generator=model.make_generator(n_points).set_params(algorithm=algorithm)
     )
 
 

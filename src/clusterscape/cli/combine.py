@@ -46,7 +46,7 @@ def combine(
     from clusterscape.cli import _labels, _words, _work
     from clusterscape.io.atomic import json_text, labels_csv, labels_frame, write_labels
 
-    _work.check_names(consensus=consensus, clusters=clusters)
+    _work.check_consensus(consensus, clusters)
     if output is not None:
         _labels.check_parent(output)
     reading = opt.reading(

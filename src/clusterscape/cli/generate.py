@@ -27,6 +27,7 @@ def generate(
     clusters: opt.Clusters = None,
     partitions: opt.Partitions = 100,
     generator: opt.Generator = "random_k",
+    algorithm: opt.Algorithm = None,
     scale: opt.Scale = "auto",
     seed: opt.Seed = 0,
     jobs: opt.Jobs = 1,
@@ -55,7 +56,7 @@ def generate(
     """
     from clusterscape.cli import _labels, _work
 
-    _work.check_names(generator=generator)
+    _work.check_generator(generator, algorithm)
     _labels.check_ending(output)
     reading = opt.reading(
         id_column=id_column,
@@ -76,6 +77,7 @@ def generate(
         quiet=quiet,
         store=output.with_name(output.name + ".store") if resume else None,
     )
+    _work.choose_algorithm(model, algorithm, table.n_points)
     ensemble = model.make_generator(table.n_points).generate(X, index=table.ids)
     _labels.write(ensemble, output)
     _labels.show(ensemble, output, json=json, quiet=quiet)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from clusterscape.cli._options import Reading
     from clusterscape.ensemble import Ensemble
 
-_LISTS = ("methods", "measures", "generators", "datasets", "formats")
+_LISTS = ("methods", "measures", "generators", "algorithms", "datasets", "formats")
 
 
 @verb
@@ -88,6 +88,10 @@ def _rows(what: str) -> dict[str, str]:
         from clusterscape.model import PRESETS
 
         return {name: (getattr(generate, name).__doc__ or "").split("\n")[0] for name in PRESETS}
+    if what == "algorithms":
+        from clusterscape.generate import ALGORITHMS
+
+        return {name: a.summary for name, a in ALGORITHMS.items()}
     if what == "datasets":
         from clusterscape import datasets
 

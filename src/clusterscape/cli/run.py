@@ -18,6 +18,7 @@ def run(
     clusters: opt.Clusters = None,
     partitions: opt.Partitions = 100,
     generator: opt.Generator = "random_k",
+    algorithm: opt.Algorithm = None,
     consensus: opt.Consensus = "sec",
     scale: opt.Scale = "auto",
     references: opt.References = 20,
@@ -51,7 +52,8 @@ def run(
     """
     from clusterscape.cli import _words, _work
 
-    _work.check_names(generator=generator, consensus=consensus, clusters=clusters)
+    _work.check_generator(generator, algorithm)
+    _work.check_consensus(consensus, clusters)
     _work.check_folder(output, force)
     reading = opt.reading(
         id_column=id_column,
@@ -79,11 +81,13 @@ def run(
         f"{partitions:,} times ({generator}, scaling: {done}).",
         quiet=quiet,
     )
+    _work.choose_algorithm(model, algorithm, table.n_points)
     _work.fit(model, X, table.ids)
     asked = {
         "clusters": clusters,
         "partitions": partitions,
         "generator": generator,
+        "algorithm": algorithm,
         "consensus": consensus,
         "scale": scale,
         "scaled": done,
