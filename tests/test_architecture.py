@@ -107,18 +107,35 @@ INNER = [file for file in FILES if file.parent != SOURCE or file.name != "__init
 KERNELS = [file for file in FILES if room_of(module_name(file)) == "kernels"]
 
 
+def upward_imports(room: str, tree: ast.Module) -> list[str]:
+    """Return the imports of a file in ``room`` that point the wrong way."""
+    return [
+        f"line {found.line}: {found.name}"
+        for found in imports(tree)
+        if found.name.startswith("clusterscape.") and room_of(found.name) not in allowed(room)
+    ]
+
+
 # The package's own __init__ names every room and is left out.
 @pytest.mark.parametrize("file", INNER, ids=module_name)
 def test_imports_point_one_way(file: Path) -> None:
     room = room_of(module_name(file))
-    wrong = [
-        f"{file.name}:{found.line} imports {found.name}"
-        for found in imports(parsed(file))
-        if found.name.split(".")[0] == "clusterscape"
-        and found.name != "clusterscape"
-        and room_of(found.name) not in allowed(room)
-    ]
+    wrong = upward_imports(room, parsed(file))
     assert not wrong, f"{room} may import only {sorted(allowed(room))}: {wrong}"
+
+
+@pytest.mark.parametrize(
+    ("room", "text"),
+    [
+        ("kernels", "from clusterscape._seeds import spawn"),
+        ("linalg", "def f():\n    from clusterscape import ensemble"),
+        ("compare", "import clusterscape.generate"),
+        ("generate", "from clusterscape.combine.base import BaseConsensus"),
+        ("combine", "if TYPE_CHECKING:\n    from clusterscape.model import ConsensusClustering"),
+    ],
+)
+def test_wrong_imports_are_found(room: str, text: str) -> None:
+    assert upward_imports(room, ast.parse(text))
 
 
 @each_file

@@ -190,6 +190,15 @@ def test_run_is_generate_and_combine(table: str) -> None:
     assert Path("l.csv").read_bytes() == Path("out/labels.csv").read_bytes()
 
 
+def test_another_base_clusterer(table: str) -> None:
+    done = call("run", table, "-o", "out", "--algorithm", "ward", "--generator", "bagging", *QUICK)
+    assert done.exit_code == 0, done.stderr
+    ensemble = Ensemble.from_npz("out/ensemble.npz")
+    assert {r.algorithm for r in ensemble.records} == {"ward"}
+    assert not ensemble.is_complete
+    assert json.loads(Path("out/run.json").read_text())["generator"]["algorithm"] == "ward"
+
+
 def test_quiet_and_json(table: str) -> None:
     done = call("run", table, "-o", "out", *QUICK)
     assert (done.stdout, done.stderr) == ("", "")
@@ -326,6 +335,10 @@ def test_bad_files_and_columns(table: str) -> None:
 def test_usage_errors(table: str, labels: str) -> None:
     assert "'foo' is not one of sec" in refused("run", table, "--consensus", "foo", code=2)
     assert "'foo' is not one of random_k" in refused("run", table, "--generator", "foo", code=2)
+    assert "'foo' is not one of kmeans" in refused("run", table, "--algorithm", "foo", code=2)
+    assert "mixed chooses its own" in refused(
+        "run", table, "--generator", "mixed", "--algorithm", "ward", code=2
+    )
     assert "'foo' is not one of auto" in refused(
         "run", table, "--exclude", "kind", "--scale", "foo", code=2
     )
@@ -475,7 +488,7 @@ def test_info(table: str) -> None:
 def test_lists() -> None:
     assert set(json.loads(call("info", "--list", "methods", "--json").stdout)) == set(METHODS)
     assert set(json.loads(call("info", "--list", "measures", "--json").stdout)) == set(MEASURES)
-    for what in ("generators", "datasets", "formats"):
+    for what in ("generators", "algorithms", "datasets", "formats"):
         assert len(call("info", "--list", what).stdout.splitlines()) >= 4
 
 

@@ -78,6 +78,16 @@ class Fixed(BaseEstimator):
         return self
 
 
+class Alone(BaseEstimator):
+    """Fails when it could use more than one thread."""
+
+    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
+        counts = _parallel.thread_counts()
+        if any(count != 1 for _, count in counts):
+            raise RuntimeError(f"not alone: {counts}")
+        return np.arange(X.shape[0]) % 2
+
+
 def made(X: Any = BLOBS, n_partitions: int = 6, **settings: Any) -> cs.Ensemble:
     given = {"random_state": 0, "n_clusters": 3, **settings}
     return EnsembleGenerator(n_partitions, **given).generate(X)
@@ -129,6 +139,13 @@ def test_the_process_is_left_as_it_was() -> None:
     assert os.getcwd() == folder
     assert warnings.filters == filters
     assert warnings.showwarning is show
+
+
+def test_members_use_one_thread_each_in_every_backend() -> None:
+    assert made(algorithm=Alone()).failures == []
+    for backend in ("threading", "loky", "threading"):
+        with parallel_config(backend=backend, n_jobs=2):
+            assert made(algorithm=Alone()).failures == []
 
 
 def test_more_partitions_keep_the_first_ones() -> None:

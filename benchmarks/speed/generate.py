@@ -9,7 +9,7 @@ more CPU time than the loop on one thread (3 % are left to the clock), at the sa
 The loop with all its threads is printed beside them, wall-clock, because that is what people run.
 
 The whole comparison makes 100 partitions of 100,000 points, at most 50 iterations each; --check
-makes 20 of 50,000 points, at most 10 iterations.
+makes 16 of 50,000 points, at most 10 iterations.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def main() -> None:
     options = _common.parser(__doc__.splitlines()[0])
     options.add_argument("--max-iter", type=int, help="iterations of a partition at most")
     given = options.parse_args()
-    n, n_partitions, max_iter = (50_000, 20, 10) if given.check else (100_000, 100, 50)
+    n, n_partitions, max_iter = (50_000, 16, 10) if given.check else (100_000, 100, 50)
     max_iter = given.max_iter or max_iter
     print(_common.versions())
     X = features(n)

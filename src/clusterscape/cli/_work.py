@@ -52,10 +52,15 @@ def read(
         "sha256": digest,
         "n_points": table.n_points,
         "n_features": table.n_features,
-        "feature_names": list(table.feature_names[:1000]),
+        "feature_names": _given_names(table.feature_names),
         "notes": list(table.notes),
     }
     return table, origin
+
+
+def _given_names(names: tuple[str, ...]) -> list[str] | None:
+    """Return the columns' names, or None where they only count the columns."""
+    return None if all(name.isdigit() for name in names) else list(names)
 
 
 def file_digest(path: str | os.PathLike[str]) -> str:

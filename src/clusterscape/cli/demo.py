@@ -12,7 +12,7 @@ from clusterscape.cli import _options as opt
 from clusterscape.cli._console import choose, say, verb
 
 _SETS = {
-    "wine": "178 Italian wines of three growers, 13 chemical measurements",
+    "wine": "178 Italian wines of three grape varieties, 13 chemical measurements",
     "iris": "150 iris flowers of three species, 4 measurements",
     "wdbc": "569 breast tumours, benign and malignant, 30 measurements of cell nuclei",
     "digits": "1797 handwritten digits, 64 pixels",

@@ -221,8 +221,9 @@ class Columns:
         for ensemble in ensembles:
             soft.update({offset + i: matrix for i, matrix in ensemble.soft.items()})
             offset += ensemble.n_partitions
+        columns = [ensemble.labels.T for ensemble in ensembles]
         return cls(
-            np.ascontiguousarray(np.concatenate([e.labels.T for e in ensembles])),
+            np.ascontiguousarray(columns[0] if len(columns) == 1 else np.concatenate(columns)),
             np.concatenate([e.n_clusters for e in ensembles]),
             None if unit else np.ascontiguousarray(sample_weight),
             soft,

@@ -102,12 +102,9 @@ def _refine(
     noise: float,
     unsampled: float,
 ) -> np.ndarray:
-    """Return one partition: cell c belongs to the planted cluster that owner[c] names."""
-    owner = np.concatenate(
-        [np.arange(n_clusters), rng.integers(0, n_clusters, size=k - n_clusters)]
-    )
-    cells = np.argsort(owner, kind="stable").astype(np.int32)
-    sizes = np.bincount(owner, minlength=n_clusters).astype(np.float32)
+    """Return one partition: every planted cluster has a cell, the others fall to them by lot."""
+    extra = rng.integers(0, n_clusters, size=k - n_clusters)
+    sizes = 1 + np.bincount(extra, minlength=n_clusters).astype(np.float32)
     ends = (np.cumsum(sizes) - 1).astype(np.int32)
     starts = (np.cumsum(sizes) - sizes).astype(np.int32)
     kind = np.int8 if k <= 127 else np.int16 if k <= 32767 else np.int32
@@ -117,7 +114,7 @@ def _refine(
         draw = rng.random(part.size, dtype=np.float32)
         draw *= sizes[part]
         place = starts[part] + draw.astype(np.int32)
-        chosen = cells[np.minimum(place, ends[part])]
+        chosen = np.minimum(place, ends[part])  # rounding may step over the end
         wrong = rng.random(part.size, dtype=np.float32) < noise
         chosen[wrong] = rng.integers(0, k, size=int(wrong.sum()))
         if unsampled > 0:
