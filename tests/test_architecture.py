@@ -295,7 +295,10 @@ def test_every_public_name_is_in_the_reference() -> None:
 MODULE_LINES = 400
 BODY_LINES = 60
 # What may be longer, and why it would be worse when split.
-LONGER: dict[str, str] = {}
+LONGER: dict[str, str] = {
+    "clusterscape.ensemble": "one class; its files, label codes and partitions are modules already",
+    "clusterscape.io._columns": "splitting would part the checks of a table from their sentences",
+}
 
 
 def _bodies(file: Path) -> Iterator[tuple[str, int]]:

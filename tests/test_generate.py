@@ -260,18 +260,26 @@ def test_bootstrap_sees_about_632_of_1000_and_weights_mean_counts() -> None:
 
 
 def test_bootstrap_by_weights_and_by_duplicates_mean_the_same() -> None:
-    class Unweighted(KMeans):
+    class Repeated(BaseEstimator):
+        def __init__(self, n_clusters: int = 2):
+            self.n_clusters = n_clusters
+
         def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
-            return KMeans(self.n_clusters, n_init=20, random_state=0).fit_predict(X)
+            model = KMeans(self.n_clusters, n_init=40, random_state=0).fit(X)
+            self.inertia_ = model.inertia_
+            return model.labels_
 
-        def fit(self, X: Any, y: Any = None) -> Any:
-            raise NotImplementedError
-
-    weighted = made(algorithm=KMeans(n_init=20), rows="bootstrap")
-    repeated = made(algorithm=Unweighted(), rows="bootstrap")
-    assert np.array_equal(weighted.labels == -2, repeated.labels == -2)
-    for a, b in zip(weighted.labels.T, repeated.labels.T, strict=True):
-        assert adjusted_rand_score(a[a >= 0], b[b >= 0]) == 1
+    # No groups: where the centres lie depends on how often each row counts.
+    X = np.random.default_rng(4).normal(size=(40, 1))
+    weighted = made(X, algorithm=KMeans(n_init=40), rows="bootstrap")
+    kernels = made(X, rows="bootstrap", n_init=40)
+    repeated = made(X, algorithm=Repeated(), rows="bootstrap")
+    for other in (weighted, kernels):
+        assert np.array_equal(other.labels == -2, repeated.labels == -2)
+        for a, b in zip(other.records, repeated.records, strict=True):
+            assert a.cost == pytest.approx(b.cost)
+        for a, b in zip(other.labels.T, repeated.labels.T, strict=True):
+            assert adjusted_rand_score(a[a >= 0], b[b >= 0]) == 1
 
 
 def test_subsample_takes_a_share_of_the_rows() -> None:

@@ -93,7 +93,7 @@ def _cluster(work: Work, member: Member) -> tuple[np.ndarray | None, BaseResult,
         if algorithm.weights or counts.max() == 1:
             X = X[seen]
             if counts.max() > 1:
-                pass
+                weights = counts * (1.0 if weights is None else weights)
         else:
             # No weights: the clusterer sees a row as often as it was drawn.
             X, keep = X[np.repeat(seen, counts)], np.cumsum(counts) - counts

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from clusterscape.io._columns import Table, TableError
+from clusterscape.io._columns import Table
+from clusterscape.io._errors import TableError
 from clusterscape.io._matrices import is_ensemble_file
 from clusterscape.io._source import FORMATS
 from clusterscape.io.atomic import labels_frame, write_json, write_labels

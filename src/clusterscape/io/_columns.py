@@ -1,8 +1,4 @@
-"""Which columns of a table are ids, labels and features, and whether the features are numbers.
-
-Every refusal is a :class:`TableError`: one sentence with the file, the row, the column and what
-would help, spelled for Python or for the command line.
-"""
+"""Which columns of a table are ids, labels and features, and whether the features are numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +6,6 @@ import contextlib
 import dataclasses
 import difflib
 import re
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,48 +14,9 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from clusterscape.io._errors import TableError
+
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "<na>", "#n/a"}
-
-
-class TableError(ValueError):
-    """A table cannot be used; the message says where the trouble is and what would help.
-
-    ``remedy`` names options in braces; ``str(error)`` spells them as Python arguments and
-    :meth:`for_shell` as command-line options. What follows ``__`` in an option's name only tells
-    two values of the same option apart.
-
-    Examples
-    --------
-    >>> error = TableError("column 'site' holds text", "leave it out: {exclude}", exclude="site")
-    >>> str(error)
-    "column 'site' holds text; leave it out: exclude='site'."
-    >>> error.for_shell()
-    "column 'site' holds text; leave it out: --exclude site."
-    """
-
-    def __init__(self, problem: str, remedy: str = "", **options: Any) -> None:
-        self.problem = problem
-        self.remedy = remedy
-        self.options = options
-        super().__init__(self._words(lambda name, value: f"{name}={value!r}"))
-
-    def for_shell(self) -> str:
-        """Return the sentence with its options spelled for the command line."""
-        return self._words(_shell_option)
-
-    def _words(self, spell: Callable[[str, Any], str]) -> str:
-        if not self.remedy:
-            return self.problem + "."
-        spelled = {name: spell(name.split("__")[0], value) for name, value in self.options.items()}
-        return f"{self.problem}; {self.remedy.format(**spelled)}."
-
-
-def _shell_option(name: str, value: Any) -> str:
-    flag = name.replace("_", "-")
-    if isinstance(value, bool):
-        return f"--{flag}" if value else f"--no-{flag}"
-    values = [value] if isinstance(value, str) else list(value)
-    return " ".join(f"--{flag} {shlex.quote(str(v))}" for v in values)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,8 @@ from typing import IO, Literal
 
 import pandas as pd
 
-from clusterscape.io._columns import TableError, Wanted, Where, plan_roles, unnamed
+from clusterscape.io._columns import Wanted, Where, plan_roles, unnamed
+from clusterscape.io._errors import TableError
 from clusterscape.io._source import Source
 
 Header = bool | Literal["auto"]

@@ -11,7 +11,8 @@ import pandas as pd
 
 from clusterscape._labels import UNSAMPLED
 from clusterscape.ensemble import Ensemble
-from clusterscape.io._columns import TableError, Wanted, Where, plan_roles, row_names
+from clusterscape.io._columns import Wanted, Where, plan_roles, row_names
+from clusterscape.io._errors import TableError
 
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})(\.0*)?")
 _SOFT = re.compile(r".*\[\d+\]")

@@ -16,7 +16,6 @@ from clusterscape._ensemble_files import FORMAT
 from clusterscape.ensemble import Ensemble
 from clusterscape.io._columns import (
     Table,
-    TableError,
     Wanted,
     check_finite,
     find_column,
@@ -25,6 +24,7 @@ from clusterscape.io._columns import (
     row_names,
     unnamed,
 )
+from clusterscape.io._errors import TableError
 from clusterscape.io._source import FORMATS, Source
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from clusterscape.io._columns import TableError
+from clusterscape.io._errors import TableError
 
 FORMATS = {
     "csv": (".csv",),

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from clusterscape.ensemble import Ensemble
 from clusterscape.io._columns import (
     Table,
-    TableError,
     Wanted,
     numbered_rows,
     pick_columns,
@@ -15,6 +14,7 @@ from clusterscape.io._columns import (
     table_of_frame,
 )
 from clusterscape.io._delimited import Header, read_delimited
+from clusterscape.io._errors import TableError
 from clusterscape.io._label_columns import labels_of_frame
 from clusterscape.io._matrices import (
     is_ensemble_file,
