@@ -45,8 +45,8 @@ def collect(data: Any, columns: Sequence[str] | None) -> tuple[list[Partition], 
     if columns is not None:
         raise ValueError("columns selects columns of a data frame; data is not one.")
     if isinstance(data, np.ndarray) and data.ndim == 2 and not isinstance(data, np.ma.MaskedArray):
-        columns = np.ascontiguousarray(data.T)  # coding reads a column at a time
-        return [one(column, f"p{i}") for i, column in enumerate(columns)], None
+        vectors = np.ascontiguousarray(data.T)  # coding reads a column at a time
+        return [one(column, f"p{i}") for i, column in enumerate(vectors)], None
     if (
         sparse.issparse(data)
         or isinstance(data, (str, bytes, dict))

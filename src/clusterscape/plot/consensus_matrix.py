@@ -10,7 +10,7 @@ from clusterscape.plot.palette import cluster_colors
 
 
 class ConsensusMatrixDisplay:
-    """Co-association matrix ordered by cluster and confidence.
+    """Co-association matrix ordered by cluster, with the confidence of every point.
 
     Use :meth:`from_estimator`. The data behind the picture stand in the attributes.
 
@@ -88,9 +88,9 @@ class ConsensusMatrixDisplay:
         if n > max_points:
             rng = np.random.default_rng(random_state)
             points = np.sort(rng.choice(n, size=max_points, replace=False))
-        order = np.lexsort((-model.confidence_[points], model.labels_[points]))
-        points = points[order]
         matrix = model.ensemble_.subset(points).coassociation().toarray()
+        order = _ordered(matrix, model.labels_[points])
+        points, matrix = points[order], matrix[np.ix_(order, order)]
         display = cls(
             matrix,
             labels=model.labels_[points],
@@ -137,6 +137,23 @@ class ConsensusMatrixDisplay:
         self.ax_ = ax
         self.figure_ = ax.figure
         return self
+
+
+def _ordered(matrix: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the points by cluster, and within a cluster by a dendrogram, so that blocks show."""
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    order = []
+    for label in np.unique(labels):
+        members = np.flatnonzero(labels == label)
+        if members.size > 2:
+            distance = 1.0 - matrix[np.ix_(members, members)]
+            np.fill_diagonal(distance, 0.0)
+            tree = linkage(squareform(distance, checks=False), "average")
+            members = members[leaves_list(tree)]
+        order.append(members)
+    return np.concatenate(order)
 
 
 def _name(label: int) -> str:
