@@ -672,11 +672,11 @@ def test_degenerate_data_have_a_defined_answer(name: str) -> None:
 
 
 def test_too_many_clusters() -> None:
-    with pytest.raises(ValueError, match="at least 121 clusters, but X has 120 rows"):
+    with pytest.raises(ValueError, match="at least 121 clusters, but a partition sees 120 samples"):
         made(n_clusters=121)
-    with pytest.raises(ValueError, match="at least 2 clusters, but X has 1 row,"):
+    with pytest.raises(ValueError, match=r"at least 2 clusters, but a partition sees 1 sample\."):
         EnsembleGenerator(3).generate(BLOBS[:1])
-    with pytest.raises(ValueError, match="at least 31 clusters, but 30 of 120 rows"):
+    with pytest.raises(ValueError, match="at least 31 clusters, but a partition sees 30 samples of 120"):
         made(n_clusters=31, rows=("subsample", 0.25))
     with pytest.warns(GenerationWarning, match="6 of 12.*200 clusters.*120 different rows"):
         ensemble = made(n_clusters=[3, 200], n_partitions=12)

@@ -43,7 +43,8 @@ def one_thread() -> Iterator[None]:
     """Hold BLAS and OpenMP to one thread, and put back what was there.
 
     The BLAS limit belongs to the whole process: with several worker threads the first one in sets
-    it and the last one out restores it, otherwise one worker would restore another's limit.
+    it and the last one out restores it, otherwise one worker would restore another's limit. Only
+    the thread that sets a BLAS limit may change it, so :func:`parallel_map` enters first.
     The OpenMP limit belongs to the calling thread.
     """
     global _entered, _blas_limit
@@ -55,6 +56,7 @@ def one_thread() -> Iterator[None]:
         _entered += 1
         if _entered == 1:
             _blas_limit = controller.limit(limits=1, user_api="blas")
+            _blas_limit.__enter__()
     _local.inside = True
     try:
         with controller.limit(limits=1, user_api="openmp"):
@@ -64,7 +66,7 @@ def one_thread() -> Iterator[None]:
         with _lock:
             _entered -= 1
             if _entered == 0:
-                _blas_limit.restore_original_limits()
+                _blas_limit.__exit__(None, None, None)
                 _blas_limit = None
 
 
@@ -90,8 +92,9 @@ def parallel_map(
     run in another process.
     """
     workers = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")
-    results = workers(delayed(_run)(function, task) for task in tasks)
-    return list(track(results, len(tasks) + done, label=label, progress=progress, done=done))
+    with one_thread():
+        results = workers(delayed(_run)(function, task) for task in tasks)
+        return list(track(results, len(tasks) + done, label=label, progress=progress, done=done))
 
 
 def thread_counts() -> list[tuple[str, int]]:

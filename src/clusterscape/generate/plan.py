@@ -182,14 +182,12 @@ def make_plan(
 def check_plan(axes: Axes, views: Sequence[Matrix], needs_k: Sequence[bool]) -> None:
     """Refuse at once what no member could do with this data."""
     if any(needs_k) and axes.range[0] > axes.n_rows:
-        rows = (
-            f"{axes.n_rows} of {axes.n_points} rows are"
-            if axes.rows != "all"
-            else (f"X has {axes.n_points} row{'s' if axes.n_points > 1 else ''}, so they are")
-        )
+        n = axes.n_rows
+        seen = "" if axes.rows == "all" else f" of {axes.n_points}"
         raise ValueError(
-            f"n_clusters={axes.n_clusters!r} asks for at least {axes.range[0]} clusters, but "
-            f"{rows} all a partition sees. Ask for fewer clusters or give more points."
+            f"n_clusters={axes.n_clusters!r} asks for at least {axes.range[0]} clusters, but a "
+            f"partition sees {n} sample{'s' if n != 1 else ''}{seen}. Ask for fewer clusters or "
+            "give more points."
         )
     if isinstance(axes.columns, tuple) and axes.columns[0] == "project":
         for position, view in enumerate(views):
