@@ -361,9 +361,10 @@ def test_fewer_distinct_rows_than_clusters(options, value):
 def test_rows_of_one_direction_are_one_cluster():
     X = np.outer(np.random.default_rng(0).uniform(0.1, 9.0, 60), [0.3, 0.7, 0.11])
     assert len(np.unique(X / np.linalg.norm(X, axis=1, keepdims=True), axis=0)) > 1  # rounding
-    for data in (X, sparse.csr_array(X)):
-        for init in ("k-means++", "random"):
-            assert len(kmeans(data, 4, metric="cosine", init=init, seed=0).centers) == 1
+    for data, init, seed in itertools.product(
+        (X, sparse.csr_array(X)), ("k-means++", "random"), range(10)
+    ):
+        assert len(kmeans(data, 4, metric="cosine", init=init, seed=seed).centers) == 1
 
 
 @pytest.mark.parametrize("options", ROADS)

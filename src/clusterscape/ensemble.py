@@ -240,8 +240,8 @@ class Ensemble(EnsembleFiles):
         low, high = int(self.n_clusters.min()), int(self.n_clusters.max())
         clusters = f"{low}" if low == high else f"{low} to {high}"
         facts = [
-            f"{self.n_points:,} points",
-            f"{self.n_partitions:,} partitions with {clusters} clusters",
+            _count(self.n_points, "point"),
+            f"{_count(self.n_partitions, 'partition')} with {clusters} clusters",
         ]
         flags = {
             "soft": self.is_soft,
@@ -481,6 +481,16 @@ class Ensemble(EnsembleFiles):
             index=self.index,
         )
 
+    def with_index(self, index: Any) -> Ensemble:
+        """Return the ensemble with other ids of the points."""
+        return Ensemble(
+            self._parts(),
+            records=self.records,
+            weights=self.weights,
+            sample_weight=self.sample_weight,
+            index=index,
+        )
+
 
 def as_ensemble(data: Any, name: str = "ensemble") -> Ensemble:
     """Return ``data`` itself if it is an Ensemble, otherwise ``Ensemble.from_labels(data)``."""
@@ -496,3 +506,7 @@ def _same_index(left: pd.Index | None, right: pd.Index | None) -> bool:
     if left is None or right is None:
         return left is right
     return bool(left.equals(right))
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"

@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import typer
 
 from clusterscape.cli._console import choose, say
@@ -120,7 +119,7 @@ def make_model(
     generator: str = "random_k",
     partitions: int = 100,
     consensus: str = "sec",
-    references: int = 20,
+    references: int = 10,
     seed: int,
     jobs: int,
     quiet: bool,
@@ -155,17 +154,9 @@ def choose_algorithm(
 
 def fit(model: ConsensusClustering, X: Any, ids: Any) -> ConsensusClustering:
     """Fit, and give the ensemble the points' ids."""
-    import pandas as pd
-
-    from clusterscape.ensemble import Ensemble
-
-    if ids is None:
-        return model.fit(X)
-    if isinstance(X, np.ndarray):
-        return model.fit(pd.DataFrame(X, index=pd.Index(ids), copy=False))
     model.fit(X)
-    made = model.ensemble_
-    model.ensemble_ = Ensemble.from_labels(made.to_frame(), records=made.records, index=ids)
+    if ids is not None:
+        model.ensemble_ = model.ensemble_.with_index(ids)
     return model
 
 

@@ -21,7 +21,7 @@ def run(
     algorithm: opt.Algorithm = None,
     consensus: opt.Consensus = "sec",
     scale: opt.Scale = "auto",
-    references: opt.References = 20,
+    references: opt.References = 10,
     seed: opt.Seed = 0,
     jobs: opt.Jobs = 1,
     resume: Annotated[

@@ -107,9 +107,8 @@ def assign(XT, cols, centres, labels, best, buffer):
             label[i] = 0
         for c in range(1, centres.shape[0]):
             distances(XT, cols, centres, c, lo, hi, buffer, 0)
-            margin = best.dtype.type(resolution(centres, c))
             for i in range(hi - lo):
-                closer = buffer[i] + margin < near[i]
+                closer = buffer[i] < near[i]
                 near[i] = buffer[i] if closer else near[i]
                 label[i] = c if closer else label[i]
 
@@ -186,10 +185,8 @@ def start_plus(XT, cols, weight, work, state):
             near = trial[t]
             copy_point(XT, cols, pick, work.centres, c)
             distances(XT, cols, work.centres, c, 0, n, near, 0)
-            margin = best.dtype.type(resolution(work.centres, c))
             for i in range(n):
-                far = min(near[i], best[i])
-                near[i] = far if far > margin else 0
+                near[i] = min(near[i], best[i])
             cost = sum_of_product(near, weight)
             if t == 0 or cost < lowest:
                 lowest, winner = cost, t
