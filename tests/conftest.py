@@ -39,6 +39,8 @@ def _seeds(text: str) -> list[int]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run every test that takes ``seed`` once per seed of the environment."""
-    if "seed" in metafunc.fixturenames:
+    """Run every test that takes ``seed``, and no seeds of its own, once per seed asked for."""
+    marks = metafunc.definition.iter_markers("parametrize")
+    own = any("seed" in str(mark.args[0]) for mark in marks)
+    if "seed" in metafunc.fixturenames and not own:
         metafunc.parametrize("seed", _seeds(os.environ.get("CLUSTERSCAPE_SEEDS", "0")))

@@ -297,7 +297,6 @@ BODY_LINES = 60
 # What may be longer, and why it would be worse when split.
 LONGER: dict[str, str] = {
     "clusterscape.ensemble": "one class; its files, label codes and partitions are modules already",
-    "clusterscape.io._columns": "splitting would part the checks of a table from their sentences",
 }
 
 

@@ -676,7 +676,9 @@ def test_too_many_clusters() -> None:
         made(n_clusters=121)
     with pytest.raises(ValueError, match=r"at least 2 clusters, but a partition sees 1 sample\."):
         EnsembleGenerator(3).generate(BLOBS[:1])
-    with pytest.raises(ValueError, match="at least 31 clusters, but a partition sees 30 samples of 120"):
+    with pytest.raises(
+        ValueError, match="at least 31 clusters, but a partition sees 30 samples of 120"
+    ):
         made(n_clusters=31, rows=("subsample", 0.25))
     with pytest.warns(GenerationWarning, match="6 of 12.*200 clusters.*120 different rows"):
         ensemble = made(n_clusters=[3, 200], n_partitions=12)

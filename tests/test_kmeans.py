@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from clusterscape import kernels
 from clusterscape._parallel import one_thread
+from clusterscape.kernels import _kmeans_parts
 from clusterscape.linalg import _kmeans_engines
 from clusterscape.linalg import kmeans as module
 from clusterscape.linalg.kmeans import kmeans, nearest_center
@@ -388,6 +389,7 @@ def test_rows_of_zeros_have_no_direction_and_go_to_cluster_zero(container):
     assert result.labels[1] == result.labels[2] != result.labels[3] == result.labels[4]
     others = kmeans(container(X[1:5]), 2, metric="cosine", n_init=5, seed=0)
     assert result.inertia == pytest.approx(others.inertia + 2.0)
+    np.testing.assert_allclose(np.sort(result.centers, 0), np.sort(others.centers, 0))
     nothing = kmeans(container(np.zeros((4, 2))), 2, metric="cosine", seed=0)
     assert nothing.labels.tolist() == [0] * 4
     assert nothing.inertia == 4.0
@@ -469,6 +471,48 @@ def test_an_empty_cluster_starts_anew_at_the_farthest_point():
     X = np.array([[0.0], [0.1], [0.2], [9.0]])
     labels = refine(X, [0, 0, 0, 0], np.ones(4), plan(2))
     assert labels[3] not in labels[:3]
+
+
+def test_the_farthest_point_is_not_the_last_of_its_cluster():
+    labels = np.array([0, 1, 1, 1], np.int32)
+    sizes = np.array([1, 3, 0])
+    centres = np.ones((3, 1))
+    farthest = _kmeans_parts._farthest
+    assert farthest(labels, np.array([9.0, 1.0, 4.0, 2.0]), sizes, centres) == 2
+    assert farthest(labels, np.array([9.0, 0.0, 1e-32, 0.0]), sizes, centres) == -1
+
+
+@pytest.mark.parametrize("is_uniform", [True, False])
+def test_random_starts_are_distinct_rows_drawn_by_weight(is_uniform):
+    weight = np.ones(6) if is_uniform else np.array([1.0, 2.0, 3.0, 4.0, 5.0, 15.0])
+    state = kernels.random.new_state(1)
+    picks, cumulated, taken = np.empty(4, np.int64), np.empty(6), np.empty(6, np.int32)
+    first = np.zeros(6)
+    for _ in range(4000):
+        kernels.kmeans.start_random(weight, is_uniform, picks, cumulated, taken, state)
+        assert len(set(picks)) == 4
+        first[picks[0]] += 1
+    if not is_uniform:
+        np.testing.assert_allclose(first / 4000, weight / 30, atol=0.03)
+
+
+def test_plus_starts_are_drawn_by_squared_distance():
+    # One candidate would be drawn like this; the best of two is the farther one.
+    X = np.array([[0.0], [1.0], [3.0]])
+    XT = np.ascontiguousarray(X.T)
+    work = kernels.kmeans.new_work(XT, np.arange(1), 2)
+    state = kernels.random.new_state(2)
+    seen = np.zeros((3, 3))
+    for _ in range(6000):
+        kernels.kmeans.start_plus(XT, np.arange(1), np.ones(3), work, state)
+        seen[tuple(work.picks)] += 1
+    rows = seen / seen.sum(axis=1, keepdims=True)
+    # From 0: candidate 1 leaves the cost 4, candidate 3 the cost 1; so 3 unless 1 comes twice.
+    np.testing.assert_allclose(rows[0], [0, 0.1**2, 1 - 0.1**2], atol=0.02)
+    # From 1: candidate 0 leaves 4, candidate 3 leaves 1.
+    np.testing.assert_allclose(rows[1], [0.2**2, 0, 1 - 0.2**2], atol=0.02)
+    # From 3: candidates 0 and 1 leave 1 each, so the first one drawn is kept.
+    np.testing.assert_allclose(rows[2], [9 / 13, 4 / 13, 0], atol=0.03)
 
 
 @pytest.mark.parametrize(

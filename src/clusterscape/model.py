@@ -201,6 +201,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         self.structure_ = self._test(X, metric, seeds[2])
         ensemble = generator.generate(X, index=index if _is_index(index) else None)
         self._conclude(ensemble, seeds[1])
+        self._metric = metric
         self._fit_X = normalize(X) if metric == "cosine" else X
         return self
 
@@ -379,7 +380,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
                 "predict needs the features of the points, and fit_ensemble saw none; use fit."
             )
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        if isinstance(self.generator, EnsembleGenerator) and self.generator.algorithm == "cosine":
+        if self._metric == "cosine":
             X = normalize(X)
         placed = np.flatnonzero(self.labels_ >= 0)
         nearest = NearestNeighbors(n_neighbors=1).fit(self._fit_X[placed])
