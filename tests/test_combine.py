@@ -348,10 +348,76 @@ def test_noise_points_are_together_with_nobody():
     assert MajorityVote().fit(votes).labels_.tolist() == [0, 0, 1, 2]
 
 
+def test_eac_threshold_includes_equality_in_single_precision(monkeypatch):
+    rng = np.random.default_rng(0)
+    pairs = 2600
+    left = rng.integers(0, 10**6, size=(pairs, 10))
+    right = left.copy()
+    right[:, 7:] += 10**6  # each pair agrees in 7 of 10 partitions, and with nobody else
+    votes = Ensemble.from_labels(list(np.concatenate([left, right]).T))
+    model = EAC(linkage="complete", threshold=0.7).fit(votes)
+    assert model.precision_ == "float32"
+    assert model.n_clusters_ == pairs
+
+
+def test_eac_lifetime_never_joins_what_is_never_together():
+    assert EAC().fit([[0, 1], [1, 0]]).n_clusters_ == 2
+    assert EAC().fit(np.array([[0, 1], [1, 0]])).n_clusters_ == 2
+    assert EAC().fit(Ensemble.from_labels([[0, 1, 2, 3]] * 2)).n_clusters_ == 4
+    assert EAC().fit(Ensemble.from_labels([[0, 0, 1, 1]] * 2)).n_clusters_ == 2
+
+
+def test_a_partition_of_noise_has_a_vote_and_one_without_weight_has_none():
+    votes = Ensemble.from_labels([[0, 0, 1, 1], [-1, -1, -1, -1]])
+    assert MajorityVote().fit(votes).n_clusters_ == 4
+    assert EAC(linkage="single", threshold=0.6).fit(votes).n_clusters_ == 4
+    silent = Ensemble.from_labels([[0, 0, 1, 1, -2], [0, 1, 2, 3, 4]], weights=[1, 0])
+    assert EAC(2).fit(silent).labels_.tolist() == [0, 0, 1, 1, -1]
+    assert SEC(2, random_state=0).fit(silent).labels_.tolist() == [0, 0, 1, 1, -1]
+
+
+def test_points_without_weight_follow_the_others():
+    votes = Ensemble.from_labels([[0, 0, 1, 1, 1], [0, 0, 1, 1, 0]])
+    for model in (SEC(2, random_state=0), EAC(2), MajorityVote()):
+        labels = model.fit(votes, sample_weight=[1, 1, 1, 1, 0]).labels_
+        assert labels[:4].tolist() == [0, 0, 1, 1]
+        assert labels[4] in (0, 1)
+
+
+def blockwise_objective(ensemble, labels):
+    """Cost with every block of a centroid averaged over the points that partition sampled."""
+    s = ensemble.sample_weight
+    matrix = ensemble.membership().matrix.toarray()
+    w = matrix @ (matrix.T @ s)
+    cost = 0.0
+    for i in range(ensemble.n_partitions):
+        block = matrix[:, ensemble.offsets[i] : ensemble.offsets[i + 1]]
+        seen = ensemble.labels[:, i] != -2
+        for g in np.unique(labels):
+            inside = seen & (labels == g)
+            if inside.any():
+                rows, mass = block[inside] / w[inside, None], (s * w)[inside]
+                centre = (mass[:, None] * rows).sum(axis=0) / mass.sum()
+                cost += (mass * ((rows - centre) ** 2).sum(axis=1)).sum()
+    return cost
+
+
+def test_sec_blockwise_counts_noise_as_sampled():
+    rng = np.random.default_rng(5)
+    labels = rng.integers(-2, 3, size=(40, 6))
+    labels[:, 0] = np.repeat([0, 1], 20)
+    votes = Ensemble.from_labels(labels)
+    for max_iter in (1, 100):
+        model = SEC(2, incomplete="blockwise", random_state=0, max_iter=max_iter).fit(votes)
+        assert model.cost_ == pytest.approx(blockwise_objective(votes, model.labels_))
+        plain = SEC(2, random_state=0, max_iter=max_iter).fit(votes)
+        assert plain.cost_ == pytest.approx(sec_objective(votes, plain.labels_))
+
+
 # -- majority -----------------------------------------------------------------------------------
 
 
-@given(ensembles(), st.sampled_from([0.0, 0.3, 0.5, 0.8]))
+@given(ensembles(), st.sampled_from([0.0, 0.3, 0.5, 0.8, 1.0]))
 def test_majority_links_pairs_above_the_threshold(ensemble, threshold):
     work = inside_some_cluster(ensemble)
     if work is None:

@@ -127,6 +127,28 @@ def test_it_is_immutable():
         ensemble.labels[0, 0] = 1
     with pytest.raises(ValueError, match="read-only"):
         ensemble.weights[0] = 2
+    with pytest.raises(AttributeError, match="immutable, so n_clusters cannot be set"):
+        ensemble.n_clusters = 3
+    membership = sparse.csr_matrix(np.array([[0.5, 0.5], [np.nan, 0], [0, 0]]))
+    for _ in range(2):  # the caller's matrix stays as it is
+        assert Ensemble.from_labels([membership]).labels[:, 0].tolist() == [0, -2, -1]
+    soft = Ensemble.from_labels([membership])
+    with pytest.raises(ValueError, match="read-only"):
+        soft.soft[0].data[0] = 7
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        soft.soft[0] = membership
+    record = PartitionRecord(params={"a": [1, {"b": 2}]}, seed={"entropy": 1})
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        record.params["a"][1]["b"] = 3
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        record.seed["entropy"] = 2
+
+
+def test_series_bring_their_ids_and_must_agree():
+    one = pd.Series([0, 1, 1], index=["a", "b", "c"])
+    assert list(Ensemble.from_labels([one, [0, 0, 1]]).index) == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="different indexes"):
+        Ensemble.from_labels([one, pd.Series([0, 1, 1], index=["c", "a", "b"])])
 
 
 # -- its matrices -------------------------------------------------------------------------------
@@ -219,6 +241,10 @@ def test_add_concat_and_empty_selections():
     assert list(more.index) == ["a", "b", "c"]
     with pytest.raises(ValueError, match="3 and 2 points"):
         ensemble.add([0, 1])
+    heavy = Ensemble.from_labels([[0, 1, 1]], sample_weight=[1, 2, 3])
+    assert ensemble.concat(heavy).sample_weight.tolist() == [1, 2, 3]
+    with pytest.raises(ValueError, match="different sample_weight"):
+        heavy.concat(heavy.with_weights(sample_weight=[3, 2, 1]))
     other = Ensemble.from_labels([[0, 1, 1]], index=["a", "c", "b"])
     with pytest.raises(ValueError, match="different point ids"):
         ensemble.concat(other)
@@ -240,8 +266,8 @@ def example() -> Ensemble:
     ]
     soft = sparse.csr_matrix(np.array([[0.25, 0.75], [1, 0], [0, 0], [0.1, 0.9]]))
     return Ensemble.from_labels(
-        [[0, 1, -1, -2], ["a", "b", "c", "a"], soft, [-2, -2, -2, -2]],
-        names=["first", "text", "soft", "failed"],
+        [[0, 1, -1, -2], [("a", 1), ("b", 2), ("c", 3), ("a", 1)], soft, [-2, -2, -2, -2]],
+        names=["first", "tuples", "soft", "failed"],
         records=records,
         weights=[1, 2, 0.5, 1],
         sample_weight=[1, 1, 2, 3],
@@ -311,7 +337,7 @@ def test_foreign_and_damaged_files_are_refused(tmp_path):
 
 
 def test_labels_that_files_cannot_hold_leave_no_file(tmp_path):
-    ensemble = Ensemble.from_labels([[("a", 1), ("b", 2)]], index=pd.date_range("2026", periods=2))
+    ensemble = Ensemble.from_labels([[0, 1]], index=pd.date_range("2026", periods=2))
     with pytest.raises(ValueError, match="cannot be written to a file.*to str"):
         ensemble.to_npz(tmp_path / "x.npz")
     assert list(tmp_path.iterdir()) == []

@@ -23,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 import clusterscape as cs
 from clusterscape import _parallel
+from clusterscape._warnings import hear_warnings
 from clusterscape.generate import (
     ALGORITHMS,
     EnsembleGenerator,
@@ -40,7 +41,6 @@ from clusterscape.generate import (
 )
 from clusterscape.generate.features import read_features
 from clusterscape.generate.nmf import nmf, scale_free_labels
-from clusterscape.generate.quiet import hear_warnings
 
 BLOBS, TRUTH = make_blobs(120, 4, centers=3, cluster_std=0.6, random_state=3)
 POSITIVE = BLOBS - BLOBS.min(axis=0) + 0.1
@@ -238,7 +238,7 @@ def test_projections_are_orthonormal_and_keep_sparse_data_sparse() -> None:
     dense, _ = plan.draw_columns(wide.toarray(), member)
     assert np.allclose(projected, dense)
     hidden = random_projection(3, n_clusters=2, dims=3, random_state=0).generate(NoDense(wide))
-    assert hidden.records[0].params["columns"] == ["project", 3]
+    assert hidden.records[0].params["columns"] == ("project", 3)
 
 
 class NoDense(sparse.csr_matrix):
@@ -499,7 +499,7 @@ def test_a_failed_member_is_recorded_and_told_once() -> None:
     assert f"number {failed[0]}: ZeroDivisionError: no luck today" in text
     assert caught[0].filename == __file__
     for i, record in enumerate(ensemble.records):
-        assert record.params["warnings"] == ["RuntimeWarning: this is only a sketch"]
+        assert record.params["warnings"] == ("RuntimeWarning: this is only a sketch",)
         assert (record.error is not None) == (i in failed)
         assert (ensemble.labels[:, i] == -2).all() == (i in failed)
         assert (ensemble.n_clusters[i] == 0) == (i in failed)

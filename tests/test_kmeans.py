@@ -15,7 +15,6 @@ from sklearn.utils import check_random_state
 from clusterscape import kernels
 from clusterscape._parallel import one_thread
 from clusterscape.kernels import _kmeans_parts
-from clusterscape.linalg import _kmeans_engines
 from clusterscape.linalg import kmeans as module
 from clusterscape.linalg.kmeans import kmeans, nearest_center
 
@@ -555,7 +554,6 @@ def test_warning_filters_are_left_as_they_were():
     before = list(warnings.filters)
     kmeans(np.ones((10, 5)), 3, engine="sklearn", seed=0)
     assert warnings.filters == before
-    assert _kmeans_engines._entered == 0
 
 
 def test_wide_sparse_data_is_not_made_dense():

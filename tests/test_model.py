@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clusterscape import ConsensusClustering, EnsembleGenerator
-from clusterscape.combine import EAC, mean_coassociation
+from clusterscape.combine import EAC, MajorityVote, mean_coassociation
 from clusterscape.model import NoStructureWarning
 from clusterscape.validate import select_k, structure_test
 
@@ -68,7 +68,7 @@ def test_real_data():
 def test_fit_ensemble_uses_clusterings_that_exist():
     X, y = blobs(seed=2)
     made = ConsensusClustering(random_state=0, n_references=0)
-    votes = made.make_generator(len(X)).generate(X)
+    votes = made.make_generator(*X.shape).generate(X)
     model = ConsensusClustering(random_state=0, n_references=0).fit_ensemble(votes)
     again = ConsensusClustering(random_state=0, n_references=0).fit(X)
     assert again.ensemble_ == votes
@@ -163,16 +163,20 @@ def test_presets_by_name(preset):
 
 def test_consensus_by_name_and_by_estimator():
     X, y = blobs(seed=4, n=120, k=3)
-    for consensus in ("eac", "majority_vote", EAC(linkage="single")):
+    for consensus in ("eac", EAC(linkage="single"), MajorityVote()):
         model = ConsensusClustering(
-            3,
+            None if isinstance(consensus, MajorityVote) else 3,
             generator=EnsembleGenerator(20, n_clusters=3),
             consensus=consensus,
             n_references=0,
             random_state=0,
         ).fit(X)
         assert adjusted_rand_score(y, model.labels_) > 0.9
-    assert model.consensus_.linkage == "single"
+    assert model.k_selection_.criterion == "components of the graph of majorities"
+    cut = ConsensusClustering(consensus=EAC(threshold=0.4)).fit_ensemble(model.ensemble_)
+    assert cut.k_selection_.criterion == "similarity threshold 0.4 of EAC"
+    with pytest.raises(ValueError, match="n_clusters=7 cannot be asked of MajorityVote"):
+        ConsensusClustering(7, consensus="majority_vote").fit(X)
 
 
 def test_small_and_degenerate_data():
@@ -193,8 +197,44 @@ def test_small_and_degenerate_data():
         ConsensusClustering(generator="nope").fit([[1.0], [2.0]])
 
 
+def test_presets_by_name_get_the_number_of_clusters():
+    for preset in ("random_features", "restarts", "bagging", "subsample", "random_projection"):
+        made = ConsensusClustering(3, generator=preset).make_generator(400, 4)
+        assert made.n_clusters == 3
+        free = ConsensusClustering(generator=preset).make_generator(400, 4)
+        assert free.n_clusters == (10, 20)
+    assert ConsensusClustering(3, generator="random_k").make_generator(400, 4).n_clusters == (
+        3,
+        "sqrt",
+    )
+    assert ConsensusClustering(3).make_generator(10**6, 4).n_clusters == (3, 100)
+
+
+def test_pickle_and_copy_keep_everything():
+    import copy
+    import io
+
+    import joblib
+
+    X, _ = blobs(n=60)
+    model = ConsensusClustering(3, generator=QUICK, n_references=0, random_state=0).fit(X)
+    buffer = io.BytesIO()
+    joblib.dump(model, buffer)
+    buffer.seek(0)
+    for other in (joblib.load(buffer), copy.deepcopy(model)):
+        assert other.ensemble_ == model.ensemble_
+        np.testing.assert_array_equal(other.predict(X), model.labels_)
+        with pytest.raises(AttributeError, match="immutable"):
+            other.ensemble_.n_clusters = 3
+
+
 def test_store_resumes(tmp_path):
     X, _ = blobs(n=60)
+    unseeded = [
+        ConsensusClustering(4, n_references=0, store=tmp_path / "free").fit(X) for _ in range(2)
+    ]
+    assert unseeded[0].ensemble_ == unseeded[1].ensemble_
+    np.testing.assert_array_equal(unseeded[0].labels_, unseeded[1].labels_)
     first = ConsensusClustering(4, n_references=0, random_state=0, store=tmp_path / "s").fit(X)
     again = ConsensusClustering(4, n_references=0, random_state=0, store=tmp_path / "s").fit(X)
     assert first.ensemble_ == again.ensemble_

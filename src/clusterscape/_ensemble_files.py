@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -134,7 +134,7 @@ class EnsembleFiles:
     n_clusters: np.ndarray
     weights: np.ndarray
     sample_weight: np.ndarray
-    soft: dict[int, sparse.csr_matrix]
+    soft: Mapping[int, sparse.csr_matrix]
     categories: tuple[tuple[Any, ...] | None, ...]
     names: tuple[str, ...]
     records: tuple[PartitionRecord, ...]
@@ -201,7 +201,7 @@ class EnsembleFiles:
         return {
             "names": self.names,
             "n_clusters": self.n_clusters.tolist(),
-            "categories": [None if c is None else list(c) for c in self.categories],
+            "categories": [None if c is None else _to_json(list(c)) for c in self.categories],
             "records": [r.as_dict() for r in self.records],
             "soft": sorted(self.soft),
             "index": index,
@@ -283,7 +283,7 @@ class EnsembleFiles:
                     tuple(triple), shape=(labels.shape[0], meta["n_clusters"][i])
                 )
             labelled = meta["categories"][i]
-            categories = None if labelled is None else tuple(labelled)
+            categories = None if labelled is None else tuple(_from_json(labelled))
             parts.append(Partition(name, labels[:, i], meta["n_clusters"][i], categories, soft))
             columns = arrays.get(f"columns_{i}")
             records.append(PartitionRecord(**meta["records"][i], columns=columns))
@@ -295,6 +295,19 @@ class EnsembleFiles:
             sample_weight=arrays["sample_weight"],
             index=None if index is None else pd.Index(index, name=meta["index_name"]),
         )
+
+
+def _to_json(value: Any) -> Any:
+    """Return labels as JSON keeps them: a tuple is marked, or it would come back as a list."""
+    if isinstance(value, tuple):
+        return {"tuple": [_to_json(v) for v in value]}
+    return [_to_json(v) for v in value] if isinstance(value, list) else value
+
+
+def _from_json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple(_from_json(v) for v in value["tuple"])
+    return [_from_json(v) for v in value] if isinstance(value, list) else value
 
 
 def _counts_up(ids: pd.Series) -> bool:

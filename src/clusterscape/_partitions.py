@@ -61,7 +61,23 @@ def collect(data: Any, columns: Sequence[str] | None) -> tuple[list[Partition], 
             f"labels must be two-dimensional (points x partitions); got shape {np.shape(data)}. "
             "For a single clustering pass a list: [labels]."
         )
-    return [one(vector, f"p{i}") for i, vector in enumerate(data)], None
+    several = list(data)
+    return [one(vector, f"p{i}") for i, vector in enumerate(several)], _shared_index(several)
+
+
+def _shared_index(vectors: list[Any]) -> pd.Index | None:
+    """Return the ids that pandas Series carry; Series with different ids are refused."""
+    found = [v.index for v in vectors if isinstance(v, pd.Series) and not _counted(v.index)]
+    if found and any(not found[0].equals(other) for other in found[1:]):
+        raise ValueError(
+            "the label Series have different indexes; every partition must label the same points "
+            "in the same order. Align them first, for example in one data frame."
+        )
+    return found[0] if found else None
+
+
+def _counted(index: pd.Index) -> bool:
+    return isinstance(index, pd.RangeIndex) and index.equals(pd.RangeIndex(len(index)))
 
 
 def _polars_values(series: Any) -> Any:
@@ -96,10 +112,7 @@ def _from_frame(frame: pd.DataFrame, columns: Sequence[str] | None) -> tuple[lis
             raise ValueError(f"the frame has {len(positions)} columns named {name!r}; rename them.")
         else:
             partitions.append(one(frame.iloc[:, positions[0]], name))
-    counted = isinstance(frame.index, pd.RangeIndex) and frame.index.equals(
-        pd.RangeIndex(len(frame))
-    )
-    return partitions, None if counted else frame.index
+    return partitions, None if _counted(frame.index) else frame.index
 
 
 def one(vector: Any, name: str) -> Partition:
@@ -117,7 +130,7 @@ def soften(membership: Any, name: str) -> Partition:
     """Return a soft partition: rows sum to one, a zero row is noise, a NaN row is unsampled."""
     if not sparse.issparse(membership) and membership.dtype.kind not in "fiub":
         raise TypeError(f"{name}: a membership must be numbers; got {membership.dtype}.")
-    matrix = sparse.csr_matrix(membership, dtype=np.float64)
+    matrix = sparse.csr_matrix(membership, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
     n, k = matrix.shape
     row_of = np.repeat(np.arange(n), np.diff(matrix.indptr))
@@ -141,6 +154,8 @@ def soften(membership: Any, name: str) -> Partition:
     if inside.any():
         codes[inside] = np.asarray(matrix.argmax(axis=1)).ravel()[inside]
     codes[unsampled] = UNSAMPLED
+    for array in (matrix.data, matrix.indices, matrix.indptr):
+        frozen(array)
     return Partition(name, codes, k, None, matrix)
 
 

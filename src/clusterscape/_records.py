@@ -60,7 +60,8 @@ class PartitionRecord:
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "params", MappingProxyType(dict(self.params)))
+        object.__setattr__(self, "params", _freeze(dict(self.params)))
+        object.__setattr__(self, "seed", None if self.seed is None else _freeze(dict(self.seed)))
         if self.columns is not None:
             columns = np.array(self.columns, dtype=np.int32)
             columns.setflags(write=False)
@@ -90,14 +91,27 @@ class PartitionRecord:
         return {
             "generator": self.generator,
             "algorithm": self.algorithm,
-            "params": dict(self.params),
-            "seed": None if self.seed is None else dict(self.seed),
+            "params": _thaw(self.params),
+            "seed": _thaw(self.seed),
             "view": int(self.view),
             "rows": self.rows,
             "n_clusters": int(self.n_clusters),
             "cost": None if self.cost is None else float(self.cost),
             "error": self.error,
         }
+
+
+def _freeze(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return MappingProxyType({k: _freeze(v) for k, v in value.items()})
+    return tuple(_freeze(v) for v in value) if isinstance(value, (list, tuple)) else value
+
+
+def _thaw(value: Any) -> Any:
+    """Return a frozen value as the plain JSON one it was made from."""
+    if isinstance(value, Mapping):
+        return {k: _thaw(v) for k, v in value.items()}
+    return [_thaw(v) for v in value] if isinstance(value, tuple) else value
 
 
 def _rebuild(fields: dict[str, Any]) -> PartitionRecord:

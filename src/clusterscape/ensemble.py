@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,7 +100,8 @@ class Ensemble(EnsembleFiles):
         self.labels = frozen(labels)
         self.n_clusters = frozen(np.array([p.n_clusters for p in partitions], dtype=np.int64))
         self.offsets = frozen(np.concatenate([[0], np.cumsum(self.n_clusters)]))
-        self.soft = {i: p.soft for i, p in enumerate(partitions) if p.soft is not None}
+        soft = {i: p.soft for i, p in enumerate(partitions) if p.soft is not None}
+        self.soft: Mapping[int, sparse.csr_matrix] = MappingProxyType(soft)
         self.categories = tuple(p.categories for p in partitions)
         self.names = unique_names([p.name for p in partitions])
         self.weights = checked_weights(weights, len(partitions), "weights", "partition")
@@ -108,6 +110,24 @@ class Ensemble(EnsembleFiles):
         self.index = None if index is None else pd.Index(index)
         if self.index is not None and len(self.index) != n:
             raise ValueError(f"index has {len(self.index)} entries for {n} points.")
+        self._built = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if getattr(self, "_built", False):
+            raise AttributeError(
+                f"an Ensemble is immutable, so {name} cannot be set; with_weights, with_index, "
+                "select, subset, concat and add return new ones."
+            )
+        super().__setattr__(name, value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"soft": dict(self.soft)}  # a proxy cannot travel
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        arrays = ("labels", "n_clusters", "offsets", "weights", "sample_weight")
+        for array in [state[name] for name in arrays]:
+            frozen(array)  # which travelling undid
+        self.__dict__.update(state | {"soft": MappingProxyType(state["soft"])})
 
     # -- making one ---------------------------------------------------------------------------
 
@@ -449,11 +469,17 @@ class Ensemble(EnsembleFiles):
             if mine is not None and theirs is not None and not mine.equals(theirs):
                 raise ValueError("the ensembles have different point ids; reorder one of them.")
         every = (self, *others)
+        weighted = [e.sample_weight for e in every if (e.sample_weight != 1).any()]
+        if any(not np.array_equal(weighted[0], w) for w in weighted[1:]):
+            raise ValueError(
+                "the ensembles give the points different sample_weight; choose one of them with "
+                "with_weights first."
+            )
         return Ensemble(
             [part for e in every for part in e._parts()],
             records=[record for e in every for record in e.records],
             weights=np.concatenate([e.weights for e in every]),
-            sample_weight=self.sample_weight,
+            sample_weight=weighted[0] if weighted else None,
             index=next((e.index for e in every if e.index is not None), None),
         )
 

@@ -26,7 +26,8 @@ from clusterscape._params import (
     Such,
     check_params,
 )
-from clusterscape._seeds import RandomState, spawn
+from clusterscape._seeds import RandomState, restore, spawn
+from clusterscape._store import stored_plan
 from clusterscape.combine import METHODS, BaseConsensus, mean_coassociation
 from clusterscape.ensemble import Ensemble, as_ensemble
 from clusterscape.generate import EnsembleGenerator
@@ -64,10 +65,11 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         Number of clusters. None chooses it by the largest eigengap of the co-association operator,
         and answers 1 when the data show no structure.
     generator : EnsembleGenerator or str, optional
-        What makes the partitions: a generator, or the name of a preset of
-        :mod:`clusterscape.generate`. None is 100 k-means runs whose numbers of clusters are drawn
-        up to the square root of n (at most 100): from ``n_clusters`` upwards when it is given, from
-        half of that upwards when it is not, because fine partitions show the gap.
+        What makes the partitions. None is k-means with numbers of clusters drawn up to the square
+        root of n (at most 100): from ``n_clusters`` upwards when it is given, from half of that
+        upwards when it is not, because fine partitions show the gap. The name of a preset of
+        :mod:`clusterscape.generate` is that preset with ``n_clusters``, or with the range above
+        when ``n_clusters`` is None. A generator is used as it is.
     consensus : str or consensus estimator
         What combines them: a name of ``clusterscape.combine.METHODS`` or an estimator, whose
         ``n_clusters`` is then set. A method that finds the number of clusters by a rule of its own
@@ -195,8 +197,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than the {n} samples in X; ask for fewer."
             )
-        seeds = spawn(self.random_state, 3)
-        generator = self._generator(n, seeds[0])
+        seeds = self._seeds()
+        generator = self._generator(X.shape, seeds[0])
         metric = "cosine" if generator.algorithm == "cosine" else "euclidean"
         self.structure_ = self._test(X, metric, seeds[2])
         ensemble = generator.generate(X, index=index if _is_index(index) else None)
@@ -223,37 +225,55 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         self.structure_ = None
         if hasattr(self, "_fit_X"):
             del self._fit_X  # of an earlier fit
-        self._conclude(as_ensemble(ensemble), spawn(self.random_state, 3)[1])
+        self._conclude(as_ensemble(ensemble), self._seeds()[1])
         return self
 
-    def make_generator(self, n_points: int) -> EnsembleGenerator:
-        """Return the generator that :meth:`fit` would use for this many points, seed included.
+    def make_generator(self, n_points: int, n_features: int) -> EnsembleGenerator:
+        """Return the generator that :meth:`fit` would use for data of this shape, seed included.
 
         Parameters
         ----------
-        n_points : int
-            Number of points.
+        n_points, n_features : int
+            Shape of the data.
 
         Returns
         -------
         EnsembleGenerator
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
-        return self._generator(n_points, spawn(self.random_state, 3)[0])
+        return self._generator((n_points, n_features), self._seeds()[0])
 
-    def _generator(self, n: int, seed: np.random.SeedSequence) -> EnsembleGenerator:
+    def _seeds(self) -> list[np.random.SeedSequence]:
+        """Return the seeds of generation, consensus and test.
+
+        Without ``random_state``, a store that exists has the seed that it was begun with.
+        """
+        plan = None
+        if self.random_state is None and self.store is not None:
+            plan = stored_plan(self.store)
+        if plan is None:
+            return spawn(self.random_state, 3)
+        begun = restore(plan["seed"])
+        return spawn(np.random.SeedSequence(begun.entropy, spawn_key=begun.spawn_key[:-1]), 3)
+
+    def _generator(self, shape: tuple[int, int], seed: np.random.SeedSequence) -> EnsembleGenerator:
         """Return a copy of the generator with this estimator's seed, workers and store."""
+        n, d = shape
+        high = min(int(np.ceil(np.sqrt(n))), _MOST_BASE_CLUSTERS)
+        low = max(2, high // 2) if self.n_clusters is None else max(2, self.n_clusters)
+        k: Any = (min(low, n), min(max(low, high), n))
         if isinstance(self.generator, EnsembleGenerator):
             made = clone(self.generator)
+        elif self.generator is None:
+            made = EnsembleGenerator(self.n_partitions, n_clusters=k)
         else:
-            high = min(int(np.ceil(np.sqrt(n))), _MOST_BASE_CLUSTERS)
-            low = max(2, high // 2) if self.n_clusters is None else max(2, self.n_clusters)
-            k: Any = (min(low, n), min(max(low, high), n))
-            if self.generator in (None, "random_k"):
-                made = EnsembleGenerator(self.n_partitions, n_clusters=k)
-            else:
-                preset = getattr(generate, str(self.generator))
-                made = preset(self.n_partitions, n_clusters=k)
+            preset = getattr(generate, self.generator)
+            options: dict[str, Any] = {"n_clusters": k if self.n_clusters is None else low}
+            if self.generator == "random_k" and self.n_clusters is None:
+                preset, options = EnsembleGenerator, {"n_clusters": k}
+            if self.generator == "random_projection":
+                options["dims"] = min(5, d)
+            made = preset(self.n_partitions, **options)
         mine = {
             "random_state": seed,
             "n_jobs": self.n_jobs,
@@ -300,20 +320,17 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     def _combine(self, seed: np.random.SeedSequence) -> None:
         k = self.n_clusters if self.k_selection_ is None else self.k_selection_.n_clusters
         unstructured = self.structure_ is not None and not self.structure_.found
-        rule = self._own_rule()
-        if k == 1 and (self.n_clusters == 1 or unstructured or not rule):
+        method = self._method()
+        rule = method.k_rule() if self.n_clusters is None else ""
+        if k == 1 and (unstructured or not rule):
             self.consensus_ = None
             self.labels_ = np.where((self.ensemble_.labels >= 0).any(axis=1), 0, -1)
             self.n_clusters_ = 1
             return
-        if isinstance(self.consensus, BaseConsensus):
-            method = clone(self.consensus)
-        else:
-            method = METHODS[self.consensus].estimator()
         names = method.get_params(deep=False)
         settings: dict[str, Any] = {"random_state": seed, "n_jobs": self.n_jobs}
         settings = {n: v for n, v in settings.items() if n in names and names[n] is None}
-        if "n_clusters" in names and not (rule and self.n_clusters is None):
+        if "n_clusters" in names and not rule:
             settings["n_clusters"] = k
         self.consensus_ = method.set_params(**settings).fit(self.ensemble_)
         self.labels_ = method.labels_
@@ -326,12 +343,19 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
                 reason=f"{type(method).__name__} found {method.n_clusters_} clusters by its rule.",
             )
 
-    def _own_rule(self) -> str:
-        """Return the rule by which the consensus method finds k itself, if it has one."""
-        if isinstance(self.consensus, str):
-            return METHODS[self.consensus].k_rule
-        rules = [m.k_rule for m in METHODS.values() if isinstance(self.consensus, m.estimator)]
-        return rules[0] if rules else ""
+    def _method(self) -> BaseConsensus:
+        """Return a fresh consensus estimator."""
+        if isinstance(self.consensus, BaseConsensus):
+            method = clone(self.consensus)
+        else:
+            method = METHODS[self.consensus].estimator()
+        if self.n_clusters is not None and "n_clusters" not in method.get_params(deep=False):
+            raise ValueError(
+                f"n_clusters={self.n_clusters} cannot be asked of {type(method).__name__}, which "
+                "finds the number of clusters itself; leave n_clusters out, or choose another "
+                "consensus."
+            )
+        return method
 
     def _score(self) -> None:
         """Turn the ensemble's votes into memberships and confidences."""

@@ -142,13 +142,15 @@ def make_model(
 
 
 def choose_algorithm(
-    model: ConsensusClustering, algorithm: str | None, n_points: int
+    model: ConsensusClustering, algorithm: str | None, table: Table
 ) -> ConsensusClustering:
     """Give the model the generator that it would make, with another base clusterer."""
     if algorithm is None:
         return model
     return model.set_params(
-        generator=model.make_generator(n_points).set_params(algorithm=algorithm)
+        generator=model.make_generator(table.n_points, table.n_features).set_params(
+            algorithm=algorithm
+        )
     )
 
 
@@ -183,7 +185,7 @@ def report_on(
         "input": origin,
         "parameters": parameters,
         "model": settings(model),
-        "generator": settings(model.make_generator(origin["n_points"])),
+        "generator": settings(model.make_generator(origin["n_points"], origin["n_features"])),
         "consensus": settings(model.consensus_),
         "result": result,
     }

@@ -77,7 +77,7 @@ def generate(
         quiet=quiet,
         store=output.with_name(output.name + ".store") if resume else None,
     )
-    _work.choose_algorithm(model, algorithm, table.n_points)
-    ensemble = model.make_generator(table.n_points).generate(X, index=table.ids)
+    _work.choose_algorithm(model, algorithm, table)
+    ensemble = model.make_generator(table.n_points, table.n_features).generate(X, index=table.ids)
     _labels.write(ensemble, output)
     _labels.show(ensemble, output, json=json, quiet=quiet)

@@ -81,7 +81,7 @@ def run(
         f"{partitions:,} times ({generator}, scaling: {done}).",
         quiet=quiet,
     )
-    _work.choose_algorithm(model, algorithm, table.n_points)
+    _work.choose_algorithm(model, algorithm, table)
     _work.fit(model, X, table.ids)
     asked = {
         "clusters": clusters,

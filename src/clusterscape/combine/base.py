@@ -10,8 +10,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 
-from clusterscape._labels import NOISE, canonical
+from clusterscape._labels import NOISE, UNSAMPLED, canonical
 from clusterscape._params import Rules, check_params
+from clusterscape.combine.scores import mean_coassociation
 from clusterscape.ensemble import Ensemble, as_ensemble
 
 
@@ -81,8 +82,9 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         whole = as_ensemble(ensemble)
         if sample_weight is not None:
             whole = whole.with_weights(sample_weight=sample_weight)
-        usable = whole.n_clusters > 0
-        if not usable.any():
+        # A partition that calls every point noise has a vote; one that saw nothing has none.
+        usable = (whole.labels != UNSAMPLED).any(axis=0) & (whole.weights > 0)
+        if not (usable & (whole.n_clusters > 0)).any():
             raise ValueError(
                 "ensemble: no partition has a cluster (every point is noise or unsampled), so "
                 "there is nothing to combine."
@@ -95,7 +97,8 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
                 f"{whole.names[min(whole.soft)]!r} is soft. Pass ensemble.labels to use its "
                 "most likely clusters."
             )
-        inside = (whole.labels >= 0).any(axis=1) & (whole.sample_weight > 0)
+        clustered = (whole.labels >= 0).any(axis=1)
+        inside = clustered & (whole.sample_weight > 0)
         if not inside.any():
             raise ValueError("ensemble: no point with a positive weight is in any cluster.")
         work = whole if inside.all() else whole.subset(inside)
@@ -103,6 +106,11 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         outcome = self._combine(work, features)
         labels = np.full(whole.n_points, NOISE, dtype=np.int64)
         labels[inside] = canonical(outcome.labels, work.sample_weight)
+        weightless = clustered & ~inside
+        if weightless.any():  # they decide nothing, and follow the points they are together with
+            share = mean_coassociation(whole, labels)
+            follow = np.where(share.max(axis=1) > 0, share.argmax(axis=1), NOISE)
+            labels[weightless] = follow[weightless]
         self.labels_ = labels
         self.n_clusters_ = int(labels.max()) + 1
         self.cost_ = outcome.cost
@@ -128,6 +136,10 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
         raise NotImplementedError
+
+    def k_rule(self) -> str:
+        """Return the rule by which the estimator finds k as it is set; empty if it is told k."""
+        return ""
 
     def fit_predict(
         self, ensemble: Any, y: Any = None, *, features: Any = None, sample_weight: Any = None

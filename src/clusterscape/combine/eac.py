@@ -28,8 +28,10 @@ class EAC(BaseConsensus):
     linkage : {"average", "single", "complete"}
         The 2005 and the 2002 papers use average and single linkage.
     threshold : float, optional
-        Cut at this similarity: pairs with co-association >= threshold are linked. Give this or
-        ``n_clusters``; with neither, the partition with the longest lifetime is taken.
+        Cut the linkage at this similarity, equal included. With single linkage the clusters are
+        the components of the graph that links pairs with co-association >= threshold, which is
+        the rule of 2002. Give this or ``n_clusters``; with neither, the partition with the longest
+        lifetime is taken.
     include_one : bool
         Let a single cluster compete in the lifetime rule.
     max_gb : float
@@ -59,7 +61,7 @@ class EAC(BaseConsensus):
     >>> from clusterscape import Ensemble
     >>> from clusterscape.combine import EAC
     >>> runs = Ensemble.from_labels([[0, 0, 0, 1, 1], [0, 0, 0, 1, 1], [0, 0, 1, 1, 1]])
-    >>> EAC(threshold=0.5).fit_predict(runs)
+    >>> EAC(linkage="single", threshold=0.5).fit_predict(runs)
     array([0, 0, 0, 1, 1])
     """
 
@@ -96,7 +98,7 @@ class EAC(BaseConsensus):
         pairs, heights, precision = self._tree(small)
         order = np.argsort(heights, kind="stable")
         pairs, heights = pairs[order], np.maximum(heights[order], 0.0)
-        merges = self._merges(heights, ensemble.n_points)
+        merges = self._merges(heights, ensemble.n_points, precision)
         labels = kernels.linkage.cut(pairs, merges, small.n_points)[inverse]
         duplicates = np.zeros(ensemble.n_points - small.n_points)
         details = {
@@ -124,26 +126,48 @@ class EAC(BaseConsensus):
             )
         distances = np.empty(m * (m - 1) // 2, dtype=precision)
         if small.is_soft:
-            upper = np.triu_indices(m, 1)
-            distances[:] = 1.0 - small.coassociation().toarray(max_gb=self.max_gb)[upper]
+            _fill_distances(small, distances)
         else:
             kernels.linkage.condensed_distances(columns, small.weights, distances)
         method = _METHODS[self.linkage]
         pairs, heights = kernels.linkage.chain(distances, small.sample_weight, method)
         return pairs, heights, np.dtype(precision).name
 
-    def _merges(self, heights: np.ndarray, n: int) -> int:
+    def _merges(self, heights: np.ndarray, n: int, precision: str) -> int:
         """Return how many of the sorted merges to apply."""
         m = heights.size + 1
         if self.n_clusters is not None:
             return max(m - self.n_clusters, 0)
         if self.threshold is not None:
             # Equal counts as linked; the slack is for rounding in sums of weights.
-            return int(np.searchsorted(heights, 1.0 - self.threshold + 1e-9, "right"))
+            slack = 1e-9 if precision == "float64" else 1e-5
+            return int(np.searchsorted(heights, 1.0 - self.threshold + slack, "right"))
         levels = np.concatenate([[0.0] if n > m else [], heights])
         skipped = levels.size - heights.size
         if self.include_one:
             levels = np.append(levels, 1.0)
         if levels.size < 2:
-            return m - 1
-        return int(np.argmax(np.diff(levels))) + 1 - skipped
+            return 0
+        # Never merge what no partition ever put together.
+        together = int(np.searchsorted(heights, 1.0 - 1e-6))
+        return min(int(np.argmax(np.diff(levels))) + 1 - skipped, together)
+
+    def k_rule(self) -> str:
+        """Return the rule by which the number of clusters is found, as the estimator is set."""
+        if self.n_clusters is not None:
+            return f"n_clusters={self.n_clusters} of EAC"
+        if self.threshold is not None:
+            return f"similarity threshold {self.threshold:g} of EAC"
+        return "longest lifetime in the dendrogram"
+
+
+def _fill_distances(ensemble: Ensemble, distances: np.ndarray) -> None:
+    """Write the condensed distances of a soft ensemble, a block of rows at a time."""
+    operator = ensemble.coassociation()
+    m = ensemble.n_points
+    step = max(1, 2**22 // m)
+    position = 0
+    for start in range(0, m, step):
+        for x, row in enumerate(operator.rows(start, min(start + step, m)), start):
+            distances[position : position + m - x - 1] = 1.0 - row[x + 1 :]
+            position += m - x - 1

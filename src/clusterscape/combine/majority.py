@@ -58,6 +58,10 @@ class MajorityVote(BaseConsensus):
         small, inverse = ensemble.compress(keep_noise_apart=True)
         # A share of 0.3 + 0.2 must not exceed 0.5 by a rounding error.
         above = self.threshold + 1e-12
+        if self.threshold >= 1:  # no share exceeds it, not even that of equal rows
+            return Outcome(
+                np.arange(ensemble.n_points), details={"n_micro_clusters_": small.n_points}
+            )
         if small.is_soft:
             components = _linked(small, above)
         else:
@@ -65,17 +69,20 @@ class MajorityVote(BaseConsensus):
             components = kernels.linkage.linked_components(columns, small.weights, above)
         return Outcome(components[inverse], details={"n_micro_clusters_": small.n_points})
 
+    def k_rule(self) -> str:
+        """Return the rule by which the number of clusters is found."""
+        return "components of the graph of majorities"
+
 
 def _linked(ensemble: Ensemble, above: float) -> np.ndarray:
-    """Return the components, from dense blocks of rows."""
+    """Return the components, from dense blocks of rows that are forgotten again."""
     operator = ensemble.coassociation()
     n = ensemble.n_points
-    step = max(1, 2**24 // n)
-    rows, columns = [], []
+    step = max(1, 2**22 // n)
+    component = np.arange(n)
     for start in range(0, n, step):
         x, y = np.nonzero(operator.rows(start, min(start + step, n)) > above)
-        rows.append(x + start)
-        columns.append(y)
-    left, right = np.concatenate(rows), np.concatenate(columns)
-    graph = coo_matrix((np.ones(left.size, dtype=bool), (left, right)), shape=(n, n))
-    return connected_components(graph, directed=False)[1]
+        edges = (np.ones(x.size, dtype=bool), (component[x + start], component[y]))
+        graph = coo_matrix(edges, shape=(n, n))
+        component = connected_components(graph, directed=False)[1][component]
+    return component

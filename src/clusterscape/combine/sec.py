@@ -10,6 +10,7 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from clusterscape import kernels
+from clusterscape._labels import UNSAMPLED
 from clusterscape._parallel import parallel_map
 from clusterscape._params import N_JOBS, Choice, Integer, Number, Rules, Seed
 from clusterscape._seeds import RandomState, spawn
@@ -133,7 +134,8 @@ class Evidence:
     point_weight: np.ndarray  # (n,)
     degree: np.ndarray  # (n,) row sums of S
     length: np.ndarray  # (n,) squared norm of b(x) / w(x)
-    blocks: np.ndarray | None  # (D,) partition of each cluster, when averaging blockwise
+    blocks: np.ndarray  # (D,) partition of each cluster
+    sampled: np.ndarray | None  # (n, r) which partition sampled the point, when blockwise
 
     @classmethod
     def of(cls, ensemble: Ensemble, *, blockwise: bool) -> Evidence:
@@ -148,10 +150,10 @@ class Evidence:
         # Partitions of weight zero alone leave a point without similarity to anybody.
         length = np.divide(squares, degree**2, out=np.zeros_like(degree), where=degree > 0)
         index = np.repeat(np.arange(ensemble.n_partitions), ensemble.n_clusters)
-        incomplete = blockwise and not ensemble.is_complete
-        return cls(
-            rows, column, ensemble.sample_weight, degree, length, index if incomplete else None
-        )
+        sampled = None
+        if blockwise and not ensemble.is_complete:
+            sampled = (ensemble.labels != UNSAMPLED).astype(np.float64)
+        return cls(rows, column, ensemble.sample_weight, degree, length, index, sampled)
 
     @property
     def mass(self) -> np.ndarray:
@@ -176,6 +178,7 @@ def _sample(evidence: Evidence, rng: np.random.Generator) -> Evidence:
         evidence.degree[rows],
         evidence.length[rows],
         evidence.blocks,
+        None if evidence.sampled is None else evidence.sampled[rows],
     )
 
 
@@ -212,13 +215,28 @@ def descend(
         before = groups.copy()
         moved, values = _assign(evidence, table, norms, scale, groups)
         cost = float(mass @ (evidence.length + values))
-        if moved == 0 or n_iter > max_iter or previous - cost <= tol * abs(cost):
+        if moved == 0:
             return Run(groups, cost, n_iter, table, norms)
         _refill(groups, values, evidence, table.shape[1])
         old = None if n_iter == 1 else before
         totals = evidence.rows.update(totals, old, groups, evidence.point_weight)
         table, norms = _centroids(evidence, totals, groups)
+        if n_iter >= max_iter or previous - cost <= tol * abs(cost):
+            # The labels stay; their cost is that of their own centroids.
+            cost = _cost(evidence, table, norms, groups)
+            return Run(groups, cost, n_iter, table, norms)
         previous = cost
+
+
+def _cost(evidence: Evidence, table: np.ndarray, norms: np.ndarray, groups: np.ndarray) -> float:
+    """Return the objective of a grouping, given its own centroids."""
+    mass = evidence.mass
+    if norms.ndim == 1:
+        weight = np.bincount(groups, weights=mass, minlength=norms.size)
+        return float(mass @ evidence.length - weight @ norms)
+    assert evidence.sampled is not None
+    scores = evidence.sampled @ norms - evidence.scale[:, None] * evidence.rows.product(table)
+    return float(mass @ (evidence.length + scores[np.arange(groups.size), groups]))
 
 
 def _assign(
@@ -231,7 +249,8 @@ def _assign(
     if norms.ndim == 1:
         return evidence.rows.assign(table, norms, scale=scale, groups=groups)
     # Blockwise: norms come per block, and only the blocks where a point was sampled count.
-    scores = evidence.rows.product(norms) - scale[:, None] * evidence.rows.product(table)
+    assert evidence.sampled is not None
+    scores = evidence.sampled @ norms - scale[:, None] * evidence.rows.product(table)
     best = scores.argmin(axis=1).astype(groups.dtype)
     moved = int((best != groups).sum())
     groups[:] = best
@@ -243,19 +262,17 @@ def _centroids(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the look-up table of the groups' centroids, and their squared norms."""
     k = totals.shape[1]
-    if evidence.blocks is None:
+    if evidence.sampled is None:
         mass = np.bincount(groups, weights=evidence.mass, minlength=k)
         return _table_of(evidence, totals, mass)
-    column = evidence.column_weight[:, None]
-    mass = evidence.rows.totals(groups, evidence.mass, k)
-    n_blocks = int(evidence.blocks.max()) + 1
-    per_block = np.zeros((n_blocks, k))
-    np.add.at(per_block, evidence.blocks, mass)
-    spread = per_block[evidence.blocks]
+    member = np.zeros((groups.size, k))
+    member[np.arange(groups.size), groups] = evidence.mass
+    spread = (evidence.sampled.T @ member)[evidence.blocks]
     centroid = np.divide(totals, spread, out=np.zeros_like(totals), where=spread > 0)
-    norms = np.zeros((n_blocks, k))
+    column = evidence.column_weight[:, None]
+    norms = np.zeros((evidence.sampled.shape[1], k))
     np.add.at(norms, evidence.blocks, column * centroid**2)
-    return column * centroid, norms[evidence.blocks]
+    return column * centroid, norms
 
 
 def starting_centroids(

@@ -31,6 +31,7 @@ class Settings:
 
     seed: SeedSequence
     weights: np.ndarray | None = None
+    init: Any = "k-means++"
     n_init: int = 1
     max_iter: int = 300
 
@@ -95,12 +96,13 @@ def _kmeans(
         k,
         metric=metric,
         algorithm=algorithm,
+        init=how.init,
         n_init=how.n_init,
         max_iter=how.max_iter,
         sample_weight=how.weights,
         seed=how.seed,
     )
-    details = {"n_iter": int(found.n_iter), "engine": found.engine}
+    details = {"init": how.init, "n_iter": int(found.n_iter), "engine": found.engine}
     return BaseResult(labels=found.labels, cost=float(found.inertia), details=details)
 
 

@@ -17,6 +17,7 @@ from clusterscape._parallel import parallel_map
 from clusterscape._params import (
     N_JOBS,
     PROGRESS,
+    Choice,
     Instance,
     Integer,
     Null,
@@ -57,7 +58,8 @@ class EnsembleGenerator(BaseEstimator):
         its ``n_clusters`` or ``n_components`` and its ``random_state`` are set where it has them),
         or a list: member i takes entry i mod the length of the list.
     n_clusters : int, list or tuple
-        A number; a list from which member i takes entry i mod its length; or a range (low, high),
+        A number; a list that is taken in turn, so that with several
+        algorithms or views each of them meets every entry; or a range (low, high),
         both included, from which each member draws. ``high="sqrt"`` is the square root of the
         number of points, rounded up; where that is below ``low``, every member takes ``low``.
         Clusterers that find the number themselves ignore it.
@@ -68,6 +70,8 @@ class EnsembleGenerator(BaseEstimator):
         All rows, n of n drawn with replacement, or a random share of them. Rows that a member does
         not see are unsampled (-2) in it. In a bootstrap, clusterers that take weights see each row
         once with its count, the others see it as often as it was drawn.
+    init : {"k-means++", "random"}
+        How the k-means clusterers start: spread-out rows, or distinct rows at random.
     n_init, max_iter : int
         Starts, of which the best is kept, and iterations of the base clusterers that have them.
         A scikit-learn clusterer keeps its own.
@@ -109,6 +113,7 @@ class EnsembleGenerator(BaseEstimator):
         "n_clusters": plan.N_CLUSTERS,
         "columns": plan.COLUMNS,
         "rows": plan.ROWS,
+        "init": (Choice("k-means++", "random"),),
         "n_init": (Integer(1),),
         "max_iter": (Integer(1),),
         "random_state": (Seed(),),
@@ -125,6 +130,7 @@ class EnsembleGenerator(BaseEstimator):
         n_clusters: Any = (2, "sqrt"),
         columns: Any = "all",
         rows: Any = "all",
+        init: Literal["k-means++", "random"] = "k-means++",
         n_init: int = 1,
         max_iter: int = 300,
         random_state: RandomState = None,
@@ -137,6 +143,7 @@ class EnsembleGenerator(BaseEstimator):
         self.n_clusters = n_clusters
         self.columns = columns
         self.rows = rows
+        self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
         self.random_state = random_state
@@ -187,6 +194,7 @@ class EnsembleGenerator(BaseEstimator):
             views=features.views,
             weights=weights,
             algorithms=tuple(chosen),
+            init=self.init,
             n_init=self.n_init,
             max_iter=self.max_iter,
             generator=axes.name(len(chosen)),
@@ -234,7 +242,7 @@ class EnsembleGenerator(BaseEstimator):
         """Return what decides the members, as plain JSON values: the plan of a store."""
         several = isinstance(self.algorithm, (list, tuple))
         entries = self.algorithm if several else [self.algorithm]
-        libraries = ("clusterscape", "numpy", "scipy", "scikit-learn")
+        libraries = ("clusterscape", "numpy", "scipy", "scikit-learn", "numba")
         return {
             "n_partitions": int(self.n_partitions),
             "n_points": features.n_points,
@@ -246,6 +254,7 @@ class EnsembleGenerator(BaseEstimator):
             "n_clusters": _listed(self.n_clusters),
             "columns": _listed(self.columns),
             "rows": _listed(self.rows),
+            "init": self.init,
             "n_init": int(self.n_init),
             "max_iter": int(self.max_iter),
             "seed": seed,
@@ -265,11 +274,16 @@ def _listed(value: Any) -> Any:
 def _signature(estimator: Any) -> dict[str, Any]:
     """Return an estimator's class and parameters, the same text in every process."""
     kind = type(estimator)
-    params = {
-        name: re.sub(r" at 0x[0-9a-f]+", "", repr(value))
-        for name, value in sorted(estimator.get_params(deep=True).items())
-    }
+    params = {name: _text(value) for name, value in sorted(estimator.get_params(deep=True).items())}
     return {"class": f"{kind.__module__}.{kind.__qualname__}", "params": params}
+
+
+def _text(value: Any) -> str:
+    """Return a parameter as text; an array by its content, which ``repr`` would abridge."""
+    if isinstance(value, np.ndarray):
+        digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+        return f"array {value.dtype} {value.shape} {digest}"
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
 def _warn_unweighted(chosen: Sequence[algorithms.Algorithm]) -> None:

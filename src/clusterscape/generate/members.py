@@ -15,10 +15,10 @@ from clusterscape._labels import NOISE, UNSAMPLED, smallest_type
 from clusterscape._partitions import Partition, soften
 from clusterscape._records import PartitionRecord
 from clusterscape._seeds import describe
+from clusterscape._warnings import hear_warnings
 from clusterscape.generate.algorithms import Algorithm, BaseResult, Settings
 from clusterscape.generate.features import Matrix
 from clusterscape.generate.plan import Member, child, describe_rows, draw_columns, draw_rows
-from clusterscape.generate.quiet import hear_warnings
 
 # Posteriors below this are taken as zero: they change no sum of a row beyond rounding, and
 # without them a soft partition of many components stays sparse.
@@ -32,6 +32,7 @@ class Work:
     views: tuple[Matrix, ...]
     weights: np.ndarray | None
     algorithms: tuple[Algorithm, ...]
+    init: str
     n_init: int
     max_iter: int
     generator: str
@@ -108,7 +109,8 @@ def _cluster(work: Work, member: Member) -> tuple[np.ndarray | None, BaseResult,
             f"{algorithm.name} does not take sparse data. Make X dense, project it with "
             f"columns=('project', dims), or use another algorithm"
         )
-    how = Settings(child(member.seed, "algorithm"), weights, work.n_init, work.max_iter)
+    seed = child(member.seed, "algorithm")
+    how = Settings(seed, weights, work.init, work.n_init, work.max_iter)
     result = algorithm.run(X, member.n_clusters, how)
     if keep is not None:
         result = BaseResult(

@@ -131,10 +131,13 @@ class Axes:
         counts = self.n_clusters if isinstance(self.n_clusters, list) else [self.n_clusters]
         return int(min(counts)), int(max(counts))
 
-    def draw_k(self, index: int, seed: SeedSequence) -> int:
-        """Return the number of clusters of member ``index``."""
+    def draw_k(self, turn: int, seed: SeedSequence) -> int:
+        """Return the number of clusters; ``turn`` counts the rounds of algorithms and views.
+
+        Counting members instead would tie each algorithm to some entries of the list.
+        """
         if isinstance(self.n_clusters, list):
-            return int(self.n_clusters[index % len(self.n_clusters)])
+            return int(self.n_clusters[turn % len(self.n_clusters)])
         low, high = self.range
         return int(np.random.default_rng(child(seed, "n_clusters")).integers(low, high + 1))
 
@@ -171,7 +174,7 @@ def make_plan(
             seed=seed,
             algorithm=i % width,
             view=(i // width) % n_views,
-            n_clusters=axes.draw_k(i, seed) if needs_k[i % width] else None,
+            n_clusters=axes.draw_k(i // (width * n_views), seed) if needs_k[i % width] else None,
             columns=axes.columns,
             rows=axes.rows,
         )

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,13 +14,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
 from clusterscape import _seeds, kernels
+from clusterscape._parallel import one_thread
+from clusterscape._warnings import hear_warnings
 
 # Elements of a temporary block.
 _BLOCK = 4_000_000
-
-_lock = threading.Lock()
-_entered = 0
-_filters: Any = None
 
 
 @dataclass(frozen=True)
@@ -78,30 +73,6 @@ def run(
     return _run_sklearn(X, weight, task, seed)
 
 
-@contextmanager
-def _without_convergence_warnings() -> Iterator[None]:
-    """Silence scikit-learn's note about too few distinct points, which has a defined answer here.
-
-    Warning filters belong to the whole process: the first thread in sets them and the last one
-    out restores them, otherwise one thread would restore another's.
-    """
-    global _entered, _filters
-    with _lock:
-        _entered += 1
-        if _entered == 1:
-            _filters = warnings.catch_warnings()
-            _filters.__enter__()
-            warnings.simplefilter("ignore", ConvergenceWarning)
-    try:
-        yield
-    finally:
-        with _lock:
-            _entered -= 1
-            if _entered == 0:
-                _filters.__exit__(None, None, None)
-                _filters = None
-
-
 def _run_sklearn(
     X: Any, weight: np.ndarray, task: Task, seed: SeedSequence
 ) -> tuple[np.ndarray, int]:
@@ -115,7 +86,9 @@ def _run_sklearn(
         tol=task.tol,
         random_state=_seeds.sklearn_seed(seed),
     )
-    with _without_convergence_warnings():
+    # Too few distinct points have a defined answer here; and the order of sums, and with it the
+    # result, would depend on the number of threads.
+    with hear_warnings(ConvergenceWarning), one_thread():
         model.fit(X, sample_weight=None if np.ptp(weight) == 0 else weight)
     return model.labels_, int(model.n_iter_)
 

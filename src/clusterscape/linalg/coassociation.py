@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Literal
 
@@ -57,7 +58,7 @@ class Coassociation(LinearOperator):
         offsets: np.ndarray,
         weights: np.ndarray,
         *,
-        soft: dict[int, csr_matrix],
+        soft: Mapping[int, csr_matrix],
         normalize: Normalize = "pairs",
     ) -> None:
         if normalize not in ("pairs", "counts"):

@@ -20,8 +20,11 @@ _local = threading.local()
 
 
 @contextmanager
-def hear_warnings() -> Iterator[list[str]]:
-    """Collect the distinct warnings of this thread as texts; none is shown or raised."""
+def hear_warnings(only: type[Warning] = Warning) -> Iterator[list[str]]:
+    """Collect the distinct warnings of this thread as texts; none is shown or raised.
+
+    With ``only``, other kinds go to whoever listens around this block, or are shown.
+    """
     global _entered, _catch
     heard: list[str] = []
     with _lock:
@@ -31,11 +34,12 @@ def hear_warnings() -> Iterator[list[str]]:
             _catch.__enter__()
             warnings.simplefilter("always")
             warnings.showwarning = _listen(warnings.showwarning)
-    outer, _local.heard = getattr(_local, "heard", None), heard
+    outer = getattr(_local, "listeners", ())
+    _local.listeners = ((heard, only), *outer)
     try:
         yield heard
     finally:
-        _local.heard = outer
+        _local.listeners = outer
         with _lock:
             _entered -= 1
             if _entered == 0:
@@ -47,12 +51,12 @@ def _listen(show: Any) -> Any:
     """Return a listener; what another thread warns of meanwhile goes where it would have gone."""
 
     def listener(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
-        heard = getattr(_local, "heard", None)
-        if heard is None:
-            show(message, category, *place, **more)
-            return
-        text = f"{category.__name__}: {' '.join(str(message).split())}"
-        if text not in heard:
-            heard.append(text)
+        for heard, only in getattr(_local, "listeners", ()):
+            if issubclass(category, only):
+                text = f"{category.__name__}: {' '.join(str(message).split())}"
+                if text not in heard:
+                    heard.append(text)
+                return
+        show(message, category, *place, **more)
 
     return listener
