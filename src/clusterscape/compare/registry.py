@@ -57,7 +57,7 @@ class Measure:
     bounds : tuple of float
         Smallest and largest value on hard partitions.
     identity : float or None
-        Value of a partition with itself; None when it depends on the partition.
+        Value of a hard partition without noise with itself; None when it depends on the partition.
     symmetric, metric, chance_corrected : bool
         Whether a and b may be exchanged; whether the axioms of a metric hold, for partitions that
         sampled the same points (with ``noise="drop"`` they need not); whether independent
