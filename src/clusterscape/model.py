@@ -28,7 +28,7 @@ from clusterscape._params import (
 )
 from clusterscape._seeds import RandomState, restore, spawn
 from clusterscape._store import stored_plan
-from clusterscape.combine import METHODS, BaseConsensus, mean_coassociation
+from clusterscape.combine import METHODS, BaseConsensus, consensus_scores
 from clusterscape.ensemble import Ensemble, as_ensemble
 from clusterscape.generate import EnsembleGenerator
 from clusterscape.validate import KSelection, StructureVerdict, select_k, structure_test
@@ -359,23 +359,11 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
 
     def _score(self) -> None:
         """Turn the ensemble's votes into memberships and confidences."""
-        share = mean_coassociation(self.ensemble_, self.labels_)
-        inside = np.flatnonzero(self.labels_ >= 0)
-        own = self.labels_[inside]
-        k = self.n_clusters_
-        total = share.sum(axis=1, keepdims=True)
-        self.membership_ = np.divide(share, total, out=np.zeros_like(share), where=total > 0)
-        alone = inside[total[inside, 0] <= 0]
-        self.membership_[alone, self.labels_[alone]] = 1.0
-        counts = np.bincount(own, minlength=k).astype(np.float64)
-        within = np.bincount(own, weights=share[inside, own], minlength=k)
-        self.cluster_consensus_ = np.where(counts > 1, within / np.maximum(counts, 1), np.nan)
-        self.confidence_ = np.zeros(len(self.labels_))
+        scores = consensus_scores(self.ensemble_, self.labels_)
+        self.membership_ = scores.membership
+        self.cluster_consensus_ = scores.cluster_consensus
         found = self.structure_ is None or self.structure_.found
-        if k > 1 and found:
-            preference = (k * self.membership_[inside, own] - 1.0) / (k - 1.0)
-            self.confidence_[inside] = np.clip(preference, 0.0, 1.0)
-            self.confidence_[alone] = 0.0
+        self.confidence_ = scores.confidence if found else np.zeros(len(self.labels_))
         if self.n_clusters is not None and self.n_clusters > 1 and not found:
             assert self.structure_ is not None
             warnings.warn(

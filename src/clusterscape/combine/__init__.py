@@ -6,7 +6,7 @@ from clusterscape.combine.base import BaseConsensus, ConsensusWarning
 from clusterscape.combine.eac import EAC
 from clusterscape.combine.majority import MajorityVote
 from clusterscape.combine.registry import METHODS, Method
-from clusterscape.combine.scores import mean_coassociation
+from clusterscape.combine.scores import ConsensusScores, consensus_scores, mean_coassociation
 from clusterscape.combine.sec import SEC
 
 __all__ = [
@@ -14,8 +14,10 @@ __all__ = [
     "METHODS",
     "SEC",
     "BaseConsensus",
+    "ConsensusScores",
     "ConsensusWarning",
     "MajorityVote",
     "Method",
+    "consensus_scores",
     "mean_coassociation",
 ]

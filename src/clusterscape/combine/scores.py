@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -66,3 +67,72 @@ def mean_coassociation(ensemble: Any, labels: Any) -> np.ndarray:
         votes[inside, own] -= (sampled @ source.weights * source.sample_weight)[inside]
     share = np.divide(together, votes, out=np.zeros_like(together), where=votes > 1e-12)
     return np.clip(share, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class ConsensusScores:
+    """How far an ensemble supports a clustering.
+
+    Attributes
+    ----------
+    membership : (n, K) array
+        Share of each point's co-association with each cluster; rows sum to one (zeros for -1).
+    confidence : (n,) array
+        How far the point's own cluster is preferred to the others: 0 is no preference.
+    cluster_consensus : (K,) array
+        Mean co-association of the pairs within each cluster; NaN for a cluster of one point.
+    """
+
+    membership: np.ndarray
+    confidence: np.ndarray
+    cluster_consensus: np.ndarray
+
+
+def consensus_scores(ensemble: Any, labels: Any) -> ConsensusScores:
+    """Score a clustering by the votes of an ensemble, per point and per cluster.
+
+    Parameters
+    ----------
+    ensemble : Ensemble or (n, r) labels
+        The votes.
+    labels : (n,) array
+        A clustering with labels 0..K-1; -1 belongs to no cluster.
+
+    Returns
+    -------
+    ConsensusScores
+
+    Notes
+    -----
+    With one cluster there is nothing to prefer it to, and every confidence is 0. Partitions that
+    share a bias agree, so high confidence is not a proof.
+
+    Examples
+    --------
+    >>> from clusterscape import Ensemble
+    >>> from clusterscape.combine import consensus_scores
+    >>> votes = Ensemble.from_labels([[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]])
+    >>> consensus_scores(votes, [0, 0, 1, 1]).confidence.round(2)
+    array([0.71, 0.71, 0.33, 1.  ])
+    """
+    source = as_ensemble(ensemble)
+    groups = np.asarray(labels)
+    share = mean_coassociation(source, groups)
+    k = share.shape[1]
+    inside = np.flatnonzero(groups >= 0)
+    own = groups[inside]
+    total = share.sum(axis=1, keepdims=True)
+    membership = np.divide(share, total, out=np.zeros_like(share), where=total > 0)
+    alone = inside[total[inside, 0] <= 0]
+    membership[alone, groups[alone]] = 1.0
+    weight = source.sample_weight[inside]
+    mass = np.bincount(own, weights=weight, minlength=k)
+    within = np.bincount(own, weights=weight * share[inside, own], minlength=k)
+    pairs = np.bincount(own, minlength=k) > 1
+    consensus = np.divide(within, mass, out=np.full(k, np.nan), where=pairs & (mass > 0))
+    confidence = np.zeros(groups.size)
+    if k > 1:
+        preference = (k * membership[inside, own] - 1.0) / (k - 1.0)
+        confidence[inside] = np.clip(preference, 0.0, 1.0)
+        confidence[alone] = 0.0
+    return ConsensusScores(membership, confidence, consensus)
