@@ -30,18 +30,9 @@ from clusterscape._seeds import RandomState, restore, spawn
 from clusterscape._store import stored_plan
 from clusterscape.combine import METHODS, BaseConsensus, consensus_scores
 from clusterscape.ensemble import Ensemble, as_ensemble
-from clusterscape.generate import EnsembleGenerator
+from clusterscape.generate import PRESETS, EnsembleGenerator
 from clusterscape.validate import KSelection, StructureVerdict, select_k, structure_test
 
-PRESETS = (
-    "random_k",
-    "random_features",
-    "restarts",
-    "bagging",
-    "subsample",
-    "random_projection",
-    "mixed",
-)
 _MOST_BASE_CLUSTERS = 100
 
 

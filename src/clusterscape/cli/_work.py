@@ -86,8 +86,7 @@ def scaled(X: Any, how: str) -> tuple[Any, str]:
 
 def check_generator(generator: str, algorithm: str | None) -> None:
     """Refuse names of generators and base clusterers that are not known, before any work."""
-    from clusterscape.generate import ALGORITHMS
-    from clusterscape.model import PRESETS
+    from clusterscape.generate import ALGORITHMS, PRESETS
 
     choose("--generator", generator, PRESETS)
     if algorithm is None:

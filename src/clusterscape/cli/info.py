@@ -85,7 +85,7 @@ def _rows(what: str) -> dict[str, str]:
         }
     if what == "generators":
         from clusterscape import generate
-        from clusterscape.model import PRESETS
+        from clusterscape.generate import PRESETS
 
         return {name: (getattr(generate, name).__doc__ or "").split("\n")[0] for name in PRESETS}
     if what == "algorithms":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clusterscape.generate.algorithms import ALGORITHMS, Algorithm
 from clusterscape.generate.generator import EnsembleGenerator, GenerationError, GenerationWarning
 from clusterscape.generate.presets import (
+    PRESETS,
     bagging,
     mixed,
     random_features,
@@ -16,6 +17,7 @@ from clusterscape.generate.presets import (
 
 __all__ = [
     "ALGORITHMS",
+    "PRESETS",
     "Algorithm",
     "EnsembleGenerator",
     "GenerationError",

@@ -11,6 +11,17 @@ from clusterscape._params import Choice, Integer, Number, checked
 from clusterscape.generate import algorithms, plan
 from clusterscape.generate.generator import EnsembleGenerator
 
+#: Names of the presets, for choices.
+PRESETS = (
+    "random_k",
+    "random_features",
+    "restarts",
+    "bagging",
+    "subsample",
+    "random_projection",
+    "mixed",
+)
+
 #: The clusterers that :func:`mixed` takes in turn.
 MIXED = ("kmeans", "single", "average", "complete", "ward", "gmm", "spectral", "dbscan")
 
