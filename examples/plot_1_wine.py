@@ -2,8 +2,8 @@
 A consensus with a confidence per point
 =======================================
 
-178 wines from three growers, described by 13 chemical measurements. We cluster them many times,
-combine the clusterings, and ask which wines the answer cannot be trusted for. The growers are
+178 wines of three grape varieties, described by 13 chemical measurements. We cluster them many times,
+combine the clusterings, and ask which wines the answer cannot be trusted for. The varieties are
 known, so we can check whether the confidence tells the truth; in real work they are not.
 """
 
@@ -36,7 +36,7 @@ display = cs.plot.ConsensusMatrixDisplay.from_estimator(model)
 # %%
 # Is the confidence worth anything?
 # ---------------------------------
-# We match clusters to growers and count mistakes among the points that the ensemble is sure of
+# We match clusters to varieties and count mistakes among the points that the ensemble is sure of
 # and among those it is not.
 
 table = cs.compare.contingency_table(model.labels_, wine.target).to_numpy()

@@ -270,11 +270,16 @@ def save(
 
 def draw(model: ConsensusClustering, stage: Path) -> None:
     """Write the consensus matrix, and the eigenvalues where they chose k, as pictures."""
+    from matplotlib.figure import Figure
+
     from clusterscape import plot
     from clusterscape.combine import METHODS
 
-    figures = {"consensus.png": plot.ConsensusMatrixDisplay.from_estimator(model).figure_}
+    # Figures of our own: pyplot would look for a screen.
+    axes = Figure(figsize=(7.5, 6), layout="constrained").subplots()
+    plot.ConsensusMatrixDisplay.from_estimator(model, ax=axes)
+    axes.figure.savefig(stage / "consensus.png", dpi=150)
     if model.k_selection_ is not None and not METHODS[str(model.consensus)].k_rule:
-        figures["k_selection.png"] = plot.KSelectionDisplay.from_estimator(model).figure_
-    for name, figure in figures.items():
-        figure.savefig(stage / name, dpi=150)
+        axes = Figure(figsize=(6, 3.6), layout="constrained").subplots()
+        plot.KSelectionDisplay.from_estimator(model, ax=axes)
+        axes.figure.savefig(stage / "k_selection.png", dpi=150)

@@ -112,11 +112,10 @@ class ConsensusMatrixDisplay:
         -------
         self
         """
-        from matplotlib.figure import Figure
-
         if ax is None:
-            figure = Figure(figsize=(7.5, 6), layout="constrained")
-            ax = figure.subplots()
+            import matplotlib.pyplot as plt
+
+            ax = plt.subplots(figsize=(7.5, 6), layout="constrained")[1]
         m = len(self.labels)
         image = ax.imshow(self.matrix, cmap="Blues", vmin=0, vmax=1, interpolation="nearest")
         shown = f"{m} of {self.n_points:,} points" if m < self.n_points else f"{m} points"

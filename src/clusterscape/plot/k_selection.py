@@ -73,10 +73,10 @@ class KSelectionDisplay:
         -------
         self
         """
-        from matplotlib.figure import Figure
-
         if ax is None:
-            ax = Figure(figsize=(6, 3.6), layout="constrained").subplots()
+            import matplotlib.pyplot as plt
+
+            ax = plt.subplots(figsize=(6, 3.6), layout="constrained")[1]
         values = self.selection.eigenvalues
         k = self.selection.n_clusters
         position = np.arange(1, len(values) + 1)
