@@ -2,9 +2,9 @@
 A consensus with a confidence per point
 =======================================
 
-178 wines of three grape varieties, described by 13 chemical measurements. We cluster them many times,
-combine the clusterings, and ask which wines the answer cannot be trusted for. The varieties are
-known, so we can check whether the confidence tells the truth; in real work they are not.
+178 wines of three grape varieties, described by 13 chemical measurements. We cluster them many
+times, combine the clusterings, and ask which wines the answer cannot be trusted for. The varieties
+are known, so we can check whether the confidence tells the truth; in real work they are not.
 """
 
 # %%
@@ -40,9 +40,9 @@ display = cs.plot.ConsensusMatrixDisplay.from_estimator(model)
 # and among those it is not.
 
 table = cs.compare.contingency_table(model.labels_, wine.target).to_numpy()
-cluster, grower = linear_sum_assignment(-table)
-wrong = dict(zip(cluster, grower, strict=True))
+cluster, variety = linear_sum_assignment(-table)
+wrong = dict(zip(cluster, variety, strict=True))
 mistakes = np.array([wrong[label] for label in model.labels_]) != wine.target
 halves = np.array_split(model.confidence_.argsort(), 2)
 for name, points in zip(("less confident half", "more confident half"), halves, strict=True):
-    print(f"{name}: {mistakes[points].sum()} of {len(points)} wines with the wrong grower")
+    print(f"{name}: {mistakes[points].sum()} of {len(points)} wines with the wrong variety")

@@ -276,10 +276,10 @@ def draw(model: ConsensusClustering, stage: Path) -> None:
     from clusterscape.combine import METHODS
 
     # Figures of our own: pyplot would look for a screen.
-    axes = Figure(figsize=(7.5, 6), layout="constrained").subplots()
-    plot.ConsensusMatrixDisplay.from_estimator(model, ax=axes)
-    axes.figure.savefig(stage / "consensus.png", dpi=150)
+    figure = Figure(figsize=(7.5, 6), layout="constrained")
+    plot.ConsensusMatrixDisplay.from_estimator(model, ax=figure.subplots())
+    figure.savefig(stage / "consensus.png", dpi=150)
     if model.k_selection_ is not None and not METHODS[str(model.consensus)].k_rule:
-        axes = Figure(figsize=(6, 3.6), layout="constrained").subplots()
-        plot.KSelectionDisplay.from_estimator(model, ax=axes)
-        axes.figure.savefig(stage / "k_selection.png", dpi=150)
+        figure = Figure(figsize=(6, 3.6), layout="constrained")
+        plot.KSelectionDisplay.from_estimator(model, ax=figure.subplots())
+        figure.savefig(stage / "k_selection.png", dpi=150)
