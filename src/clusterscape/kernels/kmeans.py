@@ -328,3 +328,31 @@ def fit_many(XT, columns, indptr, weight, plan, seeds):
         for c in range(k):
             fits.mass[p, c] = work.mass[c]
     return fits
+
+
+@jit
+def potentials(products, squares, picked, best, weight, costs):
+    """Set ``costs[t]`` to the cost if row t of the candidates became a centre.
+
+    ``products`` is X @ candidates.T and ``squares`` are the squared norms of the rows, so that one
+    pass does what distances, minima and sums would do in four.
+    """
+    n, trials = products.shape
+    for t in range(trials):
+        costs[t] = 0.0
+    for i in range(n):
+        for t in range(trials):
+            near = max(squares[i] - 2.0 * products[i, t] + picked[t], 0.0)
+            costs[t] += weight[i] * min(near, best[i])
+
+
+@jit
+def approach(products, t, squares, picked, best, weight, cumulated):
+    """Lower ``best`` by candidate t, and cumulate the weights of the next draw."""
+    total = 0.0
+    for i in range(products.shape[0]):
+        near = max(squares[i] - 2.0 * products[i, t] + picked[t], 0.0)
+        if near < best[i]:
+            best[i] = near
+        total += weight[i] * best[i]
+        cumulated[i] = total
