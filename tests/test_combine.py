@@ -204,6 +204,22 @@ def test_sec_finds_the_best_partition_of_a_small_ensemble():
     assert model.cost_ == pytest.approx(best)
 
 
+def test_more_starts_explore_more_on_few_points():
+    gaps = []
+    for seed in range(12):
+        labels = np.random.default_rng(seed).integers(0, 3, size=(9, 5))
+        votes = Ensemble.from_labels(labels)
+        best = min(
+            sec_objective(votes, np.array((0, *rest)))
+            for rest in itertools.product([0, 1], repeat=8)
+        )
+        costs = [SEC(2, n_init=n, random_state=0).fit(votes).cost_ - best for n in (1, 100)]
+        assert costs[1] <= costs[0] + 1e-9
+        gaps.append(costs)
+    assert sum(g[1] < g[0] - 1e-6 for g in gaps) >= 2
+    assert sum(g[1] < 1e-9 for g in gaps) >= 9
+
+
 def test_sec_is_the_same_for_any_n_jobs_and_seed_matters():
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 6, size=(300, 12))

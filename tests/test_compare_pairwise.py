@@ -154,6 +154,14 @@ def spread(ensemble: Ensemble, features: Any, pairs: np.ndarray, scale: float = 
     return scale * (centres[pairs[:, 0]] - centres[pairs[:, 1]])
 
 
+def test_options_of_measures_are_checked() -> None:
+    labels = [[0, 0, 1], [0, 1, 1]]
+    with pytest.raises(ValueError, match="pairwise, nmi: average must be one of"):
+        compare.pairwise(labels, "nmi", metric_params={"nmi": {"average": "zz"}})
+    with pytest.raises(ValueError, match="nmi has no option 'foo'"):
+        compare.pairwise(labels, "nmi", metric_params={"nmi": {"foo": 1}})
+
+
 def test_measures_in_space_get_the_features(monkeypatch) -> None:
     toy = Measure(
         name="spread",

@@ -66,6 +66,15 @@ def test_frames_keep_their_index_and_names():
     assert other.labels.tolist() == [[0, 0], [0, -2], [1, 1]]
 
 
+def test_soft_frames_masked_arrays_and_huge_labels():
+    soft = pd.DataFrame([[0.9, 0.1, 0.0]] * 3)
+    assert Ensemble.from_labels([soft]).soft[0].shape == (3, 3)
+    masked = np.ma.array([[0, 1], [1, 1]], mask=[[False, True], [False, False]])
+    assert Ensemble.from_labels(masked).labels.tolist() == [[0, -2], [1, 0]]
+    huge = Ensemble.from_labels([[2**64, 2**64, 5]])
+    assert list(huge.partition(0)) == [2**64, 2**64, 5]
+
+
 def test_anndata_columns():
     class Annotated:
         obs = pd.DataFrame({"leiden": ["0", "1"], "other": [1, 2]}, index=["c1", "c2"])
@@ -90,7 +99,10 @@ def test_anndata_columns():
         ([[0, "a"]], TypeError, "mixed types, 'a' and 0.*astype"),
         ([[0.5, 1.0]], ValueError, "0.5 in row 0 is not a whole number"),
         ([[0, np.inf]], ValueError, "inf in row 1 is not a whole number"),
-        ([[[1], [2]]], TypeError, "hashable"),
+        ([[[1], [2]]], TypeError, "hashable.*2-D array"),
+        ([0, 0, 1], TypeError, r"got int. For a single clustering pass a list of one: \[labels\]"),
+        ([np.array([[np.nan, 1.0], [1, 0]])], ValueError, "row 0 of the membership is NaN in part"),
+        (pl.LazyFrame({"a": [1]}), TypeError, "call .collect"),
         (np.array([0, 1, 1]), ValueError, "two-dimensional.*pass a list"),
         ("abc", TypeError, "got str"),
         (np.array([[1j, 2]]), TypeError, "complex128 are not supported"),
@@ -108,6 +120,10 @@ def test_bad_weights_and_records_get_a_sentence():
         Ensemble.from_labels([[0, 1]], weights=[1, 2])
     with pytest.raises(ValueError, match="sample_weight must be finite"):
         Ensemble.from_labels([[0, 1]], sample_weight=[1, -2])
+    with pytest.raises(TypeError, match="weights must be numbers, one a partition; got"):
+        Ensemble.from_labels([[0, 1]], weights=["a"])
+    with pytest.raises(TypeError, match="records must be PartitionRecord"):
+        Ensemble.from_labels([[0, 1]], records=[{}])
     with pytest.raises(ValueError, match="records has 2 entries for 1"):
         Ensemble.from_labels([[0, 1]], records=[PartitionRecord()] * 2)
     with pytest.raises(ValueError, match="names has 2 entries"):
@@ -248,6 +264,20 @@ def test_add_concat_and_empty_selections():
     other = Ensemble.from_labels([[0, 1, 1]], index=["a", "c", "b"])
     with pytest.raises(ValueError, match="different point ids"):
         ensemble.concat(other)
+    assert more.select(["mine"]).names == ("mine",)
+    assert more.select((1, 0)).names == ("mine", "p0")
+    with pytest.raises(ValueError, match="no partition called 'other'"):
+        more.select(["other"])
+    with pytest.raises(IndexError, match="which must be positions below 2, a slice, or a mask"):
+        more.select([5])
+    with pytest.raises(IndexError, match="rows must be positions below 3"):
+        more.subset([True, False])
+    with pytest.raises(IndexError, match="which must be"):
+        more.select(None)
+    with pytest.raises(TypeError, match="concat joins ensembles; got list"):
+        more.concat([more])
+    with pytest.raises(ValueError, match="different point ids"):
+        ensemble.add(pd.Series([0, 1, 1], index=["b", "a", "c"]))
     with pytest.raises(ValueError, match="selects no partition"):
         ensemble.select([])
     with pytest.raises(ValueError, match="selects no point"):
@@ -311,6 +341,38 @@ def test_frames_and_csv_keep_the_partitions(ensemble):
         assert path.read_bytes() == first
 
 
+def test_csv_keeps_labels_and_ids_apart(tmp_path):
+    path = tmp_path / "x.csv"
+    source = Ensemble.from_labels(
+        [["01", "1", "01"], ["a", "b\r", "a"], [3, 4, 3]], index=["a\rb", "c,d", 'e"']
+    )
+    source.to_csv(path)
+    back = Ensemble.from_csv(path)
+    assert list(back.index) == list(source.index)
+    assert [list(v) for v in back] == [list(v) for v in source]
+    with pytest.raises(ValueError, match="a cluster is called ''"):
+        Ensemble.from_labels([["", "a"]]).to_csv(path)
+    path.write_text("id,a\n1,x\n2,\n3,x\n")
+    assert Ensemble.from_csv(path).labels[:, 0].tolist() == [0, -2, 0]
+    path.write_text("id;a\n1;x\n")
+    with pytest.raises(ValueError, match="separated by something other than commas"):
+        Ensemble.from_csv(path)
+    path.write_text("")
+    with pytest.raises(ValueError, match="is empty"):
+        Ensemble.from_csv(path)
+
+
+def test_files_say_which_path_and_which_part_is_wrong(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"nowhere/x.npz cannot be written"):
+        example().to_npz(tmp_path / "nowhere" / "x.npz")
+    with pytest.raises(IsADirectoryError, match="is a folder; name a file"):
+        example().to_npz(tmp_path)
+    several = pd.MultiIndex.from_tuples([("a", 1), ("b", 2)])
+    ensemble = Ensemble.from_labels([[0, 1]], index=several)
+    ensemble.to_npz(tmp_path / "x.npz")
+    assert Ensemble.from_npz(tmp_path / "x.npz") == ensemble
+
+
 def test_foreign_and_damaged_files_are_refused(tmp_path):
     path = tmp_path / "x.npz"
     np.savez(path, labels=np.zeros((2, 2)))
@@ -338,7 +400,7 @@ def test_foreign_and_damaged_files_are_refused(tmp_path):
 
 def test_labels_that_files_cannot_hold_leave_no_file(tmp_path):
     ensemble = Ensemble.from_labels([[0, 1]], index=pd.date_range("2026", periods=2))
-    with pytest.raises(ValueError, match="cannot be written to a file.*to str"):
+    with pytest.raises(ValueError, match="the index .*cannot be written to a file.*to str"):
         ensemble.to_npz(tmp_path / "x.npz")
     assert list(tmp_path.iterdir()) == []
 

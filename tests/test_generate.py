@@ -778,3 +778,29 @@ def test_progress_goes_to_stderr_only_when_asked(capfd: pytest.CaptureFixture[st
     out, err = capfd.readouterr()
     assert out == ""
     assert "6/6" in err
+
+
+def test_a_clusterer_that_works_in_place_spoils_nothing() -> None:
+    class Destructive(ClusterMixin, BaseEstimator):
+        def fit(self, X: np.ndarray, y: object = None) -> Destructive:
+            self.labels_ = (X[:, 0] > np.median(X[:, 0])).astype(int)
+            X *= 0
+            return self
+
+    data = BLOBS.copy()
+    ensemble = EnsembleGenerator(3, algorithm=Destructive(), n_jobs=1).generate(data)
+    np.testing.assert_array_equal(data, BLOBS)
+    assert (ensemble.n_clusters == 2).all()
+
+
+def test_lists_of_algorithms_and_of_k_are_crossed() -> None:
+    made_of = made(algorithm=["kmeans", "ward"], n_clusters=[2, 3])
+    pairs = {(r.algorithm, r.params["n_clusters"]) for r in made_of.records}
+    assert pairs == {("kmeans", 2), ("kmeans", 3), ("ward", 2), ("ward", 3)}
+
+
+def test_random_starts_are_another_road() -> None:
+    plus = made(n_clusters=9, init="k-means++")
+    random = made(n_clusters=9, init="random")
+    assert not np.array_equal(plus.labels, random.labels)
+    assert random.records[0].params["init"] == "random"

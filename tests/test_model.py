@@ -91,7 +91,8 @@ def test_no_structure_is_said(kind):
     assert model.n_clusters_ == 1
     assert (model.confidence_ == 0).all()
     assert "No cluster structure" in model.k_selection_.reason
-    with pytest.warns(NoStructureWarning, match="n_clusters=3 was asked for.*No cluster structure"):
+    assert model.k_selection_.criterion == "test for structure"
+    with pytest.warns(NoStructureWarning, match="=3 was asked for, 3 returned. No cluster struct"):
         forced = ConsensusClustering(3, random_state=0).fit(X)
     assert forced.n_clusters_ == 3
     assert (forced.confidence_ == 0).all()
@@ -135,6 +136,7 @@ def test_predict_sparse_frames_pipeline_clone():
     copy = clone(model).fit(sparse.csr_matrix(X))
     assert adjusted_rand_score(copy.labels_, model.labels_) == 1.0
     np.testing.assert_array_equal(copy.predict(sparse.csr_matrix(X)), copy.labels_)
+    np.testing.assert_array_equal(model.predict(sparse.csr_matrix(X)), model.labels_)
     frame = pd.DataFrame(X, index=[f"s{i}" for i in range(len(X))], columns=["a", "b"])
     named = clone(model).fit(frame)
     assert list(named.feature_names_in_) == ["a", "b"]
@@ -242,6 +244,18 @@ def test_store_resumes(tmp_path):
 
 
 # -- choosing k, and whether there is anything to choose ------------------------------------------
+
+
+def test_coarse_clusterings_with_errors_keep_their_number():
+    rng = np.random.default_rng(0)
+    planted = np.repeat([0, 1, 2], 100)
+    votes = np.column_stack(
+        [np.where(rng.random(300) < 0.1, rng.integers(0, 3, 300), planted) for _ in range(50)]
+    )
+    model = ConsensusClustering(random_state=0).fit_ensemble(votes)
+    assert model.n_clusters_ == 3
+    assert adjusted_rand_score(planted, model.labels_) == 1.0
+    assert select_k([[0, 0, 0], [0, 0, 0]]).n_clusters == 1
 
 
 def test_select_k_counts_groups_that_are_never_mixed():

@@ -22,6 +22,10 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     hidden ``.NAME.*.tmp`` file behind.
     """
     target = Path(target)
+    if target.is_dir():
+        raise IsADirectoryError(f"{target} is a folder; name a file.")
+    if not target.absolute().parent.is_dir():
+        raise FileNotFoundError(f"{target} cannot be written: its folder does not exist.")
     path = target.with_name(f".{target.name}.{secrets.token_hex(8)}{SUFFIX}")
     # Made here, so that a folder that is missing or not writable is told before the work.
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))

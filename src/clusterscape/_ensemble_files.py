@@ -6,8 +6,10 @@ The functions move between files and plain arrays with JSON values; the class is
 
 from __future__ import annotations
 
+import csv
 import json
 import os
+import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -43,6 +45,7 @@ def dump_json(value: Any, what: str) -> bytes:
 
 def write_npz(path: str | os.PathLike[str], arrays: dict[str, np.ndarray], meta: Any) -> None:
     """Write arrays and JSON ``meta`` to a compressed NPZ whose bytes depend on them alone."""
+    dump_json(meta["index"], "the index (the points' ids)")
     header = {"format": FORMAT, "version": FORMAT_VERSION, "meta": meta}
     text = np.frombuffer(dump_json(header, "the ensemble's labels or records"), dtype=np.uint8)
 
@@ -93,6 +96,7 @@ def read_header(text: bytes | None, path: str | os.PathLike[str]) -> Any:
 def write_parquet(path: str | os.PathLike[str], frame: Any, meta: Any) -> None:
     """Write a frame, its index as the column ``__id__`` if any, and JSON ``meta`` in the schema."""
     parquet, arrow = _pyarrow()
+    dump_json(meta["index"], "the index (the points' ids)")
     header = {"format": FORMAT, "version": FORMAT_VERSION, "meta": meta}
     table = arrow.Table.from_pandas(frame, preserve_index=False)
     text = dump_json(header, "the ensemble's labels or records")
@@ -182,22 +186,47 @@ class EnsembleFiles:
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write ``id`` and one column a partition; records, weights and label types are lost."""
         frame = self.to_frame()
-        text = frame.to_csv(index_label="id", lineterminator="\n")
+        texts = [c for found in self.categories for c in found or () if isinstance(c, str)]
+        if "" in texts:
+            raise ValueError(
+                "a cluster is called '', which a CSV file cannot tell from a missing label; rename "
+                "it, or use to_npz or to_parquet."
+            )
+        ids = [] if self.index is None else [str(i) for i in self.index]
+        # The csv module does not quote a bare carriage return, and readers take it for a line end.
+        risky = any("\r" in text for text in texts + ids)
+        quoting: Any = csv.QUOTE_NONNUMERIC if risky else csv.QUOTE_MINIMAL
+        text = frame.to_csv(index_label="id", lineterminator="\n", quoting=quoting)
         write_bytes(path, text.encode())
 
     @classmethod
     def from_csv(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a CSV of labels; a first column called ``id`` holds the points' ids."""
-        frame = pd.read_csv(
-            path, keep_default_na=False, na_values=[""], float_precision="round_trip"
-        )
+        """Read a CSV of labels; a first column called ``id`` holds the points' ids.
+
+        A column of whole numbers is read as integers, unless one has a leading zero; any other
+        column is text. An empty cell is unsampled.
+        """
+        try:
+            frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+        except pd.errors.EmptyDataError:
+            raise ValueError(
+                f"{path} is empty; it should have a header and a row a point."
+            ) from None
+        only = str(frame.columns[0]) if len(frame.columns) == 1 else ""
+        if ";" in only or "\t" in only:
+            raise ValueError(
+                f"{path} has one column called {only!r}; its columns seem to be separated by "
+                "something other than commas. Read it with pandas.read_csv(sep=...) and pass the "
+                "frame to Ensemble.from_frame."
+            )
+        frame = pd.DataFrame({name: _typed(frame[name]) for name in frame.columns})
         if len(frame.columns) and frame.columns[0] == "id":
             ids = frame.pop("id")
             frame.index = pd.RangeIndex(len(ids)) if _counts_up(ids) else pd.Index(ids, name="id")
         return cls.from_labels(frame)
 
     def _meta(self) -> dict[str, Any]:
-        index = None if self.index is None else self.index.tolist()
+        index = None if self.index is None else _to_json(self.index.tolist())
         return {
             "names": self.names,
             "n_clusters": self.n_clusters.tolist(),
@@ -293,8 +322,13 @@ class EnsembleFiles:
             records=records,
             weights=arrays["weights"],
             sample_weight=arrays["sample_weight"],
-            index=None if index is None else pd.Index(index, name=meta["index_name"]),
+            index=None if index is None else _read_index(index, meta["index_name"]),
         )
+
+
+def _read_index(index: Any, name: Any) -> pd.Index:
+    ids = pd.Index(_from_json(index))
+    return ids if isinstance(ids, pd.MultiIndex) else ids.rename(name)
 
 
 def _to_json(value: Any) -> Any:
@@ -312,3 +346,22 @@ def _from_json(value: Any) -> Any:
 
 def _counts_up(ids: pd.Series) -> bool:
     return bool(ids.dtype.kind == "i" and np.array_equal(ids, np.arange(len(ids))))
+
+
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")
+_SOFT = re.compile(r".*\[\d+\]")
+
+
+def _typed(column: pd.Series) -> pd.Series:
+    """Return a column of a CSV file as integers, soft memberships or text."""
+    present = column[column != ""]
+    if len(present) and present.map(lambda text: _WHOLE.fullmatch(text) is not None).all():
+        if len(present) == len(column):
+            return column.astype(np.int64)
+        return column.map(lambda text: int(text) if text else None).astype(object)
+    if _SOFT.fullmatch(str(column.name)):
+        try:
+            return column.map(lambda text: float(text) if text else np.nan).astype(np.float64)
+        except ValueError:
+            pass  # a label column whose name ends like one of a soft partition
+    return column.map(lambda text: text or None).astype(object)

@@ -55,6 +55,11 @@ def _as_vector(vector: Any, name: str) -> np.ndarray:
     if isinstance(vector, np.ndarray):
         array = vector
     else:
+        if not hasattr(vector, "__len__"):
+            raise TypeError(
+                f"{name}: a label vector must be a list, an array or a Series; got "
+                f"{type(vector).__name__}. For a single clustering pass a list of one: [labels]."
+            )
         values = list(vector)
         # A list of tuples must stay a vector of tuples, and 1 and "1" must not both become "1".
         plain = all(isinstance(v, (numbers.Real, np.generic)) for v in values)
@@ -117,7 +122,9 @@ def _encode_objects(array: np.ndarray, name: str) -> tuple[np.ndarray, tuple[Any
     try:
         codes, uniques = pd.factorize(array.astype(object), use_na_sentinel=True)
     except TypeError as error:
-        raise TypeError(f"{name}: labels must be hashable ({error}).") from None
+        raise TypeError(
+            f"{name}: labels must be hashable ({error}). A soft partition goes in as a 2-D array."
+        ) from None
     values = [_plain(v, name) for v in uniques]
     texts = [v for v in values if isinstance(v, (str, bytes)) and v not in ("-1", "-2")]
     figures = [v for v in values if isinstance(v, numbers.Real) and v not in (NOISE, UNSAMPLED)]
@@ -171,7 +178,7 @@ def decode(codes: np.ndarray, categories: tuple[Any, ...] | None) -> np.ndarray:
     if categories is None:
         return codes.astype(np.int64)
     strings = all(isinstance(c, str) for c in categories) and len(categories) > 0
-    if all(isinstance(c, int) and not isinstance(c, bool) for c in categories):
+    if all(type(c) is int and c < 2**63 for c in categories):
         table = np.array([*categories, UNSAMPLED, NOISE], dtype=np.int64)
         return table[codes]
     table = np.empty(len(categories) + 2, dtype=object)

@@ -12,6 +12,7 @@ import pandas as pd
 from scipy import sparse
 
 from clusterscape._labels import NOISE, UNSAMPLED, encode, smallest_type
+from clusterscape._params import shown
 from clusterscape._records import PartitionRecord
 
 _SOFT_COLUMN = re.compile(r"^(?P<name>.*)\[(?P<cluster>\d+)\]$")
@@ -38,13 +39,19 @@ def collect(data: Any, columns: Sequence[str] | None) -> tuple[list[Partition], 
             )
         data = data.obs
     if type(data).__module__.partition(".")[0] == "polars":
+        if hasattr(data, "collect"):
+            raise TypeError(
+                "labels: a polars LazyFrame holds no labels yet; call .collect() first."
+            )
         series = data.get_columns() if hasattr(data, "get_columns") else [data]
         data = pd.DataFrame({s.name: _polars_values(s) for s in series})
     if isinstance(data, pd.DataFrame):
         return _from_frame(data, columns)
     if columns is not None:
         raise ValueError("columns selects columns of a data frame; data is not one.")
-    if isinstance(data, np.ndarray) and data.ndim == 2 and not isinstance(data, np.ma.MaskedArray):
+    if isinstance(data, np.ma.MaskedArray) and data.ndim == 2:
+        return [one(data[:, i], f"p{i}") for i in range(data.shape[1])], None
+    if isinstance(data, np.ndarray) and data.ndim == 2:
         vectors = np.ascontiguousarray(data.T)  # coding reads a column at a time
         return [one(column, f"p{i}") for i, column in enumerate(vectors)], None
     if (
@@ -62,10 +69,10 @@ def collect(data: Any, columns: Sequence[str] | None) -> tuple[list[Partition], 
             "For a single clustering pass a list: [labels]."
         )
     several = list(data)
-    return [one(vector, f"p{i}") for i, vector in enumerate(several)], _shared_index(several)
+    return [one(vector, f"p{i}") for i, vector in enumerate(several)], shared_index(several)
 
 
-def _shared_index(vectors: list[Any]) -> pd.Index | None:
+def shared_index(vectors: list[Any]) -> pd.Index | None:
     """Return the ids that pandas Series carry; Series with different ids are refused."""
     found = [v.index for v in vectors if isinstance(v, pd.Series) and not _counted(v.index)]
     if found and any(not found[0].equals(other) for other in found[1:]):
@@ -119,6 +126,8 @@ def one(vector: Any, name: str) -> Partition:
     """Return one partition from a label vector or an (n, k) membership."""
     if sparse.issparse(vector):
         return soften(vector, name)
+    if isinstance(vector, pd.DataFrame):
+        return soften(vector.to_numpy(), name)
     if isinstance(vector, np.ndarray) and vector.ndim == 2:
         return soften(vector, name)
     codes, categories = encode(vector, name)
@@ -130,6 +139,14 @@ def soften(membership: Any, name: str) -> Partition:
     """Return a soft partition: rows sum to one, a zero row is noise, a NaN row is unsampled."""
     if not sparse.issparse(membership) and membership.dtype.kind not in "fiub":
         raise TypeError(f"{name}: a membership must be numbers; got {membership.dtype}.")
+    if not sparse.issparse(membership):
+        missing = np.isnan(np.asarray(membership, dtype=np.float64))
+        partly = missing.any(axis=1) & ~missing.all(axis=1)
+        if partly.any():
+            raise ValueError(
+                f"{name}: row {int(np.argmax(partly))} of the membership is NaN in part; a row of "
+                "NaN means unsampled, any other row must be numbers that sum to 1."
+            )
     matrix = sparse.csr_matrix(membership, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
     n, k = matrix.shape
@@ -200,7 +217,10 @@ def unique_names(names: Sequence[str]) -> tuple[str, ...]:
 def checked_weights(values: Any, size: int, name: str, each: str) -> np.ndarray:
     if values is None:
         return frozen(np.ones(size))
-    weights = np.array(values, dtype=np.float64)
+    try:
+        weights = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be numbers, one a {each}; got {shown(values)}.") from None
     if weights.shape != (size,):
         raise ValueError(
             f"{name} must have one entry a {each}, {size} in all; got shape {weights.shape}."
@@ -217,6 +237,8 @@ def checked_records(
         return tuple(PartitionRecord(n_clusters=int(k)) for k in n_clusters)
     if len(records) != n_clusters.size:
         raise ValueError(f"records has {len(records)} entries for {n_clusters.size} partitions.")
+    if not all(isinstance(record, PartitionRecord) for record in records):
+        raise TypeError("records must be PartitionRecord objects, one a partition.")
     return tuple(records)
 
 

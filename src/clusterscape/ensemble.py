@@ -14,6 +14,7 @@ from scipy import sparse
 from clusterscape import kernels
 from clusterscape._ensemble_files import EnsembleFiles
 from clusterscape._labels import NOISE, UNSAMPLED, decode, smallest_type
+from clusterscape._params import shown
 from clusterscape._partitions import (
     Partition,
     checked_records,
@@ -24,6 +25,7 @@ from clusterscape._partitions import (
     frozen,
     one,
     row_codes,
+    shared_index,
     unique_names,
 )
 from clusterscape._records import PartitionRecord
@@ -425,8 +427,13 @@ class Ensemble(EnsembleFiles):
         )
 
     def select(self, which: Any) -> Ensemble:
-        """Return the partitions at the given positions (a list, slice, or boolean mask)."""
-        positions = [int(i) for i in np.arange(self.n_partitions)[which].reshape(-1)]
+        """Return some partitions: positions, names, a slice, or a boolean mask."""
+        if isinstance(which, (list, tuple)) and which and all(isinstance(w, str) for w in which):
+            unknown = [name for name in which if name not in self.names]
+            if unknown:
+                raise ValueError(f"which: there is no partition called {unknown[0]!r}.")
+            which = [self.names.index(name) for name in which]
+        positions = [int(i) for i in _chosen(which, self.n_partitions, "which", "partition")]
         if not positions:
             raise ValueError("which selects no partition; at least one is needed.")
         return Ensemble(
@@ -439,7 +446,7 @@ class Ensemble(EnsembleFiles):
 
     def subset(self, rows: Any) -> Ensemble:
         """Return the given points (a list, slice, or boolean mask); empty clusters disappear."""
-        chosen = np.arange(self.n_points)[rows].reshape(-1)
+        chosen = _chosen(rows, self.n_points, "rows", "point")
         if chosen.size == 0:
             raise ValueError("rows selects no point; at least one is needed.")
         taken = self._take(chosen, sample_weight=self.sample_weight[chosen])
@@ -460,6 +467,11 @@ class Ensemble(EnsembleFiles):
     def concat(self, *others: Ensemble) -> Ensemble:
         """Return the partitions of this and the other ensembles over the same points."""
         for other in others:
+            if not isinstance(other, Ensemble):
+                raise TypeError(
+                    f"concat joins ensembles; got {type(other).__name__}. Give them one by one, or "
+                    "use add for a label vector."
+                )
             if other.n_points != self.n_points:
                 raise ValueError(
                     f"the ensembles have {self.n_points} and {other.n_points} points; only "
@@ -494,7 +506,7 @@ class Ensemble(EnsembleFiles):
         """Return the ensemble with one more partition: a label vector or an (n, k) membership."""
         part = one(labels, name or f"p{self.n_partitions}")
         records = None if record is None else [record]
-        single = Ensemble([part], records=records, weights=[weight])
+        single = Ensemble([part], records=records, weights=[weight], index=shared_index([labels]))
         return self.concat(single)
 
     def with_weights(self, *, weights: Any = None, sample_weight: Any = None) -> Ensemble:
@@ -526,6 +538,24 @@ def as_ensemble(data: Any, name: str = "ensemble") -> Ensemble:
         return Ensemble.from_labels(data)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name}: {error}") from None
+
+
+def _chosen(which: Any, size: int, name: str, thing: str) -> np.ndarray:
+    """Return the positions that a list, slice or mask selects."""
+    if isinstance(which, tuple):
+        which = list(which)
+    try:
+        if which is None:
+            raise IndexError
+        if not isinstance(which, slice):
+            which = np.asarray(which)
+            which = which.astype(np.int64) if which.size == 0 else which
+        return np.arange(size)[which].reshape(-1)
+    except IndexError:
+        raise IndexError(
+            f"{name} must be positions below {size}, a slice, or a mask with one entry a {thing}, "
+            f"{size} in all; got {shown(which)}."
+        ) from None
 
 
 def _same_index(left: pd.Index | None, right: pd.Index | None) -> bool:

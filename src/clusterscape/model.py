@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
@@ -54,7 +55,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     ----------
     n_clusters : int, optional
         Number of clusters. None chooses it by the largest eigengap of the co-association operator,
-        and answers 1 when the data show no structure.
+        and answers 1 when the test for structure finds none (without the test, at least 2).
     generator : EnsembleGenerator or str, optional
         What makes the partitions. None is k-means with numbers of clusters drawn up to the square
         root of n (at most 100): from ``n_clusters`` upwards when it is given, from half of that
@@ -298,14 +299,13 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     def _choose_k(self) -> None:
         """Choose the number of clusters, and record how."""
         structured = self.structure_ is not None and self.structure_.found
-        # The test has settled whether there is more than one; without it the gap decides that too.
         chosen = select_k(
             self.ensemble_,
             max_clusters=self.max_clusters,
-            min_clusters=2 if structured and self.ensemble_.n_points > 1 else 1,
         )
         if self.structure_ is not None and not structured:
-            chosen = replace(chosen, n_clusters=1, reason=self.structure_.message)
+            message = self.structure_.message
+            chosen = replace(chosen, n_clusters=1, criterion="test for structure", reason=message)
         self.k_selection_ = chosen
 
     def _combine(self, seed: np.random.SeedSequence) -> None:
@@ -358,7 +358,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         if self.n_clusters is not None and self.n_clusters > 1 and not found:
             assert self.structure_ is not None
             warnings.warn(
-                f"n_clusters={self.n_clusters} was asked for and is returned. "
+                f"n_clusters={self.n_clusters} was asked for, {self.n_clusters_} returned. "
                 f"{self.structure_.message} confidence_ is 0.",
                 NoStructureWarning,
                 stacklevel=3,
@@ -386,7 +386,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         if self._metric == "cosine":
             X = normalize(X)
         placed = np.flatnonzero(self.labels_ >= 0)
-        nearest = NearestNeighbors(n_neighbors=1).fit(self._fit_X[placed])
+        # Trees do not take sparse data.
+        road = "brute" if sparse.issparse(X) or sparse.issparse(self._fit_X) else "auto"
+        nearest = NearestNeighbors(n_neighbors=1, algorithm=road).fit(self._fit_X[placed])
         return self.labels_[placed[nearest.kneighbors(X, return_distance=False).ravel()]]
 
     def __sklearn_tags__(self) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import functools
+import json
 import os
 import re
 import sys
@@ -23,6 +25,20 @@ _SPELLING = {
     "random_state": "--seed",
     "store": "--resume",
 }
+
+# What a store remembers of its run, as the command line speaks of it.
+_REMEMBERED = {
+    "n_clusters": "the number of clusters of the members (from --clusters)",
+    "n_partitions": "--partitions",
+    "n_points": "the number of points",
+    "seed": "the seed (from --seed)",
+    "algorithm": "the base clusterer (from --generator and --algorithm)",
+    "columns": "the choice of columns (from --generator)",
+    "rows": "the choice of rows (from --generator)",
+}
+_ANOTHER_RUN = re.compile(
+    r"The store (.+) belongs to another run: (.+?) was (.+) there and is (.+) now\.", re.DOTALL
+)
 
 
 def say(text: str, *, quiet: bool = False) -> None:
@@ -85,7 +101,10 @@ def sentence(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return f"there is not enough memory. {error}".strip()
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename or 'a file'}: {error.strerror}."
+        # Writing, to stdout too, does not tell the name of the file.
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        unnamed = "the output cannot be written" if full else "reading or writing failed"
+        return f"{error.filename or unnamed}: {error.strerror}."
     if isinstance(error, (ValueError, OSError, ImportError)):
         return spelled(str(error))
     return (
@@ -96,7 +115,37 @@ def sentence(error: Exception) -> str:
 
 def spelled(text: str) -> str:
     """Return a message of the library with its arguments spelled as options."""
+    another = _ANOTHER_RUN.match(text)
+    if another:
+        return _another_run(*another.groups())
     for name, option in _SPELLING.items():
-        text = re.sub(rf"\b{name}=", f"{option} ", text)
-        text = re.sub(rf"\b{name}\b(?=[ ,;.])", option, text)
+        # Only where an argument is spoken of; the same word may be part of a path.
+        text = re.sub(rf"^(\w+: )?{name}(?= must be )", rf"\g<1>{option}", text)
+        text = re.sub(rf"(?<![\w./\\-]){name}=(?=[^\s/\\]+(\s|$))", f"{option} ", text)
     return text
+
+
+def _another_run(store: str, name: str, then: str, now: str) -> str:
+    """Say in what the run that began a store differs from this one."""
+    key, _, part = name.partition(".")
+    if key == "X (sha256)":
+        difference = "the data differ (the table, its columns, or --scale)"
+    else:
+        what = f"the version of {part}" if key == "versions" else _REMEMBERED.get(key, name)
+        difference = f"{what} was {_value(then)} there and is {_value(now)} now"
+    return (
+        f"the store {store} belongs to another run: {difference}. Repeat the command with the "
+        "table and the options that it was begun with, or name another place with --output."
+    )
+
+
+def _value(text: str) -> str:
+    """Return a value of a store's plan in words: a pair is a range."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text  # shortened, or no value at all
+    value = value.get("pair", value) if isinstance(value, dict) else value
+    if isinstance(value, list) and len(value) == 2:
+        return " to ".join("the root of n" if end == "sqrt" else str(end) for end in value)
+    return value if isinstance(value, str) else text

@@ -11,6 +11,19 @@ _READING = "Reading the table"
 _WORK = "The work"
 _OUT = "Output"
 
+
+def _enough_references(value: int) -> int:
+    if value in (1, 2):
+        raise typer.BadParameter(f"{value} are too few for a test; give 0 (no test) or 3 and more.")
+    return value
+
+
+def _some_workers(value: int) -> int:
+    if value == 0:
+        raise typer.BadParameter("0 workers do nothing; give 1 or more, or -1 for all cores.")
+    return value
+
+
 Data = Annotated[
     str,
     typer.Argument(
@@ -151,7 +164,9 @@ References = Annotated[
         "--references",
         metavar="N",
         min=0,
-        help="Datasets without clusters that the data are tested against; 0 skips the test.",
+        callback=_enough_references,
+        help="Datasets without clusters that the data are tested against, 3 or more; 0 skips the "
+        "test.",
         rich_help_panel=_WORK,
     ),
 ]
@@ -168,7 +183,12 @@ Seed = Annotated[
 Jobs = Annotated[
     int,
     typer.Option(
-        "--jobs", "-j", metavar="N", help="Workers; -1 for all cores.", rich_help_panel=_WORK
+        "--jobs",
+        "-j",
+        metavar="N",
+        callback=_some_workers,
+        help="Workers; -1 for all cores.",
+        rich_help_panel=_WORK,
     ),
 ]
 Folder = Annotated[

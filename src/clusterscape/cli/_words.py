@@ -65,7 +65,8 @@ def _how(model: ConsensusClustering) -> str:
     asked = model.n_clusters
     if asked is None:
         assert model.k_selection_ is not None
-        return f"chosen by the {model.k_selection_.criterion}"
+        done = "decided" if model.n_clusters_ == 1 else "chosen"
+        return f"{done} by the {model.k_selection_.criterion}"
     return "as asked" if asked == model.n_clusters_ else f"{asked} were asked for"
 
 

@@ -279,7 +279,9 @@ def draw(model: ConsensusClustering, stage: Path) -> None:
     figure = Figure(figsize=(7.5, 6), layout="constrained")
     plot.ConsensusMatrixDisplay.from_estimator(model, ax=figure.subplots())
     figure.savefig(stage / "consensus.png", dpi=150)
-    if model.k_selection_ is not None and not METHODS[str(model.consensus)].k_rule:
+    tested = model.structure_ is not None and not model.structure_.found
+    by_gap = not tested and not METHODS[str(model.consensus)].k_rule
+    if model.k_selection_ is not None and by_gap:
         figure = Figure(figsize=(6, 3.6), layout="constrained")
         plot.KSelectionDisplay.from_estimator(model, ax=figure.subplots())
         figure.savefig(stage / "k_selection.png", dpi=150)

@@ -48,7 +48,7 @@ def combine(
 
     _work.check_consensus(consensus, clusters)
     if output is not None:
-        _labels.check_parent(output)
+        _labels.check_output(output, files, _labels.LABELS)
     reading = opt.reading(
         id_column=id_column,
         columns=columns,

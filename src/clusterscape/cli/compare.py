@@ -53,7 +53,10 @@ def compare(
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
 ) -> None:
-    """Compare every clustering with every other, and write the table of all pairs as CSV."""
+    """Compare every clustering with every other, and write the table of all pairs as CSV.
+
+    With --json the table, and a file for it, is JSON.
+    """
     import pandas as pd
 
     from clusterscape._atomic import write_bytes
@@ -66,7 +69,7 @@ def compare(
     choose("--metric", metric, usable)
     choose("--noise", noise, POLICIES)
     if output is not None:
-        _labels.check_parent(output)
+        _labels.check_output(output, files, [".json" if json else ".csv"])
     reading = opt.reading(
         id_column=id_column,
         columns=columns,

@@ -57,7 +57,7 @@ def generate(
     from clusterscape.cli import _labels, _work
 
     _work.check_generator(generator, algorithm)
-    _labels.check_ending(output)
+    _labels.check_output(output, [data], _labels.ENSEMBLES)
     reading = opt.reading(
         id_column=id_column,
         columns=columns,

@@ -160,15 +160,30 @@ def _is_labels(file: str) -> bool:
 
 def _run(path: Path) -> tuple[dict[str, Any], list[str]]:
     """Describe the folder of a run, and say whether its files are still those that were written."""
-    from clusterscape.cli import _words, _work
+    from clusterscape.cli import _work
 
     folder = path if path.is_dir() else path.parent
+    file = folder / "run.json"
+    if not file.is_file():
+        what = f"{path} holds no run.json" if path.is_dir() else f"there is no file {path}"
+        raise ValueError(f"{what}; name a folder that 'clusterscape run' wrote, or a file.")
     if not _work.is_ours(folder):
         raise ValueError(
-            f"{folder} holds no run.json of clusterscape; name a folder that 'clusterscape run' "
-            "wrote, or a file."
+            f"{file} is damaged, or was not written by clusterscape; name a folder that "
+            "'clusterscape run' wrote, or another file."
         )
-    report = js.loads((folder / "run.json").read_text(encoding="utf8"))
+    try:
+        return _of_run(folder, js.loads(file.read_text(encoding="utf8")))
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
+        raise ValueError(
+            f"{file} is damaged: not everything that 'clusterscape run' writes is there; run the "
+            "command again that made it."
+        ) from error
+
+
+def _of_run(folder: Path, report: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    from clusterscape.cli import _words, _work
+
     changed = [
         name
         for name, digest in report["outputs"].items()

@@ -46,15 +46,17 @@ def run(
 ) -> None:
     """Cluster a table many times and write one answer with a confidence for every point.
 
-    Writes labels.csv (id, label, confidence), ensemble.npz (all clusterings), consensus.png and
-    run.json (every parameter, seed, version and finding) into DIR, all of them or none. Points
-    without ids are numbered from 0.
+    Writes labels.csv (id, label, confidence), ensemble.npz (all clusterings), consensus.png,
+    k_selection.png (when the eigengap chose the number of clusters) and run.json (every parameter,
+    seed, version and finding) into DIR, all of them or none. run.json records --jobs, so it alone
+    differs between numbers of workers. Points without ids are numbered from 0.
     """
-    from clusterscape.cli import _words, _work
+    from clusterscape.cli import _labels, _words, _work
 
     _work.check_generator(generator, algorithm)
     _work.check_consensus(consensus, clusters)
     _work.check_folder(output, force)
+    _labels.keep_inputs([output / name for name in _words.FILES], [data])
     reading = opt.reading(
         id_column=id_column,
         columns=columns,

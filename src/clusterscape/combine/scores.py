@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from clusterscape._labels import UNSAMPLED
+from clusterscape._params import shown
 from clusterscape.ensemble import as_ensemble
 
 
@@ -46,6 +47,11 @@ def mean_coassociation(ensemble: Any, labels: Any) -> np.ndarray:
         raise ValueError(
             f"labels must have one entry a point, {source.n_points} in all; got shape "
             f"{groups.shape}."
+        )
+    if groups.dtype.kind not in "iu" or groups.max(initial=-1) >= max(source.n_points, 1024):
+        raise ValueError(
+            "labels must be integers 0..K-1, with -1 for points in no cluster; got "
+            f"{shown(labels)}. Number them first, for example with numpy.unique."
         )
     k = int(groups.max(initial=-1)) + 1
     inside = np.flatnonzero(groups >= 0)

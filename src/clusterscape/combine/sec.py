@@ -33,8 +33,9 @@ class SEC(BaseConsensus):
     n_clusters : int
         Clusters of the consensus.
     n_init : int
-        Starts; the one with the least cost is kept. A start draws several times more rows than
-        clusters by weighted k-means++ and merges them again at the least increase of the cost. On
+        Starts, by weighted k-means++; the one with the least cost is kept. Every other start draws
+        several times more rows than clusters and merges them again at the least increase of the
+        cost, where there are points enough. On
         more than 20,000 points the starts are compared on a random sample of 20,000, and the
         best one goes on with all points.
     max_iter : int
@@ -197,7 +198,9 @@ def run_from_start(
     evidence: Evidence, seed: SeedSequence, *, n_clusters: int, max_iter: int, tol: float
 ) -> Run:
     """Run weighted k-means from one start."""
-    table, norms = starting_centroids(evidence, n_clusters, np.random.default_rng(seed))
+    plain = seed.spawn_key[-1] % 2 == 0  # the first start has the key 1
+    rng = np.random.default_rng(seed)
+    table, norms = starting_centroids(evidence, n_clusters, rng, plain=plain)
     return descend(evidence, table, norms, max_iter=max_iter, tol=tol)
 
 
@@ -276,17 +279,21 @@ def _centroids(
 
 
 def starting_centroids(
-    evidence: Evidence, n_clusters: int, rng: np.random.Generator
+    evidence: Evidence, n_clusters: int, rng: np.random.Generator, *, plain: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw more rows than clusters by weighted k-means++, settle them, and merge them again.
 
     Two rows of B differ in most partitions even inside a cluster, so K single rows say little of
     where K clusters are; groups of rows do. Merging at the least increase of the cost (Ward's rule
-    with the same weights) leaves K centroids that are close to a good optimum.
+    with the same weights) leaves K centroids that are close to a good optimum. Such starts resemble
+    each other, so every other one is ``plain``: K rows as they are drawn, as are all starts where
+    there are few points.
     """
     mass, scale = evidence.mass, evidence.scale
     n = mass.size
-    wanted = min(3 * n_clusters + 8, n)
+    wanted = 3 * n_clusters + 8
+    if plain or 10 * wanted > n:
+        wanted = min(n_clusters, n)
     chosen: list[int] = []
     closest = np.full(n, np.inf)
     groups = np.zeros(n, dtype=np.int32)
@@ -304,6 +311,9 @@ def starting_centroids(
         closest[closest <= 1e-9 * evidence.length] = 0.0
         chosen += fresh
     table, norms = _rows_as_centroids(evidence, chosen)
+    if len(chosen) <= n_clusters:
+        missing = ((0, 0), (0, n_clusters - len(chosen)))  # empty groups, refilled if rows differ
+        return np.pad(table, missing), np.pad(norms, missing[1], constant_values=np.inf)
     for _ in range(3):
         evidence.rows.assign(table, norms, scale=scale, groups=groups)
         totals = evidence.rows.totals(groups, evidence.point_weight, table.shape[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +19,7 @@ from clusterscape._params import (
     Instance,
     InvalidParameter,
     Null,
+    check_params,
     checked,
     shown,
 )
@@ -179,6 +181,13 @@ def _chosen(metric: Any, options: Mapping[str, Any]) -> list[Measure]:
                 "pairwise: metric_params must be keyed by the names in metric, "
                 f"{', '.join(names)}; got {shown(name)}."
             )
+    for name, given in options.items():
+        rules = getattr(MEASURES[name].function, "_parameter_rules", {})
+        takes = inspect.signature(MEASURES[name].formula).parameters
+        unknown = [option for option in given if option not in takes]
+        if unknown:
+            raise InvalidParameter(f"pairwise: {name} has no option {unknown[0]!r}.")
+        check_params(f"pairwise, {name}", given, rules)
     return [MEASURES[name] for name in dict.fromkeys(names)]
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from clusterscape._params import Choice, Flag, Rules, checked
-from clusterscape._partitions import one
+from clusterscape._partitions import one, shared_index
 from clusterscape.compare.tables import POLICIES, Columns, Tables
 from clusterscape.ensemble import Ensemble
 
@@ -148,6 +148,7 @@ def two_columns(a: Any, b: Any, sample_weight: Any = None) -> tuple[Ensemble, Co
                 f"{name} must be a label vector (or an (n, k) membership); got "
                 f"{type(vector).__name__}."
             )
+    shared_index([a, b])  # refuses Series of different points
     ensemble = Ensemble([one(a, "a"), one(b, "b")], sample_weight=sample_weight)
     return ensemble, Columns.of(ensemble, sample_weight=ensemble.sample_weight)
 

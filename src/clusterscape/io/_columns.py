@@ -169,6 +169,14 @@ def plan_roles(names: Sequence[str], wanted: Wanted, where: Where) -> Roles:
         features = tuple(p for p in chosen if p not in excluded)
     else:
         features = tuple(p for p in range(len(names)) if p not in excluded | {ids, labels})
+    if labels in features:
+        raise TableError(
+            f"{where.name}: the column {names[labels]!r} holds the reference classes, which must "
+            "not be clustered on",
+            "choose other columns than {columns}, or leave out {label_column}",
+            columns=names[labels],
+            label_column=names[labels],
+        )
     return Roles(ids, labels, features, bool(chosen), tuple(notes))
 
 

@@ -41,7 +41,7 @@ class TableError(ValueError):
 
 
 def _shell_option(name: str, value: Any) -> str:
-    flag = name.replace("_", "-")
+    flag = "reference" if name == "label_column" else name.replace("_", "-")
     if isinstance(value, bool):
         return f"--{flag}" if value else f"--no-{flag}"
     values = [value] if isinstance(value, str) else list(value)

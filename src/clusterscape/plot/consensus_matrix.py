@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from clusterscape.plot.palette import cluster_colors
 
@@ -83,6 +84,7 @@ class ConsensusMatrixDisplay:
         -------
         ConsensusMatrixDisplay
         """
+        check_is_fitted(model)
         n = len(model.labels_)
         points = np.arange(n)
         if n > max_points:

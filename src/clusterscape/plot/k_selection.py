@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 
 class KSelectionDisplay:
@@ -54,6 +55,7 @@ class KSelectionDisplay:
         -------
         KSelectionDisplay
         """
+        check_is_fitted(model)
         if model.k_selection_ is None:
             raise ValueError(
                 "the model was given n_clusters, so there is no choice to show; fit it with "

@@ -52,9 +52,9 @@ def log_gaps(eigenvalues: np.ndarray) -> np.ndarray:
     return np.log(rate[1:] / rate[:-1])
 
 
-@checked({"max_clusters": [Integer(2)], "min_clusters": [Integer(1)]})
+@checked({"max_clusters": [Integer(2)], "min_clusters": [Integer(1)], "seed": [Integer(0)]})
 def select_k(
-    ensemble: Any, *, max_clusters: int = 20, min_clusters: int = 1, seed: int = 0
+    ensemble: Any, *, max_clusters: int = 20, min_clusters: int = 2, seed: int = 0
 ) -> KSelection:
     """Choose the number of clusters by the largest eigengap of the normalised co-association.
 
@@ -63,7 +63,7 @@ def select_k(
     ensemble : Ensemble or (n, r) labels
         Best made of partitions that are finer than the clusters sought.
     max_clusters, min_clusters : int
-        The choice lies between these.
+        The choice lies between these; it is 1 all the same when every partition is one cluster.
     seed : int
         Of the eigen-solver's start vector.
 
@@ -75,8 +75,9 @@ def select_k(
     -----
     Eigenvalues near 1 count the groups that the partitions hardly ever mix; gaps are compared as
     ratios of ``1 - eigenvalue``. It fails where the partitions are coarser than the clusters (then
-    it finds the partitions' own number), and it always finds something: ask
-    :func:`structure_test` first whether there is anything to find.
+    it finds the partitions' own number), and it always finds something. Eigenvalues do not tell one
+    cluster from several blurred ones, which is why ``min_clusters`` is 2: ask
+    :func:`structure_test` whether there is anything to find.
 
     Examples
     --------
@@ -102,11 +103,9 @@ def select_k(
     if values.size <= max_clusters:  # the rest of the spectrum is zero: nothing is left out
         values = np.append(values, 0.0)
     gaps = log_gaps(values)
-    allowed = gaps[min_clusters - 1 :]
-    if allowed.size == 0:
-        best = values.size - 1
-    else:
-        best = min_clusters + int(np.argmax(allowed))
+    most = int((values[:-1] > 1e-8).sum())  # an eigenvalue of zero is not a group
+    least = min(min_clusters, most)
+    best = least + int(np.argmax(gaps[least - 1 : most]))
     gap = float(gaps[best - 1])
     return KSelection(
         best,
