@@ -52,6 +52,8 @@ def room_of(name: str) -> str:
     parts = name.split(".")
     if len(parts) == 1:
         return "clusterscape"
+    if parts[1].startswith("_ensemble"):  # parts of one class, in files of their own
+        return "ensemble"
     return "shared" if parts[1].startswith("_") else parts[1]
 
 

@@ -40,6 +40,11 @@ def spawn(random_state: RandomState, n: int) -> list[SeedSequence]:
     return root_sequence(random_state).spawn(n)
 
 
+def parent(child: SeedSequence) -> SeedSequence:
+    """Return the sequence that a child was spawned from."""
+    return SeedSequence(child.entropy, spawn_key=child.spawn_key[:-1])
+
+
 def kernel_seed(sequence: SeedSequence) -> int:
     """Return the unsigned 64-bit seed that a kernel's stream starts from."""
     return int(sequence.generate_state(1, np.uint64)[0])

@@ -27,7 +27,7 @@ from clusterscape._params import (
     Such,
     check_params,
 )
-from clusterscape._seeds import RandomState, restore, spawn
+from clusterscape._seeds import RandomState, parent, restore, spawn
 from clusterscape._store import stored_plan
 from clusterscape.combine import METHODS, BaseConsensus, consensus_scores
 from clusterscape.ensemble import Ensemble, as_ensemble
@@ -240,13 +240,11 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
 
         Without ``random_state``, a store that exists has the seed that it was begun with.
         """
-        plan = None
-        if self.random_state is None and self.store is not None:
-            plan = stored_plan(self.store)
+        fresh = self.random_state is not None or self.store is None
+        plan = None if fresh else stored_plan(str(self.store))
         if plan is None:
             return spawn(self.random_state, 3)
-        begun = restore(plan["seed"])
-        return spawn(np.random.SeedSequence(begun.entropy, spawn_key=begun.spawn_key[:-1]), 3)
+        return spawn(parent(restore(plan["seed"])), 3)
 
     def _generator(self, shape: tuple[int, int], seed: np.random.SeedSequence) -> EnsembleGenerator:
         """Return a copy of the generator with this estimator's seed, workers and store."""
