@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -105,6 +106,7 @@ def test_version_and_help() -> None:
     for verb in ("run", "generate", "combine", "compare", "info", "demo"):
         assert f" {verb} " in text
         assert call(verb, "-h").exit_code == 0
+    assert set(re.findall(r"[\w.]+\.\w+", call("run", "-h").stdout)) >= RUN_FILES
     assert call().exit_code == 2
 
 
@@ -280,7 +282,52 @@ def test_resume(table: str) -> None:
     assert Path("out/labels.csv").read_bytes() == Path("plain/labels.csv").read_bytes()
     again = call("run", table, "-o", "out", "--resume", "--seed", "9", *plain)
     assert again.exit_code == 1
-    assert "belongs to another run" in again.stderr
+    assert "the seed (from --seed) was 0 there and is 9 now" in again.stderr
+
+
+def test_a_store_of_another_run_is_refused_in_plain_words(table: str) -> None:
+    plain = ("--exclude", "kind", "-q", "--references", "0", "-o", "store", "--resume")
+    assert call("run", table, "-r", "4", "-k", "5", *plain).exit_code == 0
+    says = "the store store/store belongs to another run: "
+    differences = {
+        ("-r", "4", "-k", "6"): "the number of clusters of the members (from --clusters) was 5 to "
+        "the root of n there and is 6 to the root of n now. ",
+        ("-r", "5", "-k", "5"): "--partitions was 4 there and is 5 now. ",
+        ("-r", "4", "-k", "5", "--scale", "none"): "the data differ (the table, its columns, or "
+        "--scale). ",
+        ("-r", "4", "-k", "5", "--algorithm", "ward"): "the base clusterer (from --generator and "
+        "--algorithm) was kmeans there and is ward now. ",
+    }
+    for options, words in differences.items():
+        message = refused("run", table, *options, *plain)
+        assert message.startswith(says + words), message
+        assert message.endswith("name another place with --output.")
+
+
+def test_no_input_is_written_over(table: str, labels: str) -> None:
+    assert call("run", table, "-o", "out", *QUICK).exit_code == 0
+    Path("link.csv").symlink_to(table)
+    kept = {p: p.read_bytes() for p in (Path(table), Path(labels), Path("out/labels.csv"))}
+    for words in (
+        ("generate", table, "-o", table, "--exclude", "kind"),
+        ("generate", table, "-o", "link.csv", "--exclude", "kind"),
+        ("combine", labels, "-o", labels),
+        ("combine", "out/labels.csv", labels, "-o", "./labels.csv"),
+        ("compare", labels, "-o", labels),
+        ("run", "out/labels.csv", "-o", "out"),
+        ("run", "out/labels.csv", "-o", "out", "--force"),
+    ):
+        assert "is the input itself and would be lost; name another" in refused(*words)
+    assert {p: p.read_bytes() for p in kept} == kept
+
+
+def test_the_classes_are_not_clustered(table: str) -> None:
+    frame = three_groups().assign(kind=np.repeat([0, 1, 2], 20))
+    frame.to_csv(table, index=False)
+    assert refused("run", table, "--reference", "kind", "--columns", "x,kind") == (
+        "points.csv: the column 'kind' holds the reference classes, which must not be clustered "
+        "on; choose other columns than --columns kind, or leave out --reference kind."
+    )
 
 
 def test_no_structure_is_said(here: Path) -> None:
@@ -289,10 +336,14 @@ def test_no_structure_is_said(here: Path) -> None:
     done = call("run", "noise.csv", "-o", "out", "-r", "20")
     assert done.exit_code == 0
     assert "One cluster: the 80 points were not divided" in done.stdout
+    assert "(decided by the test for structure)" in done.stdout
+    assert "largest eigengap" not in done.stdout
     assert "No cluster structure found" in done.stdout
+    # No eigenvalue had a say, so there is no picture of them.
+    assert set(os.listdir("out")) == RUN_FILES - {"k_selection.png"}
     assert (pd.read_csv("out/labels.csv")["confidence"] == 0).all()
     done = call("run", "noise.csv", "-o", "out", "-r", "20", "-k", "3")
-    assert "clusterscape: note: --clusters 3 was asked for and is returned." in done.stderr
+    assert "clusterscape: note: --clusters 3 was asked for" in done.stderr
 
 
 # ---- refusals: one sentence, exit code, nothing written -----------------------------------------
@@ -311,8 +362,6 @@ BAD_TABLES = {
 @pytest.mark.parametrize("verb", ["run", "generate", "info"])
 @pytest.mark.parametrize("case", BAD_TABLES)
 def test_bad_tables(here: Path, verb: str, case: str) -> None:
-    import re
-
     text, words = BAD_TABLES[case]
     (here / "data.csv").write_text(text)
     message = refused(verb, "data.csv")
@@ -329,7 +378,6 @@ def test_bad_files_and_columns(table: str) -> None:
         "run", table, "--exclude", "kind", "-k", "99"
     )
     assert "is a file; name a folder" in refused("run", table, "-o", table)
-    assert "--jobs must be" in refused("generate", table, "--exclude", "kind", "--jobs", "0")
 
 
 def test_usage_errors(table: str, labels: str) -> None:
@@ -351,6 +399,19 @@ def test_usage_errors(table: str, labels: str) -> None:
     assert "give a file or --list" in refused("info", code=2)
     assert "No such option" in refused("run", table, "--no-such", code=2)
     refused("run", code=2)
+    for verb in ("run", "generate", "demo"):
+        words = refused(verb, *([] if verb == "demo" else [table]), "-j", "0", code=2)
+        assert "'--jobs' / '-j': 0 workers do nothing" in words
+    for n in ("1", "2"):
+        assert f"'--references': {n} are too few" in refused(
+            "run", table, "--references", n, code=2
+        )
+    for name in ("y.xlsx", "y.tsv", "y.csv.gz", "y"):
+        assert f"{name} must end in one of .csv, .parquet" in refused(
+            "combine", labels, "-o", name, code=2
+        )
+    assert "must end in .csv" in refused("compare", labels, "-o", "y.xlsx", code=2)
+    assert "must end in .json" in refused("compare", labels, "-o", "y.csv", "--json", code=2)
     refused("run", table, "--clusters", "0", code=2)
     refused("run", table, "--seed", "-1", code=2)
     assert "can be given once" in refused("compare", "-", "-", code=2)
@@ -389,7 +450,16 @@ def test_interrupts(table: str, monkeypatch) -> None:
 def test_spelling() -> None:
     assert spelled("n_clusters=9 is too many.") == "--clusters 9 is too many."
     assert spelled("X: n_jobs must be 1.") == "X: --jobs must be 1."
-    assert spelled("the store it is in") == "the --resume it is in"
+    assert spelled("Model: store must be a path.") == "Model: --resume must be a path."
+    # Words and parts of paths stay as they are.
+    for text in (
+        "the store it is in",
+        "part/store, n_jobs/x.csv is damaged.",
+        "runs/n_clusters=3/plan.json is damaged.",
+        "n_clusters=3/plan.json is damaged.",
+        "n_clusters.pair was 1.",
+    ):
+        assert spelled(text) == text
 
 
 # ---- combine, compare, info ----------------------------------------------------------------------
@@ -485,6 +555,18 @@ def test_info(table: str) -> None:
     assert "holds no run.json" in refused("info", ".")
 
 
+def test_info_names_a_bad_run_file(here: Path) -> None:
+    assert refused("info", "run.json").startswith("there is no file run.json;")
+    for text in ("{", "[]", '{"program": "another"}', "\x00"):
+        Path("run.json").write_text(text)
+        for name in ("run.json", "."):
+            words = "run.json is damaged, or was not written by clusterscape; "
+            assert refused("info", name).startswith(words)
+    for text in ('{"program": "clusterscape"}', '{"program": "clusterscape", "outputs": 3}'):
+        Path("run.json").write_text(text)
+        assert refused("info", "run.json").startswith("run.json is damaged: ")
+
+
 def test_lists() -> None:
     assert set(json.loads(call("info", "--list", "methods", "--json").stdout)) == set(METHODS)
     assert set(json.loads(call("info", "--list", "measures", "--json").stdout)) == set(MEASURES)
@@ -497,6 +579,21 @@ def test_a_reader_that_leaves_is_no_trouble() -> None:
     done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=60, check=False)
     assert b"Traceback" not in done.stderr
     assert b"Exception" not in done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_full_disk_behind_stdout() -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "clusterscape.cli", "info", "--list", "formats"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 1
+    words = b"clusterscape: the output cannot be written: No space left on device.\n"
+    assert done.stderr == words
 
 
 # ---- demo ---------------------------------------------------------------------------------

@@ -168,6 +168,8 @@ def test_columns_exclude_and_labels() -> None:
     assert table(text, columns="z,x").X.tolist() == [[3, 1], [6, 4]]
     assert table(text, columns=["a,b"]).X.tolist() == [[2], [5]]
     assert table(text, exclude="kind,x").feature_names == ("a,b", "z")
+    with pytest.raises(TableError, match="'kind' holds the reference classes.*columns='kind'"):
+        table(text, label_column="kind", columns=["x", "kind"])
     read = table(text, label_column="kind")
     assert list(read.labels) == ["u", "u"]
     assert read.feature_names == ("x", "a,b", "z")

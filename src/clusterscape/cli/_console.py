@@ -146,6 +146,8 @@ def _value(text: str) -> str:
     except ValueError:
         return text  # shortened, or no value at all
     value = value.get("pair", value) if isinstance(value, dict) else value
+    if isinstance(value, list) and value and isinstance(value[0], str):
+        return ", ".join(map(str, value))
     if isinstance(value, list) and len(value) == 2:
         return " to ".join("the root of n" if end == "sqrt" else str(end) for end in value)
     return value if isinstance(value, str) else text

@@ -169,7 +169,7 @@ def plan_roles(names: Sequence[str], wanted: Wanted, where: Where) -> Roles:
         features = tuple(p for p in chosen if p not in excluded)
     else:
         features = tuple(p for p in range(len(names)) if p not in excluded | {ids, labels})
-    if labels in features:
+    if labels is not None and labels in features:
         raise TableError(
             f"{where.name}: the column {names[labels]!r} holds the reference classes, which must "
             "not be clustered on",
