@@ -236,7 +236,7 @@ def _cost(evidence: Evidence, table: np.ndarray, norms: np.ndarray, groups: np.n
     mass = evidence.mass
     if norms.ndim == 1:
         weight = np.bincount(groups, weights=mass, minlength=norms.size)
-        return float(mass @ evidence.length - weight @ norms)
+        return float(mass @ evidence.length - weight @ np.where(weight > 0, norms, 0.0))
     assert evidence.sampled is not None
     scores = evidence.sampled @ norms - evidence.scale[:, None] * evidence.rows.product(table)
     return float(mass @ (evidence.length + scores[np.arange(groups.size), groups]))
@@ -298,8 +298,10 @@ def starting_centroids(
     closest = np.full(n, np.inf)
     groups = np.zeros(n, dtype=np.int32)
     while len(chosen) < wanted:
-        # The first row alone, then several a pass: look-ups of eight cost as much as of one.
-        count = min(kernels.rowspace.LANES, wanted - len(chosen)) if chosen else 1
+        # One row a pass is k-means++. Where more rows than clusters are drawn, several a pass do
+        # as well, and look-ups of eight cost as much as of one.
+        several = chosen and wanted > n_clusters
+        count = min(kernels.rowspace.LANES, wanted - len(chosen)) if several else 1
         weights = mass * closest if chosen else mass
         if weights.sum() <= 0:
             break  # every row is a chosen one
@@ -330,7 +332,8 @@ def _table_of(
     """Return the look-up table of the centroids ``totals / weight``, and their squared norms."""
     centroid = np.divide(totals, weight, out=np.zeros_like(totals), where=weight > 0)
     column = evidence.column_weight[:, None]
-    return column * centroid, (column * centroid**2).sum(axis=0)
+    norms = (column * centroid**2).sum(axis=0)
+    return column * centroid, np.where(weight > 0, norms, np.inf)  # an empty group attracts no row
 
 
 def _merge(
