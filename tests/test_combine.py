@@ -204,6 +204,15 @@ def test_sec_finds_the_best_partition_of_a_small_ensemble():
     assert model.cost_ == pytest.approx(best)
 
 
+def test_sec_separates_groups_that_fine_partitions_never_mix(seed):
+    rng = np.random.default_rng(seed)
+    for n in (30, 60, 150, 402):
+        planted = np.repeat([0, 1, 2], n // 3)
+        votes = np.column_stack([planted * 4 + rng.integers(0, 4, n) for _ in range(40)])
+        model = SEC(3, random_state=seed).fit(votes)
+        assert adjusted_rand_score(planted, model.labels_) == 1.0
+
+
 def test_more_starts_explore_more_on_few_points():
     gaps = []
     for seed in range(12):

@@ -35,7 +35,7 @@ class SEC(BaseConsensus):
     n_init : int
         Starts, by weighted k-means++; the one with the least cost is kept. Every other start draws
         several times more rows than clusters and merges them again at the least increase of the
-        cost, where there are points enough. On
+        cost. On
         more than 20,000 points the starts are compared on a random sample of 20,000, and the
         best one goes on with all points.
     max_iter : int
@@ -286,14 +286,12 @@ def starting_centroids(
     Two rows of B differ in most partitions even inside a cluster, so K single rows say little of
     where K clusters are; groups of rows do. Merging at the least increase of the cost (Ward's rule
     with the same weights) leaves K centroids that are close to a good optimum. Such starts resemble
-    each other, so every other one is ``plain``: K rows as they are drawn, as are all starts where
-    there are few points.
+    each other, so every other one is ``plain``: K rows as they are drawn.
     """
     mass, scale = evidence.mass, evidence.scale
     n = mass.size
-    wanted = 3 * n_clusters + 8
-    if plain or 10 * wanted > n:
-        wanted = min(n_clusters, n)
+    # Half of the points at most: starts that draw nearly all of them would all be the same.
+    wanted = min(n_clusters if plain else max(min(3 * n_clusters + 8, n // 2), n_clusters), n)
     chosen: list[int] = []
     closest = np.full(n, np.inf)
     groups = np.zeros(n, dtype=np.int32)
