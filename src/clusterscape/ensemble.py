@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -13,7 +12,8 @@ from scipy import sparse
 
 from clusterscape._ensemble_files import EnsembleFiles
 from clusterscape._ensemble_matrices import Compressed, EnsembleMatrices, Membership
-from clusterscape._labels import NOISE, UNSAMPLED, decode, smallest_type
+from clusterscape._ensemble_words import EnsembleWords
+from clusterscape._labels import decode, smallest_type
 from clusterscape._params import shown
 from clusterscape._partitions import (
     Partition,
@@ -32,7 +32,7 @@ from clusterscape._records import PartitionRecord
 __all__ = ["Compressed", "Ensemble", "Membership", "PartitionRecord", "as_ensemble"]
 
 
-class Ensemble(EnsembleMatrices, EnsembleFiles):
+class Ensemble(EnsembleMatrices, EnsembleFiles, EnsembleWords):
     """Many clusterings of the same points; immutable.
 
     Make one with :meth:`from_labels`, with a generator, or from a file. Hard partitions are columns
@@ -177,26 +177,6 @@ class Ensemble(EnsembleMatrices, EnsembleFiles):
 
     # -- what it is ---------------------------------------------------------------------------
 
-    @property
-    def has_noise(self) -> bool:
-        """Whether any point is noise in any partition."""
-        return bool((self.labels == NOISE).any())
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every partition sampled every point."""
-        return bool(self.labels.min(initial=0) > UNSAMPLED)
-
-    @property
-    def is_weighted(self) -> bool:
-        """Whether points or partitions have weights other than one."""
-        return bool((self.weights != 1).any() or (self.sample_weight != 1).any())
-
-    @property
-    def failures(self) -> list[tuple[int, str]]:
-        """Position and reason of every member that failed."""
-        return [(i, r.error) for i, r in enumerate(self.records) if r.error is not None]
-
     def __len__(self) -> int:
         return self.n_partitions
 
@@ -217,39 +197,6 @@ class Ensemble(EnsembleMatrices, EnsembleFiles):
         )
 
     __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"Ensemble({self.describe()})"
-
-    def describe(self) -> str:
-        """Return one line that says what the ensemble holds."""
-        low, high = int(self.n_clusters.min()), int(self.n_clusters.max())
-        clusters = f"{low}" if low == high else f"{low} to {high}"
-        facts = [
-            _count(self.n_points, "point"),
-            f"{_count(self.n_partitions, 'partition')} with {clusters} clusters",
-        ]
-        flags = {
-            "soft": self.is_soft,
-            "noise": self.has_noise,
-            "incomplete": not self.is_complete,
-            "weighted": self.is_weighted,
-            f"{len(self.failures)} failed": bool(self.failures),
-        }
-        return ", ".join(facts + [word for word, holds in flags.items() if holds])
-
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{t}</th>" for t in ("", "algorithm", "clusters", "cost", "error"))
-        rows = []
-        for name, record in list(zip(self.names, self.records, strict=True))[:10]:
-            cost = "" if record.cost is None else f"{record.cost:.4g}"
-            cells = (name, record.algorithm, record.n_clusters, cost, record.error or "")
-            rows.append("".join(f"<td>{html.escape(str(c))}</td>" for c in cells))
-        more = self.n_partitions - len(rows)
-        tail = f"<p>and {more:,} more partitions</p>" if more > 0 else ""
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        title = html.escape(self.describe())
-        return f"<p><b>Ensemble</b>: {title}</p><table><tr>{head}</tr>{body}</table>{tail}"
 
     # -- parts and sums -----------------------------------------------------------------------
 
@@ -423,7 +370,3 @@ def _same_index(left: pd.Index | None, right: pd.Index | None) -> bool:
     if left is None or right is None:
         return left is right
     return bool(left.equals(right))
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
