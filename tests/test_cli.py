@@ -500,10 +500,8 @@ def test_combine_refuses(labels: str) -> None:
     )
 
 
-@pytest.mark.parametrize("metric", MEASURES)
+@pytest.mark.parametrize("metric", [n for n, m in MEASURES.items() if not m.needs_features])
 def test_every_measure_compares(labels: str, metric: str) -> None:
-    if MEASURES[metric].needs_features:
-        pytest.skip("looks at the points")
     done = call("compare", labels, "--metric", metric)
     assert done.exit_code == 0, done.stderr
     frame = pd.read_csv(io.StringIO(done.stdout), index_col=metric)
