@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import squareform
+from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from clusterscape import Ensemble
@@ -35,6 +38,23 @@ def build(method, k):
     )
 
 
+def fit(method, votes, k, **options):
+    """Fit an estimator of the registry; features say what the first complete partition says."""
+    votes = votes if isinstance(votes, Ensemble) else Ensemble.from_labels(votes)
+    if method.features == "needed":
+        options.setdefault("features", features_like(votes))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConsensusWarning)
+        return build(method, k).fit(votes, **options)
+
+
+def features_like(votes):
+    """Points of one row of labels lie close together, others further away."""
+    rng = np.random.default_rng(0)
+    rows = votes.membership().matrix.toarray()
+    return rows + 0.05 * rng.normal(size=rows.shape)
+
+
 # -- what holds for all -------------------------------------------------------------------------
 
 
@@ -43,51 +63,102 @@ class TestEveryMethod:
     def test_returns_what_the_ensemble_agrees_on(self, method):
         planted = np.repeat([0, 1, 2], [6, 4, 2])
         renamed = np.array([2, 0, 1])[planted]
-        labels = build(method, 3).fit_predict(np.column_stack([planted, renamed, planted]))
-        np.testing.assert_array_equal(labels, planted)
+        votes = np.column_stack([planted, renamed, planted])
+        np.testing.assert_array_equal(fit(method, votes, 3).labels_, planted)
+
+    def test_finds_groups_that_fine_partitions_never_mix(self, method, seed):
+        rng = np.random.default_rng(seed)
+        planted = np.repeat([0, 1, 2], 40)
+        votes = np.column_stack([planted * 3 + rng.integers(0, 3, 120) for _ in range(30)])
+        if method.name in {"majority_vote", "median_partition"}:
+            return  # a third of the votes is no majority
+        assert adjusted_rand_score(planted, fit(method, votes, 3).labels_) == 1.0
 
     def test_one_partition_is_its_own_consensus(self, method):
         planted = np.array([1, 1, 0, 0, 0, 2])
-        assert same_partition(
-            build(method, 3).fit_predict(Ensemble.from_labels([planted])), planted
-        )
+        assert same_partition(fit(method, [planted], 3).labels_, planted)
 
     def test_labels_do_not_depend_on_names_or_order(self, method):
         rng = np.random.default_rng(3)
         labels = rng.integers(0, 3, size=(30, 8))
         labels[:15] = labels[0]
         labels[15:25] = labels[15]
-        first = build(method, 3).fit(labels)
-        swapped = np.array([2, 0, 1])[labels]
-        again = build(method, 3).fit(swapped)
+        first = fit(method, labels, 3)
+        again = fit(method, np.array([2, 0, 1])[labels], 3, **same_features(method, labels))
         np.testing.assert_array_equal(first.labels_, again.labels_)
         sizes = np.bincount(first.labels_)
         assert (np.diff(sizes) <= 0).all()
 
     def test_failed_and_unsampled_points(self, method):
         votes = Ensemble.from_labels([[0, 0, 1, 1, -2], [0, 0, 1, 1, -1], [-2, -2, -2, -2, -2]])
-        model = build(method, 2).fit(votes)
+        model = fit(method, votes, 2)
         np.testing.assert_array_equal(model.labels_, [0, 0, 1, 1, -1])
         assert model.n_clusters_ == 2
 
     def test_soft_input(self, method):
         soft = np.array([[1, 0], [0.9, 0.1], [0.1, 0.9], [0, 1.0]])
         votes = Ensemble.from_labels([soft, [0, 0, 1, 1]])
-        np.testing.assert_array_equal(build(method, 2).fit_predict(votes), [0, 0, 1, 1])
+        if method.soft:
+            np.testing.assert_array_equal(fit(method, votes, 2).labels_, [0, 0, 1, 1])
+        else:
+            with pytest.raises(ValueError, match="takes hard partitions only"):
+                fit(method, votes, 2)
 
     def test_bad_input_gets_a_sentence(self, method):
         with pytest.raises(ValueError, match="no partition has a cluster"):
             build(method, 2).fit([[-1, -1]])
         with pytest.raises(ValueError, match="unequal lengths"):
             build(method, 2).fit([[0, 1], [0]])
+        if method.features == "needed":
+            with pytest.raises(ValueError, match="needs the points' features"):
+                build(method, 2).fit(np.array([[0], [1]]))
+            with pytest.raises(ValueError, match="features has 3 rows and the ensemble 2 points"):
+                build(method, 2).fit(np.array([[0], [1]]), features=np.ones((3, 2)))
 
     def test_weights_equal_repetition(self, method):
         rng = np.random.default_rng(5)
         labels = rng.integers(0, 3, size=(20, 5))
         weights = np.array([1, 3, 1, 2, 1])
-        weighted = build(method, 2).fit(Ensemble.from_labels(labels, weights=weights))
-        repeated = build(method, 2).fit(np.repeat(labels, weights, axis=1))
+        options = same_features(method, labels)
+        weighted = fit(method, Ensemble.from_labels(labels, weights=weights), 2, **options)
+        repeated = fit(method, np.repeat(labels, weights, axis=1), 2, **options)
         assert same_partition(weighted.labels_, repeated.labels_)
+
+    def test_a_point_of_weight_zero_changes_nothing_and_follows(self, method):
+        planted = np.repeat([0, 1, 2], [6, 5, 5])
+        votes = Ensemble.from_labels([planted] * 3, sample_weight=[0.0] + [1.0] * 15)
+        if method.features == "needed":
+            with contextlib.suppress(ValueError):  # some have no points' weights; they say so
+                np.testing.assert_array_equal(fit(method, votes, 3).labels_, planted)
+            return
+        np.testing.assert_array_equal(fit(method, votes, 3).labels_, planted)
+
+    def test_the_same_seed_gives_the_same_labels(self, method):
+        labels = np.random.default_rng(8).integers(0, 4, size=(60, 6))
+        first, second = fit(method, labels, 3), fit(method, labels, 3)
+        np.testing.assert_array_equal(first.labels_, second.labels_)
+        if "n_jobs" in first.get_params():
+            two = build(method, 3).set_params(n_jobs=2)
+            options = {"features": features_like(Ensemble.from_labels(labels))}
+            two.fit(labels, **(options if method.features == "needed" else {}))
+            np.testing.assert_array_equal(first.labels_, two.labels_)
+
+    def test_what_the_registry_says_is_so(self, method):
+        assert method.soft == method.estimator._accepts_soft
+        assert (method.features == "needed") == method.estimator._needs_features
+        found = bool(method.estimator().k_rule())
+        default = method.estimator().get_params().get("n_clusters")
+        assert method.needs_k == (not method.k_rule)
+        assert found == (not method.needs_k)
+        assert default == (2 if method.needs_k else None)
+        assert clone(method.estimator()).get_params() == method.estimator().get_params()
+
+
+def same_features(method, labels):
+    """Features for two fits that are to see the same points."""
+    if method.features != "needed":
+        return {}
+    return {"features": features_like(Ensemble.from_labels(labels))}
 
 
 def test_more_clusters_than_points_or_groups():
@@ -146,8 +217,6 @@ def test_sec_cost_is_its_objective_and_the_normalised_cut(ensemble, k, seed):
     work = inside_some_cluster(ensemble)
     if work is None or work.n_points < k:
         return
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConsensusWarning)
         model = SEC(k, n_init=2, random_state=seed).fit(work)
@@ -166,8 +235,6 @@ def test_sec_ends_where_no_row_is_nearer_to_another_centroid(ensemble, seed):
     work = inside_some_cluster(ensemble)
     if work is None or work.n_points < 3:
         return
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConsensusWarning)
         model = SEC(2, n_init=10, random_state=seed).fit(work)

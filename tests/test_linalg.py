@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from clusterscape import Ensemble
+from clusterscape import Ensemble, linalg
 from clusterscape.linalg import coassociation_spectrum, eigen, symmetric_eigen
 from strategies import ensembles
 
@@ -64,7 +65,65 @@ def test_an_unconverged_spectrum_is_an_error(monkeypatch):
     monkeypatch.setattr(eigen, "eigsh", fail)
     operator = LinearOperator((700, 700), matvec=lambda v: v)
     with pytest.raises(RuntimeError, match="found 1 of 3 eigenvalues of a 700 x 700"):
+        symmetric_eigen(operator, 3, solver="lanczos")
+    # "auto" goes on with LOBPCG, and what that returns is checked too.
+    assert symmetric_eigen(operator, 3).solver == "lobpcg"
+    wrong = (np.full(3, 2.0), np.eye(700)[:, :3])
+    monkeypatch.setattr(eigen, "lobpcg", lambda *args, **kwargs: wrong)
+    with pytest.raises(RuntimeError, match="residual 1.0e"):
         symmetric_eigen(operator, 3)
+
+
+@pytest.mark.parametrize("which", ["largest", "smallest"])
+@pytest.mark.parametrize("solver", ["dense", "lanczos", "lobpcg"])
+def test_every_solver_finds_either_end(which, solver):
+    rng = np.random.default_rng(3)
+    values = np.concatenate([[-9.0, -7.0, -6.5], rng.uniform(-1, 1, 194), [5.0, 6.0, 8.0]])
+    basis = np.linalg.qr(rng.standard_normal((200, 200)))[0]
+    matrix = (basis * values) @ basis.T
+    found = symmetric_eigen(matrix, 3, which=which, solver=solver)
+    assert found.solver == solver
+    assert found.residual < 1e-5
+    expected = [8.0, 6.0, 5.0] if which == "largest" else [-9.0, -7.0, -6.5]
+    np.testing.assert_allclose(found.values, expected, atol=1e-8)
+    np.testing.assert_allclose(matrix @ found.vectors, found.vectors * found.values, atol=1e-5)
+
+
+@given(st.integers(0, 10_000), st.integers(2, 7))
+def test_operators_equal_their_dense_twins(seed, n):
+    rng = np.random.default_rng(seed)
+    A = rng.random((n, n)) * (rng.random((n, n)) < 0.6)
+    A = A + A.T
+    B = rng.random((n, n))
+    B = B + B.T
+    weights = rng.integers(1, 4, n).astype(float)
+    degree = A @ weights
+    np.testing.assert_allclose(linalg.row_sums(A, weights), degree)
+    inverse = np.divide(1, degree, out=np.zeros(n), where=degree > 0)
+    inner = np.sqrt(weights * inverse)[:, None] * A * np.sqrt(weights * inverse)
+    eye = np.eye(n)
+    np.testing.assert_allclose(linalg.normalized(A, weights) @ eye, inner, atol=1e-12)
+    np.testing.assert_allclose(
+        linalg.normalized_laplacian(A, weights) @ eye, eye - inner, atol=1e-12
+    )
+    both = linalg.combination(A, B, shares=(2, -3)) @ eye
+    np.testing.assert_allclose(both, 2 * A - 3 * B, atol=1e-12)
+    np.testing.assert_allclose(
+        linalg.without_diagonal(A, weights) @ eye, A - np.diag(weights), atol=1e-12
+    )
+
+
+def test_weights_of_the_normalised_operator_are_copies():
+    rng = np.random.default_rng(0)
+    A = rng.random((5, 5))
+    A = A + A.T
+    weights = np.array([1, 3, 2, 1, 2])
+    copies = np.repeat(np.arange(5), weights)
+    full = linalg.normalized(A[np.ix_(copies, copies)]) @ np.eye(9)
+    few = linalg.normalized(A, weights.astype(float)) @ np.eye(5)
+    expected = np.linalg.eigvalsh(full)
+    expected = expected[np.argsort(-np.abs(expected))][:5]
+    np.testing.assert_allclose(np.linalg.eigvalsh(few), np.sort(expected), atol=1e-12)
 
 
 def test_counts_of_a_refined_partition():

@@ -14,7 +14,6 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from clusterscape import generate
 from clusterscape._params import (
     N_JOBS,
     PROGRESS,
@@ -29,12 +28,16 @@ from clusterscape._params import (
 )
 from clusterscape._seeds import RandomState, parent, restore, spawn
 from clusterscape._store import stored_plan
-from clusterscape.combine import METHODS, BaseConsensus, consensus_scores
+from clusterscape.combine import (
+    METHODS,
+    BaseConsensus,
+    MethodChoice,
+    choose_method,
+    consensus_scores,
+)
 from clusterscape.ensemble import Ensemble, as_ensemble
-from clusterscape.generate import PRESETS, EnsembleGenerator
+from clusterscape.generate import PRESETS, EnsembleGenerator, generator_for
 from clusterscape.validate import KSelection, StructureVerdict, select_k, structure_test
-
-_MOST_BASE_CLUSTERS = 100
 
 
 class NoStructureWarning(UserWarning):
@@ -63,16 +66,18 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         :mod:`clusterscape.generate` is that preset with ``n_clusters``, or with the range above
         when ``n_clusters`` is None. A generator is used as it is.
     consensus : str or consensus estimator
-        What combines them: a name of ``clusterscape.combine.METHODS`` or an estimator, whose
-        ``n_clusters`` is then set. A method that finds the number of clusters by a rule of its own
-        (EAC, majority vote) keeps that rule when ``n_clusters`` is None.
+        What combines them: "auto" (:func:`~clusterscape.combine.choose_method` picks one by the
+        ensemble's size, and ``consensus_choice_`` says which and why), a name of
+        ``clusterscape.combine.METHODS``, or an estimator, whose ``n_clusters`` is then set. A
+        method that finds the number of clusters by a rule of its own (EAC, majority vote) keeps
+        that rule when ``n_clusters`` is None.
     n_partitions : int
         Number of partitions; a generator that is given as an object keeps its own.
     n_references : int
         Reference datasets of each kind in :func:`~clusterscape.validate.structure_test`, at least
         3; 0 skips the test, and ``structure_`` is then None.
     max_clusters : int
-        Largest number of clusters to choose when ``n_clusters`` is None.
+        Largest number of clusters to choose.
     random_state : int, generator or None
         The same seed gives the same result, for any ``n_jobs``.
     n_jobs : int or None
@@ -100,6 +105,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         The partitions.
     consensus_ : estimator
         The fitted consensus function; None when there is one cluster.
+    consensus_choice_ : MethodChoice or None
+        What ``consensus="auto"`` chose and why; None when a method was named.
     k_selection_ : KSelection or None
         How the number of clusters was chosen; None when it was given.
     structure_ : StructureVerdict or None
@@ -130,7 +137,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Null(), Integer(1)],
         "generator": [Null(), Instance(EnsembleGenerator), Choice(*PRESETS)],
-        "consensus": [Choice(*METHODS), Instance(BaseConsensus)],
+        "consensus": [Choice("auto", *METHODS), Instance(BaseConsensus)],
         "n_partitions": [Integer(1)],
         "n_references": [
             Such(lambda v: v == 0 or Integer(3).allows(v), "0 or an integer >= 3", [2, -1]),
@@ -147,7 +154,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         n_clusters: int | None = None,
         *,
         generator: EnsembleGenerator | str | None = None,
-        consensus: BaseConsensus | str = "sec",
+        consensus: BaseConsensus | str = "auto",
         n_partitions: int = 100,
         n_references: int = 10,
         max_clusters: int = 20,
@@ -194,18 +201,20 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         metric = "cosine" if generator.algorithm == "cosine" else "euclidean"
         self.structure_ = self._test(X, metric, seeds[2])
         ensemble = generator.generate(X, index=index if _is_index(index) else None)
-        self._conclude(ensemble, seeds[1])
+        self._conclude(ensemble, seeds[1], X)
         self._metric = metric
         self._fit_X = normalize(X) if metric == "cosine" else X
         return self
 
-    def fit_ensemble(self, ensemble: Any) -> Self:
+    def fit_ensemble(self, ensemble: Any, *, features: Any = None) -> Self:
         """Combine and score clusterings that exist already; nothing is clustered anew.
 
         Parameters
         ----------
         ensemble : Ensemble or (n, r) labels
             The partitions.
+        features : array, optional
+            Features of the points, for a consensus that uses them.
 
         Returns
         -------
@@ -217,7 +226,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         self.structure_ = None
         if hasattr(self, "_fit_X"):
             del self._fit_X  # of an earlier fit
-        self._conclude(as_ensemble(ensemble), self._seeds()[1])
+        self._conclude(as_ensemble(ensemble), self._seeds()[1], features)
         return self
 
     def make_generator(self, n_points: int, n_features: int) -> EnsembleGenerator:
@@ -248,22 +257,15 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
 
     def _generator(self, shape: tuple[int, int], seed: np.random.SeedSequence) -> EnsembleGenerator:
         """Return a copy of the generator with this estimator's seed, workers and store."""
-        n, d = shape
-        high = min(int(np.ceil(np.sqrt(n))), _MOST_BASE_CLUSTERS)
-        low = max(2, high // 2) if self.n_clusters is None else max(2, self.n_clusters)
-        k: Any = (min(low, n), min(max(low, high), n))
         if isinstance(self.generator, EnsembleGenerator):
             made = clone(self.generator)
-        elif self.generator is None:
-            made = EnsembleGenerator(self.n_partitions, n_clusters=k)
         else:
-            preset = getattr(generate, self.generator)
-            options: dict[str, Any] = {"n_clusters": k if self.n_clusters is None else low}
-            if self.generator == "random_k" and self.n_clusters is None:
-                preset, options = EnsembleGenerator, {"n_clusters": k}
-            if self.generator == "random_projection":
-                options["dims"] = min(5, d)
-            made = preset(self.n_partitions, **options)
+            made = generator_for(
+                *shape,
+                preset=self.generator,
+                n_partitions=self.n_partitions,
+                n_clusters=self.n_clusters,
+            )
         mine = {
             "random_state": seed,
             "n_jobs": self.n_jobs,
@@ -274,42 +276,35 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             **{name: value for name, value in mine.items() if getattr(made, name) is None}
         )
 
-    def _conclude(self, ensemble: Ensemble, seed: np.random.SeedSequence) -> None:
+    def _conclude(self, ensemble: Ensemble, seed: np.random.SeedSequence, features: Any) -> None:
         """Choose k where it is not given, combine, and score."""
         self.ensemble_ = ensemble
+        self.consensus_choice_: MethodChoice | None = None
         self.k_selection_: KSelection | None = None
         if self.n_clusters is None:
             self._choose_k()
-        self._combine(seed)
+        self._combine(seed, features)
         self._score()
 
     def _test(self, X: Any, metric: Any, seed: np.random.SeedSequence) -> StructureVerdict | None:
         if self.n_references == 0:
             return None
-        return structure_test(
-            X,
-            n_references=self.n_references,
-            metric=metric,
-            random_state=seed,
-            n_jobs=self.n_jobs,
-        )
+        settings: dict[str, Any] = {"random_state": seed, "n_jobs": self.n_jobs}
+        return structure_test(X, n_references=self.n_references, metric=metric, **settings)
 
     def _choose_k(self) -> None:
         """Choose the number of clusters, and record how."""
         structured = self.structure_ is not None and self.structure_.found
-        chosen = select_k(
-            self.ensemble_,
-            max_clusters=self.max_clusters,
-        )
+        chosen = select_k(self.ensemble_, max_clusters=self.max_clusters)
         if self.structure_ is not None and not structured:
             message = self.structure_.message
             chosen = replace(chosen, n_clusters=1, criterion="test for structure", reason=message)
         self.k_selection_ = chosen
 
-    def _combine(self, seed: np.random.SeedSequence) -> None:
+    def _combine(self, seed: np.random.SeedSequence, features: Any) -> None:
         k = self.n_clusters if self.k_selection_ is None else self.k_selection_.n_clusters
         unstructured = self.structure_ is not None and not self.structure_.found
-        method = self._method()
+        method = self._method(k)
         rule = method.k_rule() if self.n_clusters is None else ""
         if k == 1 and (unstructured or not rule):
             self.consensus_ = None
@@ -321,7 +316,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         settings = {n: v for n, v in settings.items() if n in names and names[n] is None}
         if "n_clusters" in names and not rule:
             settings["n_clusters"] = k
-        self.consensus_ = method.set_params(**settings).fit(self.ensemble_)
+        self.consensus_ = method.set_params(**settings).fit(self.ensemble_, features=features)
         self.labels_ = method.labels_
         self.n_clusters_ = method.n_clusters_
         if self.k_selection_ is not None and rule:
@@ -332,10 +327,13 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
                 reason=f"{type(method).__name__} found {method.n_clusters_} clusters by its rule.",
             )
 
-    def _method(self) -> BaseConsensus:
+    def _method(self, k: int | None) -> BaseConsensus:
         """Return a fresh consensus estimator."""
         if isinstance(self.consensus, BaseConsensus):
             method = clone(self.consensus)
+        elif self.consensus == "auto":
+            self.consensus_choice_ = choose_method(self.ensemble_, k)
+            method = self.consensus_choice_.make()
         else:
             method = METHODS[self.consensus].estimator()
         if self.n_clusters is not None and "n_clusters" not in method.get_params(deep=False):

@@ -153,7 +153,7 @@ Consensus = Annotated[
         "--consensus",
         "--method",
         metavar="NAME",
-        help="How they are combined: sec, eac, majority_vote, ... "
+        help="How they are combined: auto (chosen by the ensemble's size), sec, eac, spectral, ... "
         "('clusterscape info --list methods').",
         rich_help_panel=_WORK,
     ),

@@ -50,6 +50,7 @@ def result(model: ConsensusClustering, *, ids: Any = None, reference: Any = None
                 for i in doubt
             ],
         },
+        "consensus": _method(model),
         "k_selection": plain(model.k_selection_),
         "structure": plain(model.structure_),
         "n_partitions": model.ensemble_.n_partitions,
@@ -58,6 +59,15 @@ def result(model: ConsensusClustering, *, ids: Any = None, reference: Any = None
     if reference is not None:
         found["reference"] = agreement(model.labels_, reference)
     return found
+
+
+def _method(model: ConsensusClustering) -> dict[str, str] | None:
+    """Return which consensus function was used, and why."""
+    if model.consensus_ is None:
+        return None
+    chosen = model.consensus_choice_
+    why = "as asked" if chosen is None else chosen.reason
+    return {"method": type(model.consensus_).__name__, "why": why}
 
 
 def _how(model: ConsensusClustering) -> str:
@@ -90,6 +100,8 @@ def agreement(labels: np.ndarray, reference: Any) -> dict[str, Any]:
 def sentences(found: dict[str, Any], n_points: int) -> list[str]:
     """Say in words what was found."""
     lines = [_clusters(found, n_points), *_confidence(found, n_points)]
+    if found["consensus"] is not None and found["consensus"]["why"] != "as asked":
+        lines.append(f"Combined by {found['consensus']['method']}: {found['consensus']['why']}")
     if found["structure"] is not None:
         lines.append(found["structure"]["message"])
     if found["failures"]:

@@ -103,7 +103,9 @@ def check_consensus(consensus: str, clusters: int | None) -> None:
     """Refuse methods that are not known, and clusters for a method that takes none."""
     from clusterscape.combine import METHODS
 
-    choose("--consensus", consensus, METHODS)
+    choose("--consensus", consensus, ("auto", *METHODS))
+    if consensus == "auto":
+        return
     takes_k = "n_clusters" in METHODS[consensus].estimator().get_params(deep=False)
     if clusters is not None and not takes_k:
         raise typer.BadParameter(
@@ -117,7 +119,7 @@ def make_model(
     clusters: int | None,
     generator: str = "random_k",
     partitions: int = 100,
-    consensus: str = "sec",
+    consensus: str = "auto",
     references: int = 10,
     seed: int,
     jobs: int,
@@ -280,7 +282,8 @@ def draw(model: ConsensusClustering, stage: Path) -> None:
     plot.ConsensusMatrixDisplay.from_estimator(model, ax=figure.subplots())
     figure.savefig(stage / "consensus.png", dpi=150)
     tested = model.structure_ is not None and not model.structure_.found
-    by_gap = not tested and not METHODS[str(model.consensus)].k_rule
+    named = METHODS.get(str(model.consensus))  # none for "auto"
+    by_gap = not tested and (named is None or not named.k_rule)
     if model.k_selection_ is not None and by_gap:
         figure = Figure(figsize=(6, 3.6), layout="constrained")
         plot.KSelectionDisplay.from_estimator(model, ax=figure.subplots())

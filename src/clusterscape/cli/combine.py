@@ -25,7 +25,18 @@ def combine(
     ],
     output: opt.OutputFile = None,
     clusters: opt.Clusters = None,
-    consensus: opt.Consensus = "sec",
+    consensus: opt.Consensus = "auto",
+    features: Annotated[
+        str | None,
+        typer.Option(
+            "--features",
+            metavar="FILE",
+            help="Table of the points' features, for the methods that use them (lsce, nsce, ikl, "
+            "bagclust); rows are matched by id where both have ids.",
+            rich_help_panel="The work",
+        ),
+    ] = None,
+    scale: opt.Scale = "auto",
     seed: opt.Seed = 0,
     jobs: opt.Jobs = 1,
     id_column: opt.IdColumn = None,
@@ -43,10 +54,11 @@ def combine(
     In a table of labels -1 is noise, and an empty cell or -2 a point that the clustering did not
     see; a column called confidence is left out. Files end in .csv or .parquet.
     """
-    from clusterscape.cli import _labels, _words, _work
+    from clusterscape.cli import _features, _labels, _words, _work
     from clusterscape.io.atomic import json_text, labels_csv, labels_frame, write_labels
 
     _work.check_consensus(consensus, clusters)
+    _features.check(consensus, features)
     if output is not None:
         _labels.check_output(output, files, _labels.LABELS)
     reading = opt.reading(
@@ -58,9 +70,10 @@ def combine(
         header=header,
     )
     ensemble, _ = _labels.read(files, reading, quiet=quiet)
+    X = None if features is None else _features.read(features, ensemble, scale=scale, quiet=quiet)
     model = _work.make_model(
         clusters=clusters, consensus=consensus, seed=seed, jobs=jobs, quiet=quiet
-    ).fit_ensemble(ensemble)
+    ).fit_ensemble(ensemble, features=X)
     found = _words.result(model, ids=ensemble.index)
     if output is not None:
         write_labels(output, ensemble.index, model.labels_, confidence=model.confidence_)

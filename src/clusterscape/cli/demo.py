@@ -69,7 +69,7 @@ def demo(
         "clusters": None,
         "partitions": 100,
         "generator": "random_k",
-        "consensus": "sec",
+        "consensus": "auto",
         "scaled": done,
         "seed": seed,
         "jobs": jobs,

@@ -19,7 +19,7 @@ def run(
     partitions: opt.Partitions = 100,
     generator: opt.Generator = "random_k",
     algorithm: opt.Algorithm = None,
-    consensus: opt.Consensus = "sec",
+    consensus: opt.Consensus = "auto",
     scale: opt.Scale = "auto",
     references: opt.References = 10,
     seed: opt.Seed = 0,

@@ -2,22 +2,57 @@
 
 from __future__ import annotations
 
+from clusterscape.combine.bagclust import BagClust
 from clusterscape.combine.base import BaseConsensus, ConsensusWarning
-from clusterscape.combine.eac import EAC
+from clusterscape.combine.choice import MethodChoice, choose_method
+from clusterscape.combine.cspa import CSPA
+from clusterscape.combine.eac import EAC, eac_oracle
+from clusterscape.combine.gcc import GCC
+from clusterscape.combine.hbgf import HBGF
+from clusterscape.combine.hgpa import HGPA
+from clusterscape.combine.ikl import IKL
+from clusterscape.combine.kcc import KCC
 from clusterscape.combine.majority import MajorityVote
+from clusterscape.combine.mcla import MCLA
+from clusterscape.combine.median import MedianPartition
+from clusterscape.combine.rce import RCE
 from clusterscape.combine.registry import METHODS, Method
-from clusterscape.combine.scores import ConsensusScores, consensus_scores, mean_coassociation
+from clusterscape.combine.sca import SCA
+from clusterscape.combine.sce import LSCE, NSCE
+from clusterscape.combine.scores import (
+    ConsensusScores,
+    consensus_scores,
+    mean_coassociation,
+)
 from clusterscape.combine.sec import SEC
+from clusterscape.combine.spectral import SpectralConsensus
 
 __all__ = [
+    "CSPA",
     "EAC",
+    "GCC",
+    "HBGF",
+    "HGPA",
+    "IKL",
+    "KCC",
+    "LSCE",
+    "MCLA",
     "METHODS",
+    "NSCE",
+    "RCE",
+    "SCA",
     "SEC",
+    "BagClust",
     "BaseConsensus",
     "ConsensusScores",
     "ConsensusWarning",
     "MajorityVote",
+    "MedianPartition",
     "Method",
+    "MethodChoice",
+    "SpectralConsensus",
+    "choose_method",
     "consensus_scores",
+    "eac_oracle",
     "mean_coassociation",
 ]

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_array
 
 from clusterscape._labels import NOISE, UNSAMPLED, canonical
 from clusterscape._params import Rules, check_params
@@ -55,6 +56,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
 
     _parameter_rules: ClassVar[Rules] = {}
     _accepts_soft: ClassVar[bool] = True
+    _needs_features: ClassVar[bool] = False
 
     def fit(
         self, ensemble: Any, y: Any = None, *, features: Any = None, sample_weight: Any = None
@@ -103,7 +105,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
             raise ValueError("ensemble: no point with a positive weight is in any cluster.")
         work = whole if inside.all() else whole.subset(inside)
         self._check_size(work)
-        outcome = self._combine(work, features)
+        outcome = self._combine(work, self._check_features(features, inside))
         labels = np.full(whole.n_points, NOISE, dtype=np.int64)
         labels[inside] = canonical(outcome.labels, work.sample_weight)
         weightless = clustered & ~inside
@@ -133,6 +135,25 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
                 f"n_clusters={asked} is more than the {ensemble.n_points} points that are in a "
                 "cluster of some partition; ask for fewer."
             )
+
+    def _check_features(self, features: Any, inside: np.ndarray) -> Any:
+        """Return the rows of ``features`` that belong to the points inside, or None."""
+        if features is None:
+            if self._needs_features:
+                raise ValueError(
+                    f"{type(self).__name__} needs the points' features beside their clusterings; "
+                    "pass features=X to fit."
+                )
+            return None
+        X = check_array(
+            features, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="features"
+        )
+        if X.shape[0] != inside.size:
+            raise ValueError(
+                f"features has {X.shape[0]} rows and the ensemble {inside.size} points; pass one "
+                "row a point, in the same order."
+            )
+        return X if inside.all() else X[inside]
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
         raise NotImplementedError

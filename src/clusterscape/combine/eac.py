@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from clusterscape import kernels
-from clusterscape._params import Choice, Flag, Integer, Null, Number, Rules
+from clusterscape._params import Choice, Flag, Integer, Null, Number, Rules, Such, checked
 from clusterscape.combine.base import BaseConsensus, Outcome
-from clusterscape.ensemble import Ensemble
+from clusterscape.compare import MEASURES
+from clusterscape.ensemble import Ensemble, as_ensemble
 
 _METHODS = {"single": 0, "average": 1, "complete": 2}
 
@@ -113,8 +116,8 @@ class EAC(BaseConsensus):
         m = small.n_points
         if m == 1:
             return np.empty((0, 2), dtype=np.int64), np.empty(0), "float64"
-        columns = np.ascontiguousarray(small.labels.T)
         if self.linkage == "single" and not small.is_soft:
+            columns = np.ascontiguousarray(small.labels.T)
             return *kernels.linkage.spanning_tree(columns, small.weights), "float64"
         precision = np.float64 if m <= 5_000 else np.float32
         need = m * (m - 1) / 2 * np.dtype(precision).itemsize / 1e9
@@ -126,12 +129,15 @@ class EAC(BaseConsensus):
             )
         distances = np.empty(m * (m - 1) // 2, dtype=precision)
         if small.is_soft:
+            order = np.arange(m)
             _fill_distances(small, distances)
         else:
+            order = _alike_together(small)
+            columns = np.ascontiguousarray(small.labels[order].T)
             kernels.linkage.condensed_distances(columns, small.weights, distances)
-        method = _METHODS[self.linkage]
-        pairs, heights = kernels.linkage.chain(distances, small.sample_weight, method)
-        return pairs, heights, np.dtype(precision).name
+        sizes = small.sample_weight[order]
+        pairs, heights = kernels.linkage.agglomerate(distances, sizes, _METHODS[self.linkage])
+        return order[pairs], heights, np.dtype(precision).name
 
     def _merges(self, heights: np.ndarray, n: int, precision: str) -> int:
         """Return how many of the sorted merges to apply."""
@@ -161,6 +167,17 @@ class EAC(BaseConsensus):
         return "longest lifetime in the dendrogram"
 
 
+def _alike_together(ensemble: Ensemble) -> np.ndarray:
+    """Return an order in which rows that merge early are close, so that memory is read in order.
+
+    It is the order of the finest partition, whose clusters stand as they appear: what they are
+    called must not decide how ties are broken.
+    """
+    codes = ensemble.labels[:, int(np.argmax(ensemble.n_clusters))]
+    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    return np.argsort(first[inverse], kind="stable")
+
+
 def _fill_distances(ensemble: Ensemble, distances: np.ndarray) -> None:
     """Write the condensed distances of a soft ensemble, a block of rows at a time."""
     operator = ensemble.coassociation()
@@ -171,3 +188,101 @@ def _fill_distances(ensemble: Ensemble, distances: np.ndarray) -> None:
         for x, row in enumerate(operator.rows(start, min(start + step, m)), start):
             distances[position : position + m - x - 1] = 1.0 - row[x + 1 :]
             position += m - x - 1
+
+
+@dataclass(frozen=True)
+class OracleThreshold:
+    """The threshold that the truth likes best; see :func:`eac_oracle`.
+
+    Attributes
+    ----------
+    threshold, score : float
+        The best threshold, the first of equals, and its score.
+    scores : dict
+        The score of every threshold that was tried.
+    labels : (n,) array
+        The clustering at the best threshold.
+    """
+
+    threshold: float
+    score: float
+    scores: dict[float, float]
+    labels: np.ndarray
+
+
+@checked(
+    {
+        "thresholds": [
+            Such(
+                lambda v: np.ndim(v) == 1 and len(v) > 0 and all(Number(0, 1).allows(t) for t in v),
+                "a list of numbers in [0, 1]",
+                refused=[(), [2.0], 0.5],
+            )
+        ],
+        "metric": [
+            Such(
+                lambda v: callable(v) or (v in MEASURES if isinstance(v, str) else False),
+                "the name of a measure, or a function of the labels and the truth",
+                refused=["no such measure", 3],
+            )
+        ],
+        "linkage": [Choice(*_METHODS)],
+    }
+)
+def eac_oracle(
+    ensemble: Any,
+    truth: Any,
+    thresholds: Sequence[float] = (0.3, 0.4, 0.5, 0.6, 0.7, 0.75),
+    *,
+    metric: str | Callable[[Any, Any], float] = "pair_accuracy",
+    linkage: Literal["average", "single", "complete"] = "single",
+) -> OracleThreshold:
+    """Search the threshold of :class:`EAC` that agrees best with the TRUE labels.
+
+    This is how the comparisons of Yan, Chen and Jordan (2013) set the threshold, anew for every
+    measure. It looks at the truth, so its score is an upper bound for whoever does not know it:
+    use it to repeat published tables, never to judge a clustering.
+
+    Parameters
+    ----------
+    ensemble : Ensemble or (n, r) labels
+        The partitions to combine.
+    truth : (n,) array
+        The true labels.
+    thresholds : list of float
+        Similarities at which the linkage is cut.
+    metric : str or callable
+        A measure of :data:`clusterscape.compare.MEASURES`, read in its direction, or a function
+        ``metric(labels, truth)`` of which more is better.
+    linkage : {"single", "average", "complete"}
+        As in :class:`EAC`.
+
+    Returns
+    -------
+    OracleThreshold
+        The best threshold, its score and its labels.
+
+    Examples
+    --------
+    >>> from clusterscape import Ensemble
+    >>> from clusterscape.combine import eac_oracle
+    >>> runs = Ensemble.from_labels([[0, 0, 0, 1, 1], [0, 0, 0, 1, 1], [0, 0, 1, 1, 1]])
+    >>> eac_oracle(runs, [0, 0, 1, 2, 2]).threshold
+    0.7
+    """
+    votes = as_ensemble(ensemble)
+    named = MEASURES[metric] if isinstance(metric, str) else None
+    if named is not None and named.needs_features:
+        raise ValueError(
+            f"metric={named.name!r} looks at the points' features; take a measure of labels alone."
+        )
+    function: Callable[[Any, Any], float] = (
+        metric if callable(metric) else MEASURES[metric].function
+    )
+    sign = -1.0 if named is not None and named.direction == "distance" else 1.0
+    labels = {
+        float(t): EAC(linkage=linkage, threshold=float(t)).fit(votes).labels_ for t in thresholds
+    }
+    scores = {t: float(function(found, truth)) for t, found in labels.items()}
+    best = max(scores, key=lambda t: sign * scores[t])
+    return OracleThreshold(best, scores[best], scores, labels[best])

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
+from clusterscape.combine.bagclust import BagClust
 from clusterscape.combine.base import BaseConsensus
+from clusterscape.combine.cspa import CSPA
 from clusterscape.combine.eac import EAC
+from clusterscape.combine.gcc import GCC
+from clusterscape.combine.hbgf import HBGF
+from clusterscape.combine.hgpa import HGPA
+from clusterscape.combine.ikl import IKL
+from clusterscape.combine.kcc import KCC
 from clusterscape.combine.majority import MajorityVote
+from clusterscape.combine.mcla import MCLA
+from clusterscape.combine.median import MedianPartition
+from clusterscape.combine.rce import RCE
+from clusterscape.combine.sca import SCA
+from clusterscape.combine.sce import LSCE, NSCE
 from clusterscape.combine.sec import SEC
+from clusterscape.combine.spectral import SpectralConsensus
 
 
 @dataclass(frozen=True)
@@ -24,51 +38,84 @@ class Method:
         Whether ``n_clusters`` must be given.
     k_rule : str
         How the method finds the number of clusters when it is not given; empty if it cannot.
-    needs_features : bool
-        Whether ``fit`` needs ``features``.
+    features : {"none", "used", "needed"}
+        What ``fit`` does with ``features``.
     soft : bool
         Whether soft partitions are accepted.
     cost, memory : str
-        Growth in points n, distinct rows m, partitions r, clusters K.
+        Growth in points n, distinct rows m, partitions r, clusters K of the consensus, clusters D
+        of all partitions together, landmarks or sampled points l.
     reference : str
         Where it comes from.
     summary : str
         One sentence for tables.
+    extra : str
+        Extra of the package that must be installed; empty if none.
     """
 
     name: str
     estimator: type[BaseConsensus]
     needs_k: bool
     k_rule: str
-    needs_features: bool
+    features: Literal["none", "used", "needed"]
     soft: bool
     cost: str
     memory: str
     reference: str
     summary: str
+    extra: str = ""
+
+    @property
+    def takes_k(self) -> bool:
+        """Whether a number of clusters can be asked for."""
+        return "n_clusters" in self.estimator().get_params(deep=False)
 
 
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
         Method(
+            "spectral",
+            SpectralConsensus,
+            needs_k=False,
+            k_rule="largest eigengap of the normalised co-association",
+            features="none",
+            soft=True,
+            cost="n r^2 for the clusters' Gram matrix, n r K for the rows",
+            memory="n (r + K) + D^2",
+            reference="Ng, Jordan, Weiss 2001 on the co-association",
+            summary="Spectral clustering of the co-association by the singular vectors of B.",
+        ),
+        Method(
             "sec",
             SEC,
             needs_k=True,
             k_rule="",
-            needs_features=False,
+            features="none",
             soft=True,
             cost="n r K an iteration",
             memory="n r",
             reference="Liu, Liu, Wu, Tao, Fu 2015",
-            summary="Normalised cut of the co-association as a weighted k-means; the default.",
+            summary="Normalised cut of the co-association as a weighted k-means over the rows of B.",
+        ),
+        Method(
+            "kcc",
+            KCC,
+            needs_k=True,
+            k_rule="",
+            features="none",
+            soft=True,
+            cost="n r K an iteration",
+            memory="n r",
+            reference="Wu, Liu, Xiong, Cao, Chen 2015",
+            summary="Largest sum of utilities (mutual information by default) by k-means over B.",
         ),
         Method(
             "eac",
             EAC,
             needs_k=False,
             k_rule="longest lifetime in the dendrogram",
-            needs_features=False,
+            features="none",
             soft=True,
             cost="m^2 r",
             memory="m^2 (single linkage: n r)",
@@ -76,16 +123,165 @@ METHODS: dict[str, Method] = {
             summary="Linkage of co-association, cut at k, a threshold, or the longest lifetime.",
         ),
         Method(
+            "sca",
+            SCA,
+            needs_k=False,
+            k_rule="gap in the eigenvalues of the scaled chain",
+            features="none",
+            soft=True,
+            cost="n r a step (zeroed: l^2)",
+            memory="n r (zeroed: l^2)",
+            reference="Meyer, Wessell 2012",
+            summary="A Markov chain on the similarities; clusters are where it lingers.",
+        ),
+        Method(
+            "cspa",
+            CSPA,
+            needs_k=True,
+            k_rule="",
+            features="none",
+            soft=True,
+            cost="m^2 r",
+            memory="n r + 100 m (all m^2 pairs up to 5,000 rows)",
+            reference="Strehl, Ghosh 2002",
+            summary="Balanced METIS cut of the co-association graph; forces equal sizes.",
+            extra="graph",
+        ),
+        Method(
+            "hgpa",
+            HGPA,
+            needs_k=True,
+            k_rule="",
+            features="none",
+            soft=False,
+            cost="n r + cut of l <= 2,000 rows",
+            memory="n r",
+            reference="Strehl, Ghosh 2002",
+            summary="Balanced cut of the hypergraph of all clusters; forces equal sizes.",
+            extra="graph",
+        ),
+        Method(
+            "mcla",
+            MCLA,
+            needs_k=True,
+            k_rule="",
+            features="none",
+            soft=True,
+            cost="n r^2 + D^2",
+            memory="n (r + K) + D^2",
+            reference="Strehl, Ghosh 2002",
+            summary="Groups the clusters themselves by overlap, then lets the groups compete for points.",
+            extra="graph",
+        ),
+        Method(
+            "hbgf",
+            HBGF,
+            needs_k=True,
+            k_rule="",
+            features="none",
+            soft=True,
+            cost="n r K + cut of l <= 30,000 rows",
+            memory="n r",
+            reference="Fern, Brodley 2004",
+            summary="Balanced cut of the graph of points and clusters; forces equal sizes.",
+            extra="graph",
+        ),
+        Method(
+            "gcc",
+            GCC,
+            needs_k=True,
+            k_rule="",
+            features="none",
+            soft=True,
+            cost="the three together",
+            memory="n (r + K) + 100 m + D^2",
+            reference="Strehl, Ghosh 2002",
+            summary="The best of CSPA, HGPA and MCLA by average NMI with the ensemble.",
+            extra="graph",
+        ),
+        Method(
             "majority_vote",
             MajorityVote,
             needs_k=False,
             k_rule="components of the graph of majorities",
-            needs_features=False,
+            features="none",
             soft=True,
             cost="m^2 r",
             memory="n r",
             reference="majority rule; see Raman, section 2.3",
             summary="Links pairs that most partitions put together; clusters are the components.",
+        ),
+        Method(
+            "median_partition",
+            MedianPartition,
+            needs_k=False,
+            k_rule="least sum of distances to the partitions",
+            features="none",
+            soft=True,
+            cost="n r K a sweep",
+            memory="n r",
+            reference="Filkov, Skiena 2004",
+            summary="The partition nearest to all others: best of the inputs, then one-point moves.",
+        ),
+        Method(
+            "bagclust",
+            BagClust,
+            needs_k=True,
+            k_rule="",
+            features="used",
+            soft=True,
+            cost="n r (variant 2: m^2 r)",
+            memory="n r (variant 2: m^2)",
+            reference="Dudoit, Fridlyand 2003",
+            summary="Votes of bootstrap partitions after matching, or medoids of their dissimilarity.",
+        ),
+        Method(
+            "rce",
+            RCE,
+            needs_k=True,
+            k_rule="",
+            features="none",
+            soft=True,
+            cost="m^2 (K + r) a sweep",
+            memory="m (r + K)",
+            reference="Zhou, Zheng, Pan 2015; our reading",
+            summary="Low-rank fit of the co-memberships in Kullback-Leibler divergence, errors taken out.",
+        ),
+        Method(
+            "lsce",
+            LSCE,
+            needs_k=True,
+            k_rule="",
+            features="needed",
+            soft=True,
+            cost="n (r + neighbours) a product",
+            memory="n^2 for a dense affinity",
+            reference="Tao, Liu, Fu 2017",
+            summary="Smallest eigenvectors of the features' Laplacian less the co-association.",
+        ),
+        Method(
+            "nsce",
+            NSCE,
+            needs_k=True,
+            k_rule="",
+            features="needed",
+            soft=True,
+            cost="a solve with L a product",
+            memory="n^2 for a dense affinity",
+            reference="Tao, Liu, Fu 2017",
+            summary="Largest eigenvectors of the Laplacian's inverse times the co-association.",
+        ),
+        Method(
+            "ikl",
+            IKL,
+            needs_k=True,
+            k_rule="",
+            features="needed",
+            soft=True,
+            cost="n (d + neighbours) a product",
+            memory="n^2 for a dense affinity",
+            reference="Wang, Ding, Li 2009; our reading",
+            summary="k-means and spectral clustering of the features in one relaxation.",
         ),
     )
 }

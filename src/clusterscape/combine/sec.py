@@ -1,24 +1,27 @@
-"""SEC: spectral ensemble clustering as a weighted k-means over the rows of B."""
+"""SEC: spectral ensemble clustering as a weighted k-means over the rows of B, or projected rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar, Literal
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.random import SeedSequence
+from numpy.random import Generator, SeedSequence
+from scipy import sparse
 
-from clusterscape import kernels
 from clusterscape._labels import UNSAMPLED
-from clusterscape._parallel import parallel_map
-from clusterscape._params import N_JOBS, Choice, Integer, Number, Rules, Seed
-from clusterscape._seeds import RandomState, spawn
-from clusterscape.combine.base import BaseConsensus, Outcome
+from clusterscape._params import N_JOBS, Choice, Integer, Null, Number, Rules, Seed
+from clusterscape._seeds import RandomState, kernel_seed, spawn
+from clusterscape.combine import _rowmeans
+from clusterscape.combine._rowmeans import Centroids, Points
+from clusterscape.combine.base import BaseConsensus, ConsensusWarning, Outcome
 from clusterscape.ensemble import Ensemble
-from clusterscape.linalg.rowspace import RowSpace
+from clusterscape.linalg.eigen import coassociation_spectrum
+from clusterscape.linalg.projection import sparse_projection
+from clusterscape.linalg.rowspace import DenseRows, RowSpace
 
-_START_SIZE = 20_000
+_START_SIZE = _rowmeans.START_SIZE
 
 
 class SEC(BaseConsensus):
@@ -26,7 +29,9 @@ class SEC(BaseConsensus):
 
     The normalised cut of the co-association matrix S = B B^T is the objective of a weighted k-means
     on the rows ``b(x) / w(x)``, where ``w(x)`` is the row sum of S: the total size of the clusters
-    that contain x. Neither S nor B is built; an iteration costs O(n r K) look-ups.
+    that contain x. Neither S nor B is built; an iteration costs O(n r K) look-ups. With a
+    ``projection`` the rows are first reduced to ``n_dims`` numbers, and an iteration costs
+    O(n K n_dims) sums: SECRP and SEC-SVD (Liu, Ye, Wei, Hu 2017).
 
     Parameters
     ----------
@@ -35,9 +40,8 @@ class SEC(BaseConsensus):
     n_init : int
         Starts, by weighted k-means++; the one with the least cost is kept. Every other start draws
         several times more rows than clusters and merges them again at the least increase of the
-        cost. On
-        more than 20,000 points the starts are compared on a random sample of 20,000, and the
-        best one goes on with all points.
+        cost. On more than 20,000 points the starts are compared on a random sample of 20,000, and
+        the best one goes on with all points.
     max_iter : int
         Iterations of one start at most.
     tol : float
@@ -45,7 +49,18 @@ class SEC(BaseConsensus):
     incomplete : {"zero", "blockwise"}
         What an unsampled point contributes to a partition's block of the centroid: a zero row
         ("zero", which is exactly the normalised cut of the incomplete S), or nothing at all, the
-        block being averaged over the sampled points only ("blockwise", our reading).
+        block being averaged over the sampled points only ("blockwise", our reading, which takes
+        no projection).
+    projection : {None, "sparse", "svd"}
+        Cluster the rows themselves (None), or n_dims random combinations of their columns
+        ("sparse": SECRP), or their leading singular directions ("svd": SEC-SVD, which takes
+        longer than it saves).
+    n_dims : int
+        Dimensions of the projected rows. If B has no more columns than that, nothing is projected,
+        and a warning says so. 40 are enough where partitions have about as many clusters as the
+        consensus; partitions of many small clusters need 100 or 200, or points are misplaced.
+    n_blocks : int
+        Non-zeros in each row of the sparse random matrix; a few are enough.
     random_state : int, generator or None
         Seed of the starts.
     n_jobs : int or None
@@ -58,16 +73,23 @@ class SEC(BaseConsensus):
     n_clusters_ : int
         Clusters found; fewer than asked when the partitions tell fewer groups apart.
     cost_ : float
-        Least cost over the starts: a constant of the ensemble plus the normalised cut.
+        Least cost over the starts: a constant of the ensemble plus the normalised cut. With a
+        projection it is the same cost, of the labels that were found there.
     n_iter_ : int
         Iterations of the best start, over all points.
     start_size_ : int
         Points on which the starts were compared.
+    n_dims_ : int or None
+        Dimensions of the projected rows, None if they were not projected.
+    projection_error_ : float or None
+        By what share the cost in the projected space differs from ``cost_``.
 
     Notes
     -----
     Like k-means it finds a local optimum and favours clusters of similar total similarity. It
     needs the number of clusters. Small clusters may be absorbed; compare with :class:`EAC`.
+    A sparse projection depends on the order of the clusters' names, so renaming clusters changes
+    its result a little, as another seed would.
 
     Examples
     --------
@@ -84,6 +106,9 @@ class SEC(BaseConsensus):
         "max_iter": [Integer(1)],
         "tol": [Number(0)],
         "incomplete": [Choice("zero", "blockwise")],
+        "projection": [Null(), Choice("sparse", "svd")],
+        "n_dims": [Integer(1)],
+        "n_blocks": [Integer(1)],
         "random_state": [Seed()],
         "n_jobs": N_JOBS,
     }
@@ -96,6 +121,9 @@ class SEC(BaseConsensus):
         max_iter: int = 100,
         tol: float = 1e-6,
         incomplete: Literal["zero", "blockwise"] = "zero",
+        projection: Literal["sparse", "svd"] | None = None,
+        n_dims: int = 40,
+        n_blocks: int = 4,
         random_state: RandomState = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -104,42 +132,75 @@ class SEC(BaseConsensus):
         self.max_iter = max_iter
         self.tol = tol
         self.incomplete = incomplete
+        self.projection = projection
+        self.n_dims = n_dims
+        self.n_blocks = n_blocks
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
-        sampling, *seeds = spawn(self.random_state, self.n_init + 1)
-        evidence = Evidence.of(ensemble, blockwise=self.incomplete == "blockwise")
-        sample = _sample(evidence, np.random.default_rng(sampling))
-        start = partial(
-            run_from_start,
-            sample,
-            n_clusters=self.n_clusters,
+        *seeds, drawing = spawn(self.random_state, self.n_init + 2)
+        whole = NormalisedCut.of(ensemble, blockwise=self.incomplete == "blockwise")
+        used = self._projected(whole, ensemble, drawing)
+        best, start_size = _rowmeans.minimise(
+            whole if used is None else used,
+            self.n_clusters,
+            seeds=seeds,
             max_iter=self.max_iter,
             tol=self.tol,
+            n_jobs=self.n_jobs,
+            start_size=_START_SIZE,
         )
-        found = parallel_map(start, seeds, n_jobs=self.n_jobs, prefer="threads")
-        best = min(found, key=lambda run: run.cost)
-        if sample is not evidence:
-            best = descend(evidence, best.table, best.norms, max_iter=self.max_iter, tol=self.tol)
-        details = {"n_iter_": best.n_iter, "start_size_": sample.rows.n_points}
-        return Outcome(best.labels, best.cost, details)
+        details: dict[str, Any] = {"n_iter_": best.n_iter, "start_size_": start_size}
+        if used is None:
+            details |= {"n_dims_": None, "projection_error_": None}
+            return Outcome(best.labels, best.cost, details)
+        cost = whole.cost(best.labels, self.n_clusters)
+        total = whole.points.mass @ whole.points.base
+        # A consensus without cost has no share to compare.
+        error = abs(best.cost - cost) / cost if cost > 1e-9 * total else 0.0
+        details |= {"n_dims_": used.points.rows.width, "projection_error_": float(error)}
+        return Outcome(best.labels, cost, details)
+
+    def _projected(
+        self, whole: NormalisedCut, ensemble: Ensemble, seed: SeedSequence
+    ) -> NormalisedCut | None:
+        """Return the objective on projected rows, or None where nothing is to be projected."""
+        if self.projection is None:
+            return None
+        if self.incomplete == "blockwise":
+            raise ValueError(
+                f"projection={self.projection!r} mixes the blocks of the partitions, so "
+                "incomplete='blockwise' cannot hold; use incomplete='zero'."
+            )
+        width = whole.points.rows.width
+        if self.n_dims >= width:
+            warnings.warn(
+                f"SEC: n_dims={self.n_dims} is not less than the {width} clusters of all "
+                "partitions together, so nothing is projected.",
+                ConsensusWarning,
+                stacklevel=4,
+            )
+            return None
+        if self.projection == "svd":
+            return whole.on_rows(_leading_rows(ensemble, whole, self.n_dims, seed))
+        matrix = _mixed_rows(ensemble, whole, self.n_dims, n_blocks=self.n_blocks, seed=seed)
+        return whole.on_rows(matrix)
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """Rows of B with the weights that make their k-means a normalised cut."""
+class NormalisedCut:
+    """Weighted k-means on the rows b(x) / w(x): a constant plus the normalised cut."""
 
-    rows: RowSpace
+    points: Points
     column_weight: np.ndarray  # (D,) weight of the partition that a cluster belongs to
-    point_weight: np.ndarray  # (n,)
-    degree: np.ndarray  # (n,) row sums of S
-    length: np.ndarray  # (n,) squared norm of b(x) / w(x)
     blocks: np.ndarray  # (D,) partition of each cluster
+    degree: np.ndarray  # (n,) row sums of S
     sampled: np.ndarray | None  # (n, r) which partition sampled the point, when blockwise
 
     @classmethod
-    def of(cls, ensemble: Ensemble, *, blockwise: bool) -> Evidence:
+    def of(cls, ensemble: Ensemble, *, blockwise: bool) -> NormalisedCut:
+        """Return the objective of an ensemble."""
         membership = ensemble.membership().matrix if ensemble.is_soft else None
         rows = RowSpace(ensemble.labels, ensemble.offsets, membership)
         column = np.repeat(ensemble.weights, ensemble.n_clusters)
@@ -149,244 +210,119 @@ class Evidence:
         else:
             squares = np.asarray(membership.multiply(membership) @ column)
         # Partitions of weight zero alone leave a point without similarity to anybody.
-        length = np.divide(squares, degree**2, out=np.zeros_like(degree), where=degree > 0)
-        index = np.repeat(np.arange(ensemble.n_partitions), ensemble.n_clusters)
+        inverse = np.divide(1.0, degree, out=np.zeros_like(degree), where=degree > 0)
+        length = squares * inverse**2
+        weight = ensemble.sample_weight
+        points = Points(rows, weight, weight * degree, 2.0 * inverse, length, length)
         sampled = None
         if blockwise and not ensemble.is_complete:
             sampled = (ensemble.labels != UNSAMPLED).astype(np.float64)
-        return cls(rows, column, ensemble.sample_weight, degree, length, index, sampled)
+        blocks = np.repeat(np.arange(ensemble.n_partitions), ensemble.n_clusters)
+        return cls(points, column, blocks, degree, sampled)
 
-    @property
-    def mass(self) -> np.ndarray:
-        """Weight of each row in the k-means."""
-        return self.point_weight * self.degree
+    def on_rows(self, matrix: np.ndarray) -> NormalisedCut:
+        """Return the objective on other rows ``matrix`` in place of those of B.
 
-    @property
-    def scale(self) -> np.ndarray:
-        return np.divide(2.0, self.degree, out=np.zeros_like(self.degree), where=self.degree > 0)
+        They are divided by w(x) here, and measured in units in which their mean is near one, which
+        single precision likes better.
+        """
+        unit = float(self.degree.mean())
+        inverse = np.divide(
+            unit, self.degree, out=np.zeros_like(self.degree), where=self.degree > 0
+        )
+        rows = matrix * inverse[:, None].astype(np.float32)
+        mass = self.points.mass / unit**2
+        length = np.einsum("ij,ij->i", rows, rows).astype(np.float64)
+        scale = np.full(len(rows), 2.0)
+        points = Points(DenseRows(rows), mass, mass, scale, length, length, rounding=1e-5)
+        width = rows.shape[1]
+        return NormalisedCut(points, np.ones(width), np.zeros(width, int), self.degree, None)
+
+    def subset(self, points: np.ndarray) -> Self:
+        """Return the objective on some of the points."""
+        return replace(
+            self,
+            points=self.points.subset(points),
+            degree=self.degree[points],
+            sampled=None if self.sampled is None else self.sampled[points],
+        )
+
+    def spread(self, totals: np.ndarray, groups: np.ndarray) -> np.ndarray:
+        """Return the mass of each group; blockwise, of its points that a partition sampled."""
+        k = totals.shape[1]
+        if self.sampled is None:
+            return np.bincount(groups, weights=self.points.mass, minlength=k)
+        entries = (self.points.mass, (np.arange(groups.size), groups))
+        member = sparse.csr_matrix(entries, shape=(groups.size, k))
+        return np.asarray((member.T @ self.sampled).T)
+
+    def _means(self, totals: np.ndarray, spread: np.ndarray) -> np.ndarray:
+        mass = spread if spread.ndim == 1 else spread[self.blocks]
+        return np.divide(totals, mass, out=np.zeros_like(totals), where=mass > 0)
+
+    def energy(self, totals: np.ndarray, spread: np.ndarray) -> np.ndarray:
+        """Return mass times squared norm of each group's mean."""
+        return self.column_weight @ (totals * self._means(totals, spread))
+
+    def centroids(self, totals: np.ndarray, spread: np.ndarray, rng: Generator) -> Centroids:
+        """Return the groups' means, and their squared norms (blockwise: one a block)."""
+        means = self._means(totals, spread)
+        table = self.column_weight[:, None] * means
+        squares = table * means
+        if spread.ndim == 1:
+            return Centroids(table, np.where(spread > 0, squares.sum(axis=0), np.inf))
+        norms = np.zeros_like(spread)
+        np.add.at(norms, self.blocks, squares)
+        return Centroids(table, np.where((spread > 0).any(axis=0), norms, np.inf))
+
+    def assign(self, centroids: Centroids, groups: np.ndarray) -> tuple[int, np.ndarray]:
+        """Move every row to its nearest centroid, in place; return the moves and the scores."""
+        table, norms, scale = centroids.table, centroids.norms, self.points.scale
+        if norms.ndim == 1:
+            return self.points.rows.assign(table, norms, scale=scale, groups=groups)
+        # Blockwise: norms come per block, and only the blocks where a point was sampled count.
+        assert self.sampled is not None
+        assert isinstance(self.points.rows, RowSpace)
+        empty = np.isinf(norms).any(axis=0)
+        scores = self.sampled @ np.where(empty, 0.0, norms)
+        scores -= scale[:, None] * self.points.rows.product(table)
+        scores[:, empty] = np.inf
+        best = scores.argmin(axis=1).astype(groups.dtype)
+        moved = int((best != groups).sum())
+        groups[:] = best
+        return moved, scores[np.arange(len(best)), best]
+
+    def cost(self, groups: np.ndarray, n_clusters: int) -> float:
+        """Return the cost of a grouping."""
+        points = self.points
+        totals = points.rows.totals(groups, points.weight, n_clusters)
+        energy = self.energy(totals, self.spread(totals, groups))
+        return float(points.mass @ points.base - energy.sum())
 
 
-def _sample(evidence: Evidence, rng: np.random.Generator) -> Evidence:
-    """Return the evidence on a random sample of the points, or itself if there are few."""
-    n = evidence.rows.n_points
-    if n <= _START_SIZE:
-        return evidence
-    rows = np.sort(rng.choice(n, size=_START_SIZE, replace=False))
-    return Evidence(
-        evidence.rows.subset(rows),
-        evidence.column_weight,
-        evidence.point_weight[rows],
-        evidence.degree[rows],
-        evidence.length[rows],
-        evidence.blocks,
-        None if evidence.sampled is None else evidence.sampled[rows],
+def _mixed_rows(
+    ensemble: Ensemble, whole: NormalisedCut, n_dims: int, *, n_blocks: int, seed: SeedSequence
+) -> np.ndarray:
+    """Return B R with a sparse random R: SECRP."""
+    projection = sparse_projection(len(whole.column_weight), n_dims, n_blocks=n_blocks, seed=seed)
+    scale = np.sqrt(whole.column_weight)
+    if ensemble.is_soft:
+        matrix = ensemble.membership().matrix @ sparse.diags(scale)
+        return projection.project(matrix).astype(np.float32)
+    return projection.project_labels(ensemble.labels, ensemble.offsets, column_scale=scale)
+
+
+def _leading_rows(
+    ensemble: Ensemble, whole: NormalisedCut, n_dims: int, seed: SeedSequence
+) -> np.ndarray:
+    """Return B V, with V the leading right singular vectors of B weighted as in the k-means."""
+    found = coassociation_spectrum(
+        ensemble.coassociation(normalize="counts"),
+        n_dims,
+        sample_weight=ensemble.sample_weight,
+        seed=kernel_seed(seed) % 2**32,
     )
-
-
-@dataclass(frozen=True)
-class Run:
-    """Where a start ended: the groups, their cost, and the centroids' look-up table."""
-
-    labels: np.ndarray
-    cost: float
-    n_iter: int
-    table: np.ndarray
-    norms: np.ndarray
-
-
-def run_from_start(
-    evidence: Evidence, seed: SeedSequence, *, n_clusters: int, max_iter: int, tol: float
-) -> Run:
-    """Run weighted k-means from one start."""
-    plain = seed.spawn_key[-1] % 2 == 0  # the first start has the key 1
-    rng = np.random.default_rng(seed)
-    table, norms = starting_centroids(evidence, n_clusters, rng, plain=plain)
-    return descend(evidence, table, norms, max_iter=max_iter, tol=tol)
-
-
-def descend(
-    evidence: Evidence, table: np.ndarray, norms: np.ndarray, *, max_iter: int, tol: float
-) -> Run:
-    """Alternate assignment and centroids until no row moves or the cost stands still."""
-    mass, scale = evidence.mass, evidence.scale
-    groups = np.full(evidence.rows.n_points, -1, dtype=np.int32)
-    totals = np.zeros_like(table)
-    previous = np.inf
-    n_iter = 0
-    while True:
-        n_iter += 1
-        before = groups.copy()
-        moved, values = _assign(evidence, table, norms, scale, groups)
-        cost = float(mass @ (evidence.length + values))
-        if moved == 0:
-            return Run(groups, cost, n_iter, table, norms)
-        _refill(groups, values, evidence, table.shape[1])
-        old = None if n_iter == 1 else before
-        totals = evidence.rows.update(totals, old, groups, evidence.point_weight)
-        table, norms = _centroids(evidence, totals, groups)
-        if n_iter >= max_iter or previous - cost <= tol * abs(cost):
-            # The labels stay; their cost is that of their own centroids.
-            cost = _cost(evidence, table, norms, groups)
-            return Run(groups, cost, n_iter, table, norms)
-        previous = cost
-
-
-def _cost(evidence: Evidence, table: np.ndarray, norms: np.ndarray, groups: np.ndarray) -> float:
-    """Return the objective of a grouping, given its own centroids."""
-    mass = evidence.mass
-    if norms.ndim == 1:
-        weight = np.bincount(groups, weights=mass, minlength=norms.size)
-        return float(mass @ evidence.length - weight @ np.where(weight > 0, norms, 0.0))
-    assert evidence.sampled is not None
-    scores = evidence.sampled @ norms - evidence.scale[:, None] * evidence.rows.product(table)
-    return float(mass @ (evidence.length + scores[np.arange(groups.size), groups]))
-
-
-def _assign(
-    evidence: Evidence,
-    table: np.ndarray,
-    norms: np.ndarray,
-    scale: np.ndarray,
-    groups: np.ndarray,
-) -> tuple[int, np.ndarray]:
-    if norms.ndim == 1:
-        return evidence.rows.assign(table, norms, scale=scale, groups=groups)
-    # Blockwise: norms come per block, and only the blocks where a point was sampled count.
-    assert evidence.sampled is not None
-    scores = evidence.sampled @ norms - scale[:, None] * evidence.rows.product(table)
-    best = scores.argmin(axis=1).astype(groups.dtype)
-    moved = int((best != groups).sum())
-    groups[:] = best
-    return moved, scores[np.arange(len(best)), best]
-
-
-def _centroids(
-    evidence: Evidence, totals: np.ndarray, groups: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the look-up table of the groups' centroids, and their squared norms."""
-    k = totals.shape[1]
-    if evidence.sampled is None:
-        mass = np.bincount(groups, weights=evidence.mass, minlength=k)
-        return _table_of(evidence, totals, mass)
-    member = np.zeros((groups.size, k))
-    member[np.arange(groups.size), groups] = evidence.mass
-    spread = (evidence.sampled.T @ member)[evidence.blocks]
-    centroid = np.divide(totals, spread, out=np.zeros_like(totals), where=spread > 0)
-    column = evidence.column_weight[:, None]
-    norms = np.zeros((evidence.sampled.shape[1], k))
-    np.add.at(norms, evidence.blocks, column * centroid**2)
-    return column * centroid, norms
-
-
-def starting_centroids(
-    evidence: Evidence, n_clusters: int, rng: np.random.Generator, *, plain: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Draw more rows than clusters by weighted k-means++, settle them, and merge them again.
-
-    Two rows of B differ in most partitions even inside a cluster, so K single rows say little of
-    where K clusters are; groups of rows do. Merging at the least increase of the cost (Ward's rule
-    with the same weights) leaves K centroids that are close to a good optimum. Such starts resemble
-    each other, so every other one is ``plain``: K rows as they are drawn.
-    """
-    mass, scale = evidence.mass, evidence.scale
-    n = mass.size
-    # Half of the points at most: starts that draw nearly all of them would all be the same.
-    wanted = min(n_clusters if plain else max(min(3 * n_clusters + 8, n // 2), n_clusters), n)
-    chosen: list[int] = []
-    closest = np.full(n, np.inf)
-    groups = np.zeros(n, dtype=np.int32)
-    while len(chosen) < wanted:
-        # One row a pass is k-means++. Where more rows than clusters are drawn, several a pass do
-        # as well, and look-ups of eight cost as much as of one.
-        several = chosen and wanted > n_clusters
-        count = min(kernels.rowspace.LANES, wanted - len(chosen)) if several else 1
-        weights = mass * closest if chosen else mass
-        if weights.sum() <= 0:
-            break  # every row is a chosen one
-        fresh = _draw(weights, count, rng)
-        table, norms = _rows_as_centroids(evidence, fresh)
-        values = evidence.rows.assign(table, norms, scale=scale, groups=groups)[1]
-        np.minimum(closest, np.maximum(values + evidence.length, 0.0), out=closest)
-        # Rounding must not leave a chosen row, or a copy of it, a chance to be drawn again.
-        closest[closest <= 1e-9 * evidence.length] = 0.0
-        chosen += fresh
-    table, norms = _rows_as_centroids(evidence, chosen)
-    if len(chosen) <= n_clusters:
-        missing = ((0, 0), (0, n_clusters - len(chosen)))  # empty groups, refilled if rows differ
-        return np.pad(table, missing), np.pad(norms, missing[1], constant_values=np.inf)
-    for _ in range(3):
-        evidence.rows.assign(table, norms, scale=scale, groups=groups)
-        totals = evidence.rows.totals(groups, evidence.point_weight, table.shape[1])
-        weight = np.bincount(groups, weights=mass, minlength=table.shape[1])
-        table, norms = _table_of(evidence, totals, weight)
-    filled = weight > 0
-    totals, weight = _merge(evidence, totals[:, filled], weight[filled], n_clusters)
-    return _table_of(evidence, totals, weight)
-
-
-def _table_of(
-    evidence: Evidence, totals: np.ndarray, weight: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the look-up table of the centroids ``totals / weight``, and their squared norms."""
-    centroid = np.divide(totals, weight, out=np.zeros_like(totals), where=weight > 0)
-    column = evidence.column_weight[:, None]
-    norms = (column * centroid**2).sum(axis=0)
-    return column * centroid, np.where(weight > 0, norms, np.inf)  # an empty group attracts no row
-
-
-def _merge(
-    evidence: Evidence, totals: np.ndarray, weight: np.ndarray, n_clusters: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Merge groups two at a time, at the least increase of the cost, until few enough are left."""
-    column = evidence.column_weight[:, None]
-    while totals.shape[1] > n_clusters:
-        centroid = totals / weight
-        inner = centroid.T @ (column * centroid)
-        norm = np.diag(inner)
-        rise = np.outer(weight, weight) / np.add.outer(weight, weight)
-        rise *= norm[:, None] + norm - 2 * inner
-        np.fill_diagonal(rise, np.inf)
-        a, b = np.unravel_index(int(np.argmin(rise)), rise.shape)
-        totals[:, a] += totals[:, b]
-        weight[a] += weight[b]
-        totals, weight = np.delete(totals, b, axis=1), np.delete(weight, b)
-    if totals.shape[1] < n_clusters:  # fewer distinct rows than clusters: leave the rest empty
-        missing = n_clusters - totals.shape[1]
-        totals = np.pad(totals, ((0, 0), (0, missing)))
-        weight = np.pad(weight, (0, missing))
-    return totals, weight
-
-
-def _draw(weights: np.ndarray, count: int, rng: np.random.Generator) -> list[int]:
-    """Draw distinct rows in proportion to their weights."""
-    total = np.cumsum(weights)
-    places = np.searchsorted(total, rng.random(count) * total[-1], "right")
-    return [int(x) for x in np.unique(np.minimum(places, weights.size - 1))]
-
-
-def _rows_as_centroids(evidence: Evidence, points: list[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the table and norms of centroids that are single rows."""
-    totals = np.zeros((evidence.rows.width, len(points)))
-    for g, x in enumerate(points):
-        columns, values = evidence.rows.row(x)
-        if evidence.degree[x] > 0:
-            totals[columns, g] = values / evidence.degree[x]
-    column = evidence.column_weight[:, None]
-    return column * totals, (column * totals**2).sum(axis=0)
-
-
-def _refill(groups: np.ndarray, values: np.ndarray, evidence: Evidence, n_clusters: int) -> None:
-    """Give every empty group the row that is worst placed, if any row is misplaced at all."""
-    counts = np.bincount(groups, minlength=n_clusters)
-    empty = np.flatnonzero(counts == 0)
-    if empty.size == 0:
-        return
-    distance = evidence.mass * np.maximum(evidence.length + values, 0.0)
-    for g in empty:
-        x = int(np.argmax(np.where(counts[groups] > 1, distance, -1.0)))
-        if distance[x] <= 1e-9 * evidence.mass[x] * evidence.length[x]:
-            return
-        counts[groups[x]] -= 1
-        counts[g] += 1
-        groups[x] = g
-        distance[x] = 0.0
+    # The spectrum is that of diag(sqrt(s / w)) B, whose left vectors times values are its B V.
+    back = np.sqrt(whole.degree / ensemble.sample_weight)
+    sizes = np.sqrt(np.maximum(found.values, 0.0))
+    return (found.vectors * sizes * back[:, None]).astype(np.float32)

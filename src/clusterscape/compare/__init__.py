@@ -25,7 +25,7 @@ from clusterscape.compare.pair_counting import (
     rand_distance,
 )
 from clusterscape.compare.registry import MEASURES, Measure
-from clusterscape.compare.utilities import category_utility, utility
+from clusterscape.compare.utilities import category_utility, ensemble_utility, utility
 
 __all__ = [
     "MEASURES",
@@ -37,6 +37,7 @@ __all__ = [
     "average_nmi",
     "category_utility",
     "contingency_table",
+    "ensemble_utility",
     "fowlkes_mallows",
     "jaccard_distance",
     "mirkin",

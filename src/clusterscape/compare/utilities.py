@@ -7,12 +7,20 @@ from typing import Any, Literal
 import numpy as np
 
 from clusterscape import kernels
-from clusterscape._params import Choice, Flag, Number
+from clusterscape._labels import UNSAMPLED
+from clusterscape._params import Choice, Flag, Number, checked, shown
+from clusterscape._partitions import one
 from clusterscape.compare.pair_counting import ratio
 from clusterscape.compare.registry import Score, compare_two, measure
 from clusterscape.compare.tables import Noise, Tables
+from clusterscape.ensemble import as_ensemble
+from clusterscape.linalg.rowspace import RowSpace
 
 Kind = Literal["c", "H", "cos", "Lp"]
+UtilityName = Literal["entropy", "category", "cosine", "lp"]
+UTILITIES: tuple[str, ...] = ("entropy", "category", "cosine", "lp")
+POWER = Number(1, 32, open_low=True)
+_TINY = np.finfo(np.float64).tiny
 
 
 def _utility(
@@ -90,7 +98,7 @@ def category_utility(
     rules={
         "kind": [Choice("c", "H", "cos", "Lp")],
         "normalized": [Flag()],
-        "p": [Number(1, 32, open_low=True)],
+        "p": [POWER],
     },
     label="KCC utility (U_H in bits)",
     reference="Wu, Liu, Xiong, Cao & Chen (2015)",
@@ -150,3 +158,133 @@ def utility(
         normalized=normalized,
         p=p,
     )
+
+
+def powers(shares: np.ndarray, p: float) -> np.ndarray:
+    """Return ``shares ** p``, by logarithms: numpy's own power is ten times slower."""
+    if p == 2:
+        return shares * shares
+    positive = shares > 0
+    raised = np.exp(p * np.log(np.where(positive, shares, 1.0)))
+    return np.where(positive, raised, 0.0)
+
+
+def concentration(
+    totals: np.ndarray, spread: np.ndarray, offsets: np.ndarray, *, utility: str, p: float
+) -> np.ndarray:
+    """Return ``spread * mu(totals / spread)`` for each partition and group: what utilities sum.
+
+    ``totals`` (D, K) is the mass that each cluster has in each group, ``spread`` (r, K) the mass
+    that each partition saw of each group, ``offsets`` (r + 1,) where the clusters of a partition
+    begin. What a partition saw and put in no cluster is missing from its shares.
+    """
+    some = np.diff(offsets) > 0
+
+    def per_partition(terms: np.ndarray) -> np.ndarray:
+        sums = np.zeros_like(spread)
+        sums[some] = np.add.reduceat(terms, offsets[:-1][some], axis=0)
+        return sums
+
+    # All forms are homogeneous, so masses do as well as shares.
+    if utility == "entropy":
+        logs = totals * np.log2(np.maximum(totals, _TINY))
+        return per_partition(logs) - per_partition(totals) * np.log2(np.maximum(spread, _TINY))
+    if utility == "category":
+        squares = per_partition(totals * totals)
+        return np.divide(squares, spread, out=np.zeros_like(squares), where=spread > 0)
+    if utility == "cosine":
+        return np.sqrt(per_partition(totals * totals))
+    largest = max(float(totals.max(initial=0.0)), _TINY)  # or a high power overflows
+    return largest * per_partition(powers(totals / largest, p)) ** (1.0 / p)
+
+
+def seen_mass(labels: np.ndarray, groups: np.ndarray, weight: np.ndarray, k: int) -> np.ndarray:
+    """Return the (r, K) mass that each partition sampled of each group, noise included."""
+    if labels.min(initial=0) > UNSAMPLED:
+        mass = np.bincount(groups, weights=weight, minlength=k)
+        return np.tile(mass, (labels.shape[1], 1))
+    sampled = (np.where(column != UNSAMPLED, weight, 0.0) for column in labels.T)
+    return np.stack([np.bincount(groups, weights=w, minlength=k) for w in sampled])
+
+
+def effective_weights(
+    weights: np.ndarray, whole: np.ndarray, seen: np.ndarray, *, normalized: bool
+) -> np.ndarray:
+    """Return the partitions' weights in a sum of utilities.
+
+    ``whole`` is the concentration of all points as one group, ``seen`` their mass. Normalised
+    weights are divided by abs(mu); a partition where that is zero says nothing and has weight 0.
+    """
+    if not normalized:
+        return weights
+    size = np.abs(np.divide(whole, seen, out=np.zeros_like(whole), where=seen > 0))
+    return np.divide(weights, size, out=np.zeros_like(size), where=size > 1e-12)
+
+
+@checked({"utility": [Choice(*UTILITIES)], "normalized": [Flag()], "p": [POWER]})
+def ensemble_utility(
+    ensemble: Any,
+    labels: Any,
+    *,
+    utility: UtilityName = "entropy",
+    normalized: bool = False,
+    p: float = 5,
+) -> float:
+    """Weighted sum of the utilities of one clustering for the partitions of an ensemble.
+
+    It is what :class:`clusterscape.combine.KCC` maximises: with the partitions' weights w_i, the
+    sum of ``w_i f_i U(labels, partition i)``, where f_i is the share of the points, by weight, that
+    partition i sampled. Splitting clusters never lowers it, so compare only clusterings with
+    equally many clusters.
+
+    Parameters
+    ----------
+    ensemble : Ensemble or (n, r) labels
+        The partitions, hard or soft.
+    labels : (n,) array
+        A clustering; points with a negative label are left out.
+    utility : {"entropy", "category", "cosine", "lp"}
+        U is the mutual information in bits ("entropy"), the category utility, or its form with the
+        Euclidean norm ("cosine") or the p-norm ("lp"); see :func:`utility`.
+    normalized : bool
+        Divide each U by abs(mu) of its partition; one with a single cluster then counts nothing
+        under "entropy".
+    p : float
+        The p of "lp", above 1 and at most 32; others do not read it.
+
+    Returns
+    -------
+    float
+        At least 0. Points that are noise in a partition count among its points, but in none of its
+        clusters: what :func:`utility` makes of very many clusters of one point, except that these
+        would tell something of themselves.
+
+    Examples
+    --------
+    >>> from clusterscape.compare import ensemble_utility
+    >>> runs = [[0, 0, 1, 1], [0, 0, 1, 2]]
+    >>> ensemble_utility(runs, [0, 0, 1, 1])
+    2.0
+    >>> ensemble_utility(runs, [0, 0, 1, 1], utility="category")
+    0.875
+    """
+    source = as_ensemble(ensemble)
+    chosen = one(labels, "labels")
+    if chosen.soft is not None or chosen.codes.size != source.n_points:
+        raise ValueError(
+            f"labels must be one label vector of {source.n_points} entries; got {shown(labels)}."
+        )
+    inside = chosen.codes >= 0
+    if not (inside & (source.sample_weight > 0)).any():
+        raise ValueError("labels: no point with a positive weight is in a cluster.")
+    weight = np.where(inside, source.sample_weight, 0.0)
+    groups, k = np.maximum(chosen.codes, 0).astype(np.int32), max(chosen.n_clusters, 1)
+    membership = source.membership().matrix if source.is_soft else None
+    totals = RowSpace(source.labels, source.offsets, membership).totals(groups, weight, k)
+    spread = seen_mass(source.labels, groups, weight, k)
+    within = concentration(totals, spread, source.offsets, utility=utility, p=p).sum(axis=1)
+    sizes, seen = totals.sum(axis=1, keepdims=True), spread.sum(axis=1, keepdims=True)
+    whole = concentration(sizes, seen, source.offsets, utility=utility, p=p)[:, 0]
+    weights = effective_weights(source.weights, whole, seen[:, 0], normalized=normalized)
+    # A clustering never tells less than nothing; what is below is rounding.
+    return float(weights @ np.maximum(within - whole, 0.0) / weight.sum())

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from clusterscape._params import Choice, Integer, Number, checked
 from clusterscape.generate import algorithms, plan
 from clusterscape.generate.generator import EnsembleGenerator
@@ -24,6 +26,8 @@ PRESETS = (
 
 #: The clusterers that :func:`mixed` takes in turn.
 MIXED = ("kmeans", "single", "average", "complete", "ward", "gmm", "spectral", "dbscan")
+
+_MOST_CLUSTERS = 100  # finer members cost more and tell no more
 
 _N = {"n_partitions": (Integer(1),)}
 _K = {**_N, "n_clusters": plan.N_CLUSTERS}
@@ -294,3 +298,47 @@ def mixed(
     return EnsembleGenerator(
         n_partitions, algorithm=list(clusterers), n_clusters=n_clusters, **options
     )
+
+
+def generator_for(
+    n_points: int,
+    n_features: int,
+    *,
+    preset: str | None = None,
+    n_partitions: int = 100,
+    n_clusters: int | None = None,
+) -> EnsembleGenerator:
+    """Return a generator for data of a given shape, for a consensus of ``n_clusters``.
+
+    Parameters
+    ----------
+    n_points, n_features : int
+        Shape of the data.
+    preset : str, optional
+        Name of a preset; None is k-means with numbers of clusters drawn from a range.
+    n_partitions : int
+        Number of partitions.
+    n_clusters : int, optional
+        Clusters that the consensus is to have. None stands for not known yet: the members are then
+        fine, with half of the square root of the number of points (at most 100) clusters at least,
+        because fine partitions show the gap in the spectrum.
+
+    Returns
+    -------
+    EnsembleGenerator
+
+    Examples
+    --------
+    >>> from clusterscape.generate import generator_for
+    >>> generator_for(900, 2, n_clusters=3).n_clusters
+    (3, 30)
+    """
+    high = min(int(np.ceil(np.sqrt(n_points))), _MOST_CLUSTERS)
+    low = max(2, high // 2) if n_clusters is None else max(2, n_clusters)
+    k: Any = (min(low, n_points), min(max(low, high), n_points))
+    if preset is None or (preset == "random_k" and n_clusters is None):
+        return EnsembleGenerator(n_partitions, n_clusters=k)
+    options: dict[str, Any] = {"n_clusters": k if n_clusters is None else low}
+    if preset == "random_projection":
+        options["dims"] = min(5, n_features)
+    return globals()[preset](n_partitions, **options)

@@ -11,7 +11,23 @@ import importlib
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-_MODULES = ("kmeans", "kmeans_sparse", "labels", "linkage", "pairs", "random", "rows", "rowspace")
+_MODULES = (
+    "affinity",
+    "graph",
+    "kmeans",
+    "kmeans_sparse",
+    "labels",
+    "linkage",
+    "markov",
+    "median",
+    "pairs",
+    "projection",
+    "random",
+    "rce",
+    "rows",
+    "rowspace",
+    "thresholded",
+)
 
 if TYPE_CHECKING:
     from clusterscape.kernels import (

@@ -1,13 +1,23 @@
-"""Agglomeration: nearest-neighbour chains on a condensed matrix, and trees grown row by row."""
+"""Agglomeration: mutual nearest neighbours on a condensed matrix, and trees grown row by row."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from clusterscape.kernels._jit import jit
-from clusterscape.kernels.labels import agreements
+from clusterscape.kernels.labels import tallies, votes_sampled, votes_together
 
 SINGLE, AVERAGE, COMPLETE = 0, 1, 2
+
+# A tile of distances: its labels stay in the cache while its rows are counted.
+_TILE_ROWS = 256
+_TILE_COLUMNS = 4096
+
+# A round that merges a smaller share of the clusters than one in this many is not worth its pass.
+_FEW = 32
+
+# Minima are taken in this many independent lanes: one alone would wait for every comparison.
+_LANES = 32
 
 
 @jit
@@ -18,52 +28,159 @@ def _place(i, j, n):
     return n * i - i * (i + 1) // 2 + j - i - 1
 
 
-@jit
 def condensed_distances(columns, weights, out):
     """Write 1 - co-association of every pair of points to the condensed ``out``."""
-    n = columns.shape[1]
-    counts = np.empty(n)
-    together = np.empty(n)
-    position = 0
-    for x in range(n - 1):
-        agreements(columns, x, weights, counts, together)
-        for y in range(x + 1, n):
-            out[position] = 1.0 - together[y] / counts[y] if counts[y] > 0.0 else 1.0
-            position += 1
+    _condensed_distances(columns, tallies(weights), columns.min() > -2, out)
 
 
 @jit
-def chain(distances, sizes, method):
-    """Merge points by the nearest-neighbour chain; overwrites ``distances``.
+def _condensed_distances(columns, weights, is_complete, out):
+    n = columns.shape[1]
+    together = np.empty(_TILE_COLUMNS, weights.dtype)
+    counts = np.empty(_TILE_COLUMNS, weights.dtype)
+    counts[:] = weights.sum()
+    for top in range(0, n - 1, _TILE_ROWS):
+        for left in range(top // _TILE_COLUMNS * _TILE_COLUMNS, n, _TILE_COLUMNS):
+            stop = min(left + _TILE_COLUMNS, n)
+            for x in range(top, min(top + _TILE_ROWS, stop - 1)):
+                start = max(left, x + 1)
+                size = stop - start
+                votes_together(columns, x, start, weights, together[:size])
+                if not is_complete:
+                    votes_sampled(columns, x, start, weights, counts[:size])
+                position = _place(x, start, n)
+                _write_distances(together[:size], counts[:size], out[position : position + size])
 
-    ``sizes`` are the points' weights, so a micro-cluster counts as the points it stands for.
-    Returns (pairs, heights), the merges in no particular order, named by surviving point.
+
+@jit
+def _write_distances(together, counts, out):
+    for y in range(out.size):
+        # numpy's division has no branch for a zero divisor, so that the loop stays a simple one.
+        share = np.true_divide(np.float64(together[y]), np.float64(max(counts[y], 1e-300)))
+        out[y] = 1.0 - share
+
+
+@jit
+def _lower(tail, line):
+    """Lower ``tail`` to ``line`` where that is less; return the least entry of ``line``."""
+    lanes = np.full(_LANES, np.inf, line.dtype)
+    whole = line.size // _LANES * _LANES
+    for start in range(0, whole, _LANES):
+        part = line[start : start + _LANES]
+        for lane in range(_LANES):
+            lanes[lane] = part[lane] if part[lane] < lanes[lane] else lanes[lane]
+    for y in range(whole, line.size):
+        lanes[0] = line[y] if line[y] < lanes[0] else lanes[0]
+    for y in range(line.size):
+        tail[y] = line[y] if line[y] < tail[y] else tail[y]
+    return lanes.min()
+
+
+@jit
+def _nearest(distances, least, ahead):
+    """Fill the least distance of every cluster to any other, and to those after it."""
+    m = least.size
+    least[:] = np.inf
+    position = 0
+    for x in range(m - 1):
+        line = distances[position : position + m - x - 1]
+        position += line.size
+        ahead[x] = _lower(least[x + 1 :], line)
+        least[x] = min(least[x], ahead[x])
+
+
+@jit
+def _match(distances, least, ahead, mate):
+    """Pair clusters that are nearest to each other; return how many pairs there are.
+
+    Among clusters at equal distances many pairings are right, and this finds one that leaves no
+    such pair over. A pair stays mutually nearest whatever other pairs merge.
     """
-    n = sizes.size
-    weight = sizes.astype(np.float64)
-    alive = np.ones(n, dtype=np.bool_)
-    pairs = np.empty((n - 1, 2), dtype=np.int64)
-    heights = np.empty(n - 1)
-    stack = np.empty(n, dtype=np.int64)
+    m = least.size
+    mate[:] = -1
+    count = 0
+    for x in range(m - 1):
+        if mate[x] >= 0 or ahead[x] > least[x]:
+            continue
+        position = _place(x, x + 1, m) - x - 1
+        for y in range(x + 1, m):
+            if distances[position + y] == least[x] and mate[y] < 0 and least[y] == least[x]:
+                mate[x] = y
+                mate[y] = x
+                count += 1
+                break
+    return count
+
+
+@jit
+def _joined(da, db, share, method):
+    """Distance to a cluster of two parts, the first of which has this share of the weight."""
+    if method == SINGLE:
+        return min(da, db)
+    if method == COMPLETE:
+        return max(da, db)
+    return share * da + (1.0 - share) * db
+
+
+@jit
+def _fold(distances, m, first, second, share, method, least, ahead):
+    """Rewrite the matrix in place for clusters of one or two old ones, and find their nearest.
+
+    New cluster a is ``first[a]`` and, unless that is -1, ``second[a]``, which comes after it; the
+    first ones ascend. So a new row never reaches beyond the old rows that are already read.
+    """
+    k = first.size
+    line = np.empty(m, distances.dtype)
+    double = np.flatnonzero(second >= 0)
+    least[:] = np.inf
+    position = 0
+    behind = 0
+    for a in range(k):
+        x = first[a]
+        line[x + 1 : m] = distances[_place(x, x + 1, m) : _place(x, x + 1, m) + m - x - 1]
+        if second[a] >= 0:
+            s = second[a]
+            for y in range(x + 1, s):
+                line[y] = _joined(line[y], distances[_place(y, s, m)], share[a], method)
+            start = _place(s, s + 1, m) - s - 1
+            for y in range(s + 1, m):
+                line[y] = _joined(line[y], distances[start + y], share[a], method)
+        new = distances[position : position + k - a - 1]
+        ahead_of = first[a + 1 :]
+        for b in range(new.size):
+            new[b] = line[ahead_of[b]]
+        while behind < double.size and double[behind] <= a:
+            behind += 1
+        for b in double[behind:]:
+            new[b - a - 1] = _joined(line[first[b]], line[second[b]], share[b], method)
+        position += new.size
+        ahead[a] = _lower(least[a + 1 :], new)
+        least[a] = min(least[a], ahead[a])
+
+
+@jit
+def _halve(distances, weight, method, gone, pairs, heights):
+    """Merge by the nearest-neighbour chain until half of the clusters are left.
+
+    ``gone`` marks those that are merged into others; the merges are written to ``pairs`` (in the
+    numbers of this matrix) and ``heights``, whose lengths say how many they are.
+    """
+    m = weight.size
+    alive = np.arange(m)
+    stack = np.empty(m + 1, dtype=np.int64)
     depth = 0
-    for merge in range(n - 1):
+    for merge in range(heights.size):
         if depth == 0:
-            for i in range(n):
-                if alive[i]:
-                    stack[0] = i
-                    depth = 1
-                    break
+            stack[0] = alive[0]
+            depth = 1
         while True:
             x = stack[depth - 1]
-            # The point below on the stack wins ties, or the chain would run in circles.
-            nearest = -1
-            least = np.inf
-            if depth > 1:
-                nearest = stack[depth - 2]
-                least = distances[_place(x, nearest, n)]
-            for y in range(n):
-                if alive[y] and y != x:
-                    d = distances[_place(x, y, n)]
+            # The cluster below on the stack wins ties, or the chain would run in circles.
+            nearest = stack[depth - 2] if depth > 1 else -1
+            least = distances[_place(x, nearest, m)] if depth > 1 else np.inf
+            for y in alive:
+                if y != x:
+                    d = distances[_place(x, y, m)]
                     if d < least:
                         least = d
                         nearest = y
@@ -77,34 +194,90 @@ def chain(distances, sizes, method):
         pairs[merge, 0] = a
         pairs[merge, 1] = b
         heights[merge] = least
-        alive[a] = False
-        wa = weight[a]
-        wb = weight[b]
-        weight[b] = wa + wb
-        for y in range(n):
-            if alive[y] and y != b:
-                pa = _place(a, y, n)
-                pb = _place(b, y, n)
-                da = distances[pa]
-                db = distances[pb]
-                if method == 0:
-                    distances[pb] = min(da, db)
-                elif method == 1:
-                    distances[pb] = (wa * da + wb * db) / (wa + wb)
-                else:
-                    distances[pb] = max(da, db)
-    return pairs, heights
+        gone[a] = True
+        alive = alive[alive != a]
+        share = weight[a] / (weight[a] + weight[b])
+        weight[b] += weight[a]
+        for y in alive:
+            if y != b:
+                place = _place(b, y, m)
+                distances[place] = _joined(
+                    distances[_place(a, y, m)], distances[place], share, method
+                )
 
 
 @jit
+def agglomerate(distances, sizes, method):
+    """Merge clusters that are nearest to each other until one is left; overwrites ``distances``.
+
+    In single, average and complete linkage two clusters that are mutually nearest merge sooner or
+    later, whatever else merges first, so a round merges all of them and rewrites the matrix once.
+    Where few are mutually nearest (evenly stretched data) the nearest-neighbour chain halves the
+    clusters instead: the whole takes O(n^2) in any case.
+
+    ``sizes`` are the points' weights, so a micro-cluster counts as the points it stands for.
+    Returns (pairs, heights), the merges in no particular order, each named by a point of either
+    cluster.
+    """
+    n = sizes.size
+    weight = sizes.astype(np.float64)
+    name = np.arange(n)
+    pairs = np.empty((n - 1, 2), dtype=np.int64)
+    heights = np.empty(n - 1)
+    least = np.empty(n, distances.dtype)
+    ahead = np.empty(n, distances.dtype)
+    mate = np.empty(n, dtype=np.int64)
+    _nearest(distances, least, ahead)
+    done = 0
+    m = n
+    while m > 1:
+        count = _match(distances, least[:m], ahead, mate[:m])
+        if count * _FEW < m and m > _FEW:
+            count = m // 2
+            gone = np.zeros(m, dtype=np.bool_)
+            found = pairs[done : done + count]
+            _halve(distances, weight, method, gone, found, heights[done : done + count])
+            for merge in range(count):
+                found[merge, 0] = name[found[merge, 0]]
+                found[merge, 1] = name[found[merge, 1]]
+            first = np.flatnonzero(~gone)
+            second = np.full(first.size, -1)
+        else:
+            first = np.flatnonzero((mate[:m] < 0) | (mate[:m] > np.arange(m)))
+            second = mate[first]
+            pair = first[second >= 0]
+            pairs[done : done + count, 0] = name[pair]
+            pairs[done : done + count, 1] = name[mate[pair]]
+            heights[done : done + count] = least[pair]
+        share = np.ones(first.size)
+        total = weight[first]
+        for a in np.flatnonzero(second >= 0):
+            total[a] += weight[second[a]]
+            share[a] = weight[first[a]] / total[a]
+        k = m - count
+        _fold(distances, m, first, second, share, method, least[:k], ahead)
+        weight = total
+        name = name[first]
+        done += count
+        m = k
+    return pairs, heights
+
+
 def spanning_tree(columns, weights):
     """Return (pairs, heights): a minimum spanning tree under 1 - co-association.
 
     Rows of the distance matrix are computed when they are needed, so memory is O(n).
     """
+    return _spanning_tree(columns, tallies(weights), columns.min() > -2)
+
+
+@jit
+def _spanning_tree(columns, weights, is_complete):
     n = columns.shape[1]
-    counts = np.empty(n)
-    together = np.empty(n)
+    together = np.empty(n, weights.dtype)
+    counts = np.empty(n, weights.dtype)
+    counts[:] = weights.sum()
+    distance = np.empty(n)
     nearest = np.zeros(n, dtype=np.int64)
     least = np.full(n, np.inf)
     outside = np.ones(n, dtype=np.bool_)
@@ -113,13 +286,15 @@ def spanning_tree(columns, weights):
     x = 0
     outside[0] = False
     for edge in range(n - 1):
-        agreements(columns, x, weights, counts, together)
+        votes_together(columns, x, 0, weights, together)
+        if not is_complete:
+            votes_sampled(columns, x, 0, weights, counts)
+        _write_distances(together, counts, distance)
         closest = -1
         for y in range(n):
             if outside[y]:
-                d = 1.0 - together[y] / counts[y] if counts[y] > 0.0 else 1.0
-                if d < least[y]:
-                    least[y] = d
+                if distance[y] < least[y]:
+                    least[y] = distance[y]
                     nearest[y] = x
                 if closest < 0 or least[y] < least[closest]:
                     closest = y
@@ -131,12 +306,17 @@ def spanning_tree(columns, weights):
     return pairs, heights
 
 
-@jit
 def linked_components(columns, weights, threshold):
     """Number the components of the graph that links pairs with co-association > threshold."""
+    return _linked_components(columns, tallies(weights), columns.min() > -2, threshold)
+
+
+@jit
+def _linked_components(columns, weights, is_complete, threshold):
     n = columns.shape[1]
-    counts = np.empty(n)
-    together = np.empty(n)
+    together = np.empty(n, weights.dtype)
+    counts = np.empty(n, weights.dtype)
+    counts[:] = weights.sum()
     component = np.full(n, -1, dtype=np.int64)
     queue = np.empty(n, dtype=np.int64)
     count = 0
@@ -149,7 +329,9 @@ def linked_components(columns, weights, threshold):
         while head < tail:
             x = queue[head]
             head += 1
-            agreements(columns, x, weights, counts, together)
+            votes_together(columns, x, 0, weights, together)
+            if not is_complete:
+                votes_sampled(columns, x, 0, weights, counts)
             for y in range(n):
                 if component[y] < 0 and together[y] > threshold * counts[y]:
                     component[y] = count

@@ -6,19 +6,22 @@ import numpy as np
 
 from clusterscape.kernels._jit import jit
 
-LANES = 8  # tables are padded to a multiple of this many columns
+LANES = 8  # as many look-ups cost as much as one
+PADDING = 4  # tables are padded to a multiple of this many columns
 
 
 @jit
 def assign(labels, offsets, table, norms, scale, groups, values):
     """Give every point the group g with the least ``norms[g] - scale[x] * sum_i table[c_i(x), g]``.
 
-    ``table`` has a multiple of eight columns (padding has an infinite norm): eight sums kept in
-    registers make the look-ups four times faster than a loop over a score array. Writes the group
-    to ``groups`` and the score to ``values``; returns how many points moved. Ties go to the group
-    with the smaller number.
+    ``table`` has a multiple of four columns (padding has an infinite norm): eight sums kept in
+    registers, or four at the end, make the look-ups four times faster than a loop over a score
+    array. Writes the group to ``groups`` and the score to ``values``; returns how many points
+    moved. Ties go to the group with the smaller number.
     """
     n, r = labels.shape
+    width = table.shape[1]
+    whole = width - width % 8
     columns = np.empty(r, dtype=np.int64)
     moved = 0
     for x in range(n):
@@ -30,7 +33,7 @@ def assign(labels, offsets, table, norms, scale, groups, values):
                 m += 1
         best = 0
         least = np.inf
-        for t in range(0, table.shape[1], 8):
+        for t in range(0, whole, 8):
             s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
             for j in range(m):
                 c = columns[j]
@@ -47,6 +50,19 @@ def assign(labels, offsets, table, norms, scale, groups, values):
                 if value < least:
                     least = value
                     best = t + g
+        if whole < width:
+            s0 = s1 = s2 = s3 = 0.0
+            for j in range(m):
+                c = columns[j]
+                s0 += table[c, whole]
+                s1 += table[c, whole + 1]
+                s2 += table[c, whole + 2]
+                s3 += table[c, whole + 3]
+            for g, s in ((0, s0), (1, s1), (2, s2), (3, s3)):
+                value = norms[whole + g] - scale[x] * s
+                if value < least:
+                    least = value
+                    best = whole + g
         if groups[x] != best:
             groups[x] = best
             moved += 1

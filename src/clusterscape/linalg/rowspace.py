@@ -1,11 +1,44 @@
-"""The rows of B as points: what k-means over B needs, for hard and soft ensembles alike."""
+"""The rows of B as points: what k-means over B needs, as labels, sparse or projected."""
 
 from __future__ import annotations
+
+from typing import Protocol, Self
 
 import numpy as np
 from scipy import sparse
 
 from clusterscape import kernels
+
+
+class Rows(Protocol):
+    """What k-means needs of its rows."""
+
+    @property
+    def n_points(self) -> int:
+        """Number of rows."""
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+
+    def assign(
+        self, table: np.ndarray, norms: np.ndarray, *, scale: np.ndarray, groups: np.ndarray
+    ) -> tuple[int, np.ndarray]:
+        """Move every row to its best group, in place; return how many moved, and the scores."""
+
+    def totals(self, groups: np.ndarray, weights: np.ndarray, n_groups: int) -> np.ndarray:
+        """Return the weighted sums of the groups' rows, one column a group."""
+
+    def update(
+        self, totals: np.ndarray, old: np.ndarray | None, new: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray:
+        """Bring ``totals`` from the grouping ``old`` to ``new``."""
+
+    def subset(self, points: np.ndarray) -> Self:
+        """Return some of the rows."""
+
+    def row(self, x: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the columns and the values of one row."""
 
 
 class RowSpace:
@@ -54,9 +87,9 @@ class RowSpace:
             moved = int((best != groups).sum())
             groups[:] = best
             return moved, scores[np.arange(self.n_points), best]
-        lanes = kernels.rowspace.LANES
+        step = kernels.rowspace.PADDING
         k = table.shape[1]
-        padded = np.zeros((self.width, -(-k // lanes) * lanes))
+        padded = np.zeros((self.width, -(-k // step) * step))
         padded[:, :k] = table
         limits = np.full(padded.shape[1], np.inf)
         limits[:k] = norms
@@ -92,10 +125,10 @@ class RowSpace:
         kernels.labels.gather(self.labels, self.offsets, table, out)
         return out
 
-    def subset(self, points: np.ndarray) -> RowSpace:
+    def subset(self, points: np.ndarray) -> Self:
         """Return the rows of some points."""
         chosen = None if self.membership is None else self.membership[points]
-        return RowSpace(self.labels[points], self.offsets, chosen)
+        return type(self)(self.labels[points], self.offsets, chosen)
 
     def row(self, x: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the columns and the values of one row of B."""
@@ -105,3 +138,70 @@ class RowSpace:
         codes = self.labels[x]
         inside = codes >= 0
         return (self.offsets[:-1] + codes)[inside], np.ones(int(inside.sum()))
+
+
+class DenseRows:
+    """Rows of few columns, such as projected rows of B, in the form that k-means over B takes.
+
+    Parameters
+    ----------
+    matrix : (n, d) array
+        The rows; float32 is computed in float32, sums are taken in float64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.linalg.rowspace import DenseRows
+    >>> rows = DenseRows(np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 2.0]]))
+    >>> rows.totals(np.array([0, 0, 1]), np.ones(3), 2)
+    array([[1., 1.],
+           [2., 2.]])
+    """
+
+    def __init__(self, matrix: np.ndarray) -> None:
+        self.matrix = np.ascontiguousarray(matrix)
+        self.n_points, self.width = matrix.shape
+
+    def assign(
+        self, table: np.ndarray, norms: np.ndarray, *, scale: np.ndarray, groups: np.ndarray
+    ) -> tuple[int, np.ndarray]:
+        """Move every row to its best group, in place; return how many moved, and the scores.
+
+        The score of row x in group g is ``norms[g] - scale[x] * (rows @ table)[x, g]``.
+        """
+        # Here, because label rows are read by rooms that need no scikit-learn.
+        from clusterscape.linalg._kmeans_engines import batches
+
+        kind = self.matrix.dtype
+        table, norms, scale = (np.asarray(a, dtype=kind) for a in (table, norms, scale))
+        values = np.empty(self.n_points)
+        moved = 0
+        for part in batches(self.n_points, 16 * table.shape[1]):  # small enough for the cache
+            scores = self.matrix[part] @ table
+            scores *= -scale[part, None]
+            scores += norms
+            best = scores.argmin(axis=1)
+            values[part] = scores[np.arange(len(best)), best]
+            moved += int((best != groups[part]).sum())
+            groups[part] = best
+        return moved, values
+
+    def totals(self, groups: np.ndarray, weights: np.ndarray, n_groups: int) -> np.ndarray:
+        """Return the (d, K) weighted sums of the groups' rows."""
+        from clusterscape.linalg._kmeans_engines import cluster_sums
+
+        return np.ascontiguousarray(cluster_sums(self.matrix, groups, weights, n_groups).T)
+
+    def update(
+        self, totals: np.ndarray, old: np.ndarray | None, new: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray:
+        """Return the sums of the grouping ``new``, taken afresh."""
+        return self.totals(new, weights, totals.shape[1])
+
+    def subset(self, points: np.ndarray) -> Self:
+        """Return some of the rows."""
+        return type(self)(self.matrix[points])
+
+    def row(self, x: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the columns and the values of one row."""
+        return np.arange(self.width), self.matrix[x]

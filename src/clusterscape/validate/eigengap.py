@@ -10,10 +10,7 @@ import numpy as np
 from clusterscape._params import Integer, checked
 from clusterscape.ensemble import as_ensemble
 from clusterscape.linalg.eigen import coassociation_spectrum
-
-# An eigenvalue that misses 1 by less than this is as good as 1: without the floor, rounding would
-# make enormous ratios of two gaps that are both nothing.
-_FLOOR = 0.02
+from clusterscape.linalg.ncut import eigengap
 
 
 @dataclass(frozen=True)
@@ -39,17 +36,6 @@ class KSelection:
     eigenvalues: np.ndarray
     gaps: np.ndarray
     reason: str
-
-
-def log_gaps(eigenvalues: np.ndarray) -> np.ndarray:
-    """Return the eigengaps on the scale of relaxation times.
-
-    The gap for k clusters is ``log((1 - v[k] + f) / (1 - v[k-1] + f))`` with a small floor f. A
-    random walk on the co-association leaves a group at the rate ``1 - v``, so a large gap says that
-    k groups are left much more slowly than anything finer.
-    """
-    rate = np.maximum(1.0 - eigenvalues, 0.0) + _FLOOR
-    return np.log(rate[1:] / rate[:-1])
 
 
 @checked({"max_clusters": [Integer(2)], "min_clusters": [Integer(1)], "seed": [Integer(0)]})
@@ -102,10 +88,7 @@ def select_k(
     values = np.clip(found.values, 0.0, 1.0)
     if values.size <= max_clusters:  # the rest of the spectrum is zero: nothing is left out
         values = np.append(values, 0.0)
-    gaps = log_gaps(values)
-    most = int((values[:-1] > 1e-8).sum())  # an eigenvalue of zero is not a group
-    least = min(min_clusters, most)
-    best = least + int(np.argmax(gaps[least - 1 : most]))
+    best, gaps = eigengap(values, max_clusters=max_clusters, min_clusters=min_clusters)
     gap = float(gaps[best - 1])
     return KSelection(
         best,

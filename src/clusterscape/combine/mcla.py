@@ -1,0 +1,190 @@
+"""MCLA: group the clusters of the ensemble, then let the groups compete for the points."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+
+from clusterscape._labels import canonical
+from clusterscape._params import Integer, Number, Rules, Seed
+from clusterscape._seeds import RandomState, sklearn_seed, spawn
+from clusterscape.combine.base import BaseConsensus, Outcome
+from clusterscape.combine.hgpa import Hyperedges
+from clusterscape.compare.tables import Columns
+from clusterscape.ensemble import Ensemble, as_ensemble
+from clusterscape.linalg.graphcut import partition_graph
+
+
+class MCLA(BaseConsensus):
+    """Meta-clustering (Strehl and Ghosh 2002).
+
+    The clusters of all partitions are the vertices of a meta-graph, with their Jaccard coefficients
+    as edges. A balanced cut of it makes ``n_clusters`` meta-clusters; a point's association with
+    one is its mean membership in the clusters there, and the strongest association wins the point.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Meta-clusters; some may win no point, so that the consensus can have fewer clusters.
+    imbalance : float
+        How far a meta-cluster may exceed the average total size of its clusters, as a share of it.
+    random_state : int, generator or None
+        Seed of the partitioner and of the ties between associations.
+
+    Attributes
+    ----------
+    labels_ : (n,) array
+        Cluster of each point, numbered by decreasing size; -1 for points in no partition's cluster.
+    n_clusters_ : int
+        Clusters found.
+    cost_ : float
+        Weight of the edges that are cut in the meta-graph.
+    membership_ : (n, n_clusters_) array
+        Each point's association with each cluster, as a share of all its associations.
+
+    Notes
+    -----
+    It needs ``pip install "clusterscape[graph]"``. All pairs of clusters are counted in
+    O(n r^2) time; memory grows with n r and with the pairs of clusters that share a point, never
+    with n^2. The meta-clusters are balanced in the total size of their clusters, but
+    points choose freely among them, so unequal clusters survive where :class:`CSPA`, :class:`HGPA`
+    and :class:`HBGF` cut through them; very small ones may still win no point. Soft
+    partitions use the extended Jaccard coefficient. A partition of weight w counts as w copies of
+    it; equal clusters are one vertex. When the ensemble has no more than ``n_clusters`` distinct
+    rows these are the clusters.
+
+    Examples
+    --------
+    >>> from clusterscape import Ensemble
+    >>> from clusterscape.combine import MCLA
+    >>> runs = Ensemble.from_labels([[0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0], [0, 0, 1, 1, 1, 1]])
+    >>> model = MCLA(2, random_state=0).fit(runs)
+    >>> model.labels_
+    array([0, 0, 0, 1, 1, 1])
+    >>> model.membership_[2].round(2)
+    array([0.67, 0.33])
+    """
+
+    _parameter_rules: ClassVar[Rules] = {
+        "n_clusters": [Integer(1)],
+        "imbalance": [Number(0, 1)],
+        "random_state": [Seed()],
+    }
+
+    membership_: np.ndarray
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        imbalance: float = 0.05,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.imbalance = imbalance
+        self.random_state = random_state
+
+    def fit(
+        self, ensemble: Any, y: Any = None, *, features: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Find the consensus of an ensemble; the parameters are those of every method."""
+        whole = as_ensemble(ensemble)
+        super().fit(whole, features=features, sample_weight=sample_weight)
+        weight = whole.sample_weight if sample_weight is None else np.asarray(sample_weight)
+        inside = (self.labels_ >= 0) & (weight > 0)
+        if not inside.all():
+            # Rows of points in no cluster are zero; a point without weight has its label only.
+            full = np.zeros((whole.n_points, self.n_clusters_))
+            placed = self.labels_ >= 0
+            full[placed, self.labels_[placed]] = 1.0
+            full[inside] = self.membership_
+            self.membership_ = full
+        return self
+
+    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+        small, inverse = ensemble.compress()
+        if small.n_points <= self.n_clusters:
+            names = canonical(inverse, ensemble.sample_weight)
+            return Outcome(names, details={"membership_": np.eye(small.n_points)[names]})
+        cutting, tying = spawn(self.random_state, 2)
+        edges = Hyperedges.of(small)
+        cut = partition_graph(
+            meta_graph(small, edges),
+            self.n_clusters,
+            vertex_weights=small.cluster_sizes()[edges.column] * edges.weight,
+            imbalance=self.imbalance,
+            seed=sklearn_seed(cutting),
+        )
+        share = _association(small, cut.labels[edges.of_column], self.n_clusters)
+        won = _winners(share, np.random.default_rng(tying))
+        names = canonical(won, small.sample_weight)
+        source = np.empty(int(names.max()) + 1, dtype=np.int64)
+        source[names] = won
+        share = share[:, source]
+        share /= share.sum(axis=1, keepdims=True)
+        if small.n_points < ensemble.n_points:
+            share = share[inverse]
+        return Outcome(names[inverse], cut.value, {"membership_": share})
+
+
+def meta_graph(ensemble: Ensemble, edges: Hyperedges) -> sparse.csr_matrix:
+    """Return the Jaccard coefficients of distinct clusters, times the weights of both.
+
+    Soft clusters have the extended coefficient ``a.b / (a.a + b.b - a.b)``, which is Jaccard's on
+    hard ones.
+    """
+    weight = ensemble.sample_weight
+    norm = ensemble.cluster_sizes()
+    if ensemble.is_soft:
+        matrix = ensemble.membership().matrix
+        norm = np.asarray(matrix.multiply(matrix).T @ weight)
+    number = np.full(norm.size, -1, dtype=np.int32)
+    number[edges.column] = np.arange(edges.column.size)
+    # Jaccard coefficients do not depend on the unit of the weights; tables count in points.
+    unit = float(weight.min())
+    columns = Columns.of(ensemble, sample_weight=weight / unit)
+    own = [(i, i) for i in ensemble.soft]  # clusters of one soft partition overlap, too
+    every = [*itertools.combinations(range(ensemble.n_partitions), 2), *own]
+    pairs = np.array(every, dtype=np.int64).reshape(-1, 2)
+    parts = []
+    for batch in columns.batches(pairs):
+        tables = columns.tables(pairs[batch], "drop")
+        first = np.repeat(ensemble.offsets[pairs[batch]], np.diff(tables.starts), axis=0)
+        filled = slice(0, int(tables.starts[-1]))
+        a, b = first[:, 0] + tables.rows[filled], first[:, 1] + tables.cols[filled]
+        # Of equal clusters one is enough; within a soft partition a pair is counted twice.
+        keep = (number[a] >= 0) & (number[b] >= 0) & ((first[:, 0] < first[:, 1]) | (a < b))
+        a, b, both = a[keep], b[keep], tables.mass[filled][keep] * unit
+        jaccard = both / (norm[a] + norm[b] - both)
+        a, b = number[a], number[b]
+        value = jaccard * edges.weight[a] * edges.weight[b]
+        parts.append((a, b, value.astype(np.float32)))
+    m = edges.column.size
+    if not parts:
+        return sparse.csr_matrix((m, m), dtype=np.float32)
+    a, b, values = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
+    half = sparse.csr_matrix((values, (a, b)), shape=(m, m))
+    del parts, a, b, values  # the graph is the largest thing there is; one copy is enough
+    return half + half.T
+
+
+def _association(ensemble: Ensemble, meta: np.ndarray, n_parts: int) -> np.ndarray:
+    """Return each point's mean membership in the clusters of each meta-cluster."""
+    column = np.repeat(ensemble.weights, ensemble.n_clusters)
+    total = np.bincount(meta, weights=column, minlength=n_parts)
+    table = np.zeros((meta.size, n_parts))
+    table[np.arange(meta.size), meta] = column / total[meta]
+    return ensemble.coassociation().expand(table)
+
+
+def _winners(association: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the strongest meta-cluster of every point; equal ones draw lots."""
+    best = association.max(axis=1)
+    won = association.argmax(axis=1)
+    close = association >= (best - 1e-9 * best)[:, None]
+    tied = np.flatnonzero(close.sum(axis=1) > 1)
+    won[tied] = np.where(close[tied], rng.random((tied.size, close.shape[1])), -1.0).argmax(axis=1)
+    return won

@@ -1,0 +1,360 @@
+"""LSCE and NSCE: simultaneous clustering and ensemble, from partitions and features together."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from clusterscape._params import Choice, Flag, Integer, Null, Number, Rules, Seed
+from clusterscape._seeds import RandomState, kernel_seed, spawn
+from clusterscape.combine.base import BaseConsensus, ConsensusWarning, Outcome
+from clusterscape.ensemble import Ensemble
+from clusterscape.linalg.affinity import RULES, Affinity, Kind, Scale, affinity
+from clusterscape.linalg.eigen import symmetric_eigen
+from clusterscape.linalg.embedding import LaplacianInverse, laplacian_quotient, unit_rows
+from clusterscape.linalg.kmeans import kmeans
+from clusterscape.linalg.operators import (
+    combination,
+    normalized_laplacian,
+    scaled,
+)
+
+Seeds = tuple[SeedSequence, int]
+Embedded = tuple[np.ndarray, dict[str, Any]]
+
+_DENSE_BELOW = 600  # points up to which NSCE decomposes the dense Laplacian
+
+FEATURE_RULES: Rules = {
+    "n_clusters": [Integer(1)],
+    "affinity": RULES["kind"],
+    "neighbors": RULES["neighbors"],
+    "landmarks": RULES["landmarks"],
+    "scale": RULES["scale"],
+    "row_normalize": [Flag()],
+    "n_init": [Integer(1)],
+    "max_gb": RULES["max_gb"],
+    "random_state": [Seed()],
+}
+
+
+class FeatureConsensus(BaseConsensus):
+    """A consensus that reads the features too: eigenvectors of both, then k-means."""
+
+    _needs_features: ClassVar[bool] = True
+
+    n_clusters: int
+    affinity: Kind
+    neighbors: int | None
+    landmarks: int | None
+    scale: Scale
+    row_normalize: bool
+    n_init: int
+    max_gb: float
+    random_state: RandomState
+
+    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+        sampling, starting, dividing = spawn(self.random_state, 3)
+        seeds = (sampling, kernel_seed(starting) % 2**32)
+        vectors, details = self._embed(ensemble, features, seeds)
+        weight = ensemble.sample_weight
+        # The operators are written for vectors of unit length; on the copies they are these.
+        rows = vectors / np.sqrt(weight)[:, None]
+        if self.row_normalize:
+            rows = unit_rows(rows)
+        found = kmeans(
+            rows, self.n_clusters, n_init=self.n_init, sample_weight=weight, seed=dividing
+        )
+        return Outcome(found.labels, details={**details, "embedding_": rows})
+
+    def _affinity(self, features: Any, seed: SeedSequence) -> Affinity:
+        return affinity(
+            features,
+            kind=self.affinity,
+            neighbors=self.neighbors,
+            landmarks=self.landmarks,
+            scale=self.scale,
+            max_gb=self.max_gb,
+            seed=seed,
+        )
+
+    def _embed(self, ensemble: Ensemble, features: Any, seeds: Seeds) -> Embedded:
+        raise NotImplementedError
+
+
+class LSCE(FeatureConsensus):
+    """Simultaneous clustering and ensemble, linear form (Tao, Liu and Fu 2017).
+
+    The objective adds the category utility of the partitions and the normalised cut of the
+    features: ``min tr H^T (alpha L - S) H``, with L the normalised Laplacian of an affinity of the
+    features and S the counts of the partitions that put two points together. H holds the
+    eigenvectors of the K smallest eigenvalues, found with products only; k-means on its rows gives
+    the clusters.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Clusters of the consensus.
+    alpha : float
+        Weight of the features.
+    affinity : {"auto", "rbf", "cosine"}
+        Affinity of the features: see :func:`clusterscape.linalg.affinity.affinity`. "auto" is the
+        cosine for sparse features (counts of words) and a Gaussian for dense ones.
+    neighbors, landmarks : int, optional
+        Use a graph of nearest neighbours, or landmarks, instead of all pairs.
+    scale : {"median", "local"} or float
+        Bandwidth of the Gaussian.
+    scale_s : {None, "n", "r"}
+        What S is divided by: nothing, the weight of the points, or the weight of the partitions.
+        Nothing is the paper's equation (6). Equation (4), which it comes from, is ``"n"``: the
+        category utility is the mean over points, so (6) weighs the features n times less.
+    row_normalize : bool
+        Scale rows of H to unit length before k-means. The paper does not say; its figures are met
+        with it, and not without.
+    n_init : int
+        Starts of k-means.
+    max_gb : float
+        Refuse a dense affinity larger than this.
+    random_state : int, generator or None
+        Seed of the eigen-solver and of k-means.
+
+    Attributes
+    ----------
+    labels_ : (n,) array
+        Cluster of each point, numbered by decreasing size; -1 for points in no partition's cluster.
+    n_clusters_ : int
+        Clusters found.
+    eigenvalues_ : (K,) array
+        The K smallest eigenvalues of alpha L - S.
+    residual_ : float
+        Largest norm of ``(alpha L - S) h - value h`` over the columns of H.
+    embedding_ : (m, K) array
+        What k-means saw: the rows of H, of the points that are in some cluster.
+    affinity_ : str
+        The affinity in words.
+
+    Notes
+    -----
+    Rows of the points in no cluster of a partition are zero in its part of S, so unsampled points
+    follow their features more. Points with weights count as that many copies, exactly so for
+    integer weights and all pairs of a given bandwidth. With the default ``scale_s`` the result
+    hardly moves for alpha up to 100: the features only break ties. Raise alpha, or set
+    ``scale_s="r"``, when the features deserve more. Like all spectral forms it favours clusters of
+    similar size.
+
+    Examples
+    --------
+    >>> from clusterscape import Ensemble
+    >>> from clusterscape.combine import LSCE
+    >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]
+    >>> runs = Ensemble.from_labels([[0, 0, 0, 1, 1, 1], [0, 0, 1, 2, 2, 2]])
+    >>> LSCE(2, random_state=0).fit_predict(runs, features=X)
+    array([0, 0, 0, 1, 1, 1])
+    """
+
+    _parameter_rules: ClassVar[Rules] = {
+        **FEATURE_RULES,
+        "alpha": [Number(0)],
+        "scale_s": [Null(), Choice("n", "r")],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        alpha: float = 1.0,
+        affinity: Kind = "auto",
+        neighbors: int | None = None,
+        landmarks: int | None = None,
+        scale: Scale = "median",
+        scale_s: Literal["n", "r"] | None = None,
+        row_normalize: bool = True,
+        n_init: int = 10,
+        max_gb: float = 4.0,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.alpha = alpha
+        self.affinity = affinity
+        self.neighbors = neighbors
+        self.landmarks = landmarks
+        self.scale = scale
+        self.scale_s = scale_s
+        self.row_normalize = row_normalize
+        self.n_init = n_init
+        self.max_gb = max_gb
+        self.random_state = random_state
+
+    def _embed(self, ensemble: Ensemble, features: Any, seeds: Seeds) -> Embedded:
+        graph = self._affinity(features, seeds[0])
+        weight = ensemble.sample_weight
+        totals = {"n": weight.sum(), "r": ensemble.weights.sum()}
+        share = 1.0 / totals[self.scale_s] if self.scale_s else 1.0
+        # Divided by the larger factor, so that tolerances mean the same for every alpha.
+        unit = max(self.alpha, share)
+        L = normalized_laplacian(graph.weighted(weight), weight)
+        S = scaled(ensemble.coassociation(normalize="counts"), np.sqrt(weight))
+        objective = combination(L, S, shares=(self.alpha / unit, -share / unit))
+        found = symmetric_eigen(objective, self.n_clusters, which="smallest", seed=seeds[1])
+        details = {
+            "eigenvalues_": found.values * unit,
+            "residual_": found.residual * unit,
+            "affinity_": graph.words,
+        }
+        return found.vectors, details
+
+
+class NSCE(FeatureConsensus):
+    """Simultaneous clustering and ensemble, form without a parameter (Tao, Liu and Fu 2017).
+
+    The ratio of the two terms of :class:`LSCE` instead of their sum: H holds the eigenvectors of
+    the K largest eigenvalues of ``L^+ S``. They come from the symmetric matrix ``B^T L^+ B`` of
+    the ensemble's clusters, for which only systems with L are solved.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Clusters of the consensus.
+    affinity : {"auto", "rbf", "cosine"}
+        Affinity of the features: see :func:`clusterscape.linalg.affinity.affinity`. "auto" is the
+        cosine for sparse features (counts of words) and a Gaussian for dense ones.
+    neighbors, landmarks : int, optional
+        Use a graph of nearest neighbours, or landmarks, instead of all pairs.
+    scale : {"median", "local"} or float
+        Bandwidth of the Gaussian.
+    columns : {"unit", "raw"}
+        Length of the columns of H, which are not orthogonal: unit (our choice; the paper prints
+        none), or such that ``H^T L H`` is the identity, where a small bandwidth lets few points
+        rule.
+    row_normalize : bool
+        Scale rows of H to unit length before k-means. The paper does not say; its figures are met
+        with it, and not without.
+    solver : {"auto", "dense", "solves"}
+        "dense" decomposes the n x n Laplacian, "solves" uses conjugate gradients; "auto" is dense
+        up to 600 points.
+    n_init : int
+        Starts of k-means.
+    max_gb : float
+        Refuse a dense affinity larger than this.
+    random_state : int, generator or None
+        Seed of the eigen-solver and of k-means.
+
+    Attributes
+    ----------
+    labels_ : (n,) array
+        Cluster of each point, numbered by decreasing size; -1 for points in no partition's cluster.
+    n_clusters_ : int
+        Clusters found.
+    eigenvalues_ : array
+        The largest eigenvalues of L^+ S: K of them, without those whose vector the partitions
+        support less than half as much as a random one.
+    residual_ : float
+        Largest norm of ``L^+ S h / value - h`` over the columns h of H, of unit length.
+    solver_ : str
+        "dense" or "solves".
+    embedding_ : (m, K) array
+        What k-means saw: the rows of H, of the points that are in some cluster.
+    affinity_ : str
+        The affinity in words.
+
+    Notes
+    -----
+    The null space of L never appears in H: one direction for each piece of the affinity graph. In
+    a graph of several pieces, whole pieces cannot be told apart by it, and a warning says so.
+    A graph that barely holds together (few neighbours, a small bandwidth) has a huge L^+, whose
+    first vectors follow the bottlenecks and not the partitions. Points with weights count as that
+    many copies, exactly so for integer weights and all pairs of a given bandwidth.
+
+    Examples
+    --------
+    >>> from clusterscape import Ensemble
+    >>> from clusterscape.combine import NSCE
+    >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]
+    >>> runs = Ensemble.from_labels([[0, 0, 0, 1, 1, 1], [0, 0, 1, 2, 2, 2]])
+    >>> NSCE(2, random_state=0).fit_predict(runs, features=X)
+    array([0, 0, 0, 1, 1, 1])
+    """
+
+    _parameter_rules: ClassVar[Rules] = {
+        **FEATURE_RULES,
+        "columns": [Choice("unit", "raw")],
+        "solver": [Choice("auto", "dense", "solves")],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        affinity: Kind = "auto",
+        neighbors: int | None = None,
+        landmarks: int | None = None,
+        scale: Scale = "median",
+        columns: Literal["unit", "raw"] = "unit",
+        row_normalize: bool = True,
+        solver: Literal["auto", "dense", "solves"] = "auto",
+        n_init: int = 10,
+        max_gb: float = 4.0,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.affinity = affinity
+        self.neighbors = neighbors
+        self.landmarks = landmarks
+        self.scale = scale
+        self.columns = columns
+        self.row_normalize = row_normalize
+        self.solver = solver
+        self.n_init = n_init
+        self.max_gb = max_gb
+        self.random_state = random_state
+
+    def _embed(self, ensemble: Ensemble, features: Any, seeds: Seeds) -> Embedded:
+        graph = self._affinity(features, seeds[0])
+        weight = ensemble.sample_weight
+        inverse = LaplacianInverse(
+            graph, weights=weight, n_vectors=self.n_clusters + 10, seed=seeds[1]
+        )
+        if inverse.n_pieces > 1:
+            warnings.warn(
+                f"NSCE: the affinity graph ({graph.words}) has {inverse.n_pieces} pieces that "
+                "nothing links, and whole pieces cannot be told apart by L^+ S; use more neighbors "
+                "or a larger scale, or LSCE.",
+                ConsensusWarning,
+                stacklevel=4,
+            )
+        dense = weight.size <= _DENSE_BELOW if self.solver == "auto" else self.solver == "dense"
+        found = laplacian_quotient(
+            inverse,
+            ensemble.coassociation(normalize="counts"),
+            self.n_clusters,
+            weights=weight,
+            solver="dense" if dense else "solves",
+            seed=seeds[1],
+        )
+        keep = _supported(ensemble, found.vectors)
+        H = found.vectors[:, keep]
+        if self.columns == "unit":
+            H = H / np.linalg.norm(H, axis=0)
+        details = {
+            "eigenvalues_": found.values[keep],
+            "residual_": found.residual,
+            "solver_": found.solver,
+            "affinity_": graph.words,
+        }
+        # All eigenvalues may be zero, and then nothing tells the points apart.
+        return H if H.shape[1] else np.zeros((weight.size, 1)), details
+
+
+def _supported(ensemble: Ensemble, H: np.ndarray) -> np.ndarray:
+    """Say which columns have at least half of the energy h^T S h of a random direction.
+
+    The null space of L is nearly a combination of clusters where the partitions agree, and what is
+    left of that combination is a vector of rounding, which unit length would blow up.
+    """
+    counts = ensemble.coassociation(normalize="counts")
+    weight = ensemble.sample_weight
+    table = counts.collect(np.ascontiguousarray(np.sqrt(weight)[:, None] * H))
+    energy = counts.column_weights @ table**2 / (H**2).sum(axis=0)
+    return energy > 0.5 * float(weight @ counts.diagonal()) / weight.sum()

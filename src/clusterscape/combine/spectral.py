@@ -1,0 +1,251 @@
+"""Spectral consensus: the singular vectors of the normalised membership matrix, then k-means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from clusterscape import kernels
+from clusterscape._params import Choice, Integer, Null, Rules, Seed
+from clusterscape._seeds import RandomState, spawn
+from clusterscape.combine.base import BaseConsensus, Outcome
+from clusterscape.ensemble import Ensemble
+from clusterscape.linalg.eigen import EigenResult, coassociation_spectrum, symmetric_eigen
+from clusterscape.linalg.kmeans import kmeans
+from clusterscape.linalg.ncut import eigengap
+from clusterscape.linalg.rowspace import RowSpace
+
+_START_SIZE = 20_000
+_BLOCK = 2**16  # points embedded at a time
+# The clusters' Gram matrix is counted outright where it is small and products with it are cheaper
+# than two passes over the labels; counting costs n r^2 / 2 additions.
+_GRAM_WIDTH = 6_000
+_GRAM_PARTITIONS = 200
+
+
+class SpectralConsensus(BaseConsensus):
+    """Spectral clustering of the co-association S = B B^T, by the singular vectors of B.
+
+    The eigenvectors of the normalised co-association D^-1/2 S D^-1/2 are the left singular vectors
+    of D^-1/2 B, so they come from the small Gram matrix of the clusters (or from the points' side,
+    if there are fewer points). The rows of the leading ones, at unit length, are clustered by
+    k-means: the method of Ng, Jordan and Weiss, on S. Neither S nor B is built.
+
+    Parameters
+    ----------
+    n_clusters : int, optional
+        Clusters of the consensus; None takes the number with the largest gap between eigenvalues.
+    max_clusters : int
+        Most clusters that the gap is looked for.
+    rows : {"unit", "degree"}
+        Rows of the eigenvectors at unit length, or divided by the root of the degree, with k-means
+        weighted by the degree (the normalised cut's own relaxation).
+    n_init : int
+        Starts of k-means. On more than 20,000 points they are compared on a random sample of
+        20,000, and the best one goes on with all points.
+    max_iter : int
+        Iterations of k-means at most.
+    random_state : int, generator or None
+        Seed of the starts.
+
+    Attributes
+    ----------
+    labels_ : (n,) array
+        Cluster of each point, numbered by decreasing size; -1 for points in no partition's cluster.
+    n_clusters_ : int
+        Clusters found.
+    cost_ : float
+        Normalised cut of the co-association (as counts) that the labels give.
+    eigenvalues_ : array
+        The largest of the normalised co-association, first 1; ``max_clusters + 1`` of them when k
+        was sought, otherwise ``n_clusters``.
+    gaps_ : array or None
+        What k was chosen by: entry k - 1 speaks for k clusters.
+    residual_ : float
+        Largest residual of the eigenvectors.
+    solver_ : str
+        How they were found, and on which side.
+    start_size_ : int
+        Points on which the starts were compared.
+
+    Notes
+    -----
+    Unsampled points have zero rows in their partition's block of B: pairs are counted, not divided
+    by how often they were sampled together. Clusters that are no more than one large cluster's
+    fringe have no eigenvector of their own and are lost; with many more clusters than eigenvalues
+    near 1 the last eigenvectors are noise. Compare ``eigenvalues_``.
+
+    Examples
+    --------
+    >>> from clusterscape import Ensemble
+    >>> from clusterscape.combine import SpectralConsensus
+    >>> runs = [[0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0], [0, 0, 1, 2, 2, 2]]
+    >>> SpectralConsensus(random_state=0).fit_predict(Ensemble.from_labels(runs))
+    array([0, 0, 0, 1, 1, 1])
+    """
+
+    _parameter_rules: ClassVar[Rules] = {
+        "n_clusters": [Null(), Integer(1)],
+        "max_clusters": [Integer(2)],
+        "rows": [Choice("unit", "degree")],
+        "n_init": [Integer(1)],
+        "max_iter": [Integer(1)],
+        "random_state": [Seed()],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        max_clusters: int = 20,
+        rows: Literal["unit", "degree"] = "unit",
+        n_init: int = 10,
+        max_iter: int = 100,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.max_clusters = max_clusters
+        self.rows = rows
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+        sampling, starting = spawn(self.random_state, 2)
+        membership = ensemble.membership().matrix if ensemble.is_soft else None
+        space = RowSpace(ensemble.labels, ensemble.offsets, membership)
+        column = np.repeat(ensemble.weights, ensemble.n_clusters)
+        degree = space.product((column * ensemble.cluster_sizes())[:, None]).ravel()
+        wanted = self.max_clusters + 1 if self.n_clusters is None else self.n_clusters
+        found, part = _spectrum(ensemble, space, column, degree, wanted)
+        k, gaps = self.n_clusters, None
+        if k is None:
+            k, gaps = eigengap(found.values, max_clusters=self.max_clusters)
+        XT = _embedding(part, found.values[:k] > 1e-8, degree, unit=self.rows == "unit")
+        mass = ensemble.sample_weight * (1.0 if self.rows == "unit" else degree)
+        labels, start_size = self._partition(XT, mass, k, sampling, starting)
+        details = {
+            "eigenvalues_": found.values,
+            "gaps_": gaps,
+            "residual_": found.residual,
+            "solver_": f"{found.solver}, {found.side}",
+            "start_size_": start_size,
+        }
+        return Outcome(labels, _cut(space, column, degree, ensemble.sample_weight, labels), details)
+
+    def _partition(
+        self,
+        XT: np.ndarray,
+        mass: np.ndarray,
+        k: int,
+        sampling: SeedSequence,
+        starting: SeedSequence,
+    ) -> tuple[np.ndarray, int]:
+        """Return the labels of k-means, and on how many points its starts were compared."""
+        n = XT.shape[1]
+        k = min(k, n)
+        sample = np.arange(n)
+        if n > _START_SIZE:
+            rng = np.random.default_rng(sampling)
+            sample = np.sort(rng.choice(n, size=_START_SIZE, replace=False))
+        first = kmeans(
+            XT[:, sample].T,
+            k,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            sample_weight=mass[sample],
+            seed=starting,
+        )
+        if sample.size == n:
+            return first.labels, n
+        labels = np.empty(n, dtype=np.int32)
+        axes = np.arange(len(XT))
+        kernels.kmeans.assign(XT, axes, first.centers, labels, np.empty(n), np.empty(256))
+        plan = kernels.kmeans.Plan(
+            len(first.centers), True, False, False, 1, int(self.max_iter), 1e-4
+        )
+        kernels.kmeans.refine(XT, axes, mass, labels, plan)
+        return labels, sample.size
+
+    def k_rule(self) -> str:
+        """Return the rule by which the number of clusters is found, as the estimator is set."""
+        if self.n_clusters is not None:
+            return ""
+        return "largest eigengap of the normalised co-association"
+
+
+@dataclass(frozen=True)
+class _Vectors:
+    """Leading eigenvectors of the points up to a factor per point, a block of rows at a time."""
+
+    n_points: int
+    block: Callable[[slice], np.ndarray]
+    divided: bool  # by the degree already, as the rows of B V are not
+
+
+def _spectrum(
+    ensemble: Ensemble, space: RowSpace, column: np.ndarray, degree: np.ndarray, wanted: int
+) -> tuple[EigenResult, _Vectors]:
+    """Return the leading spectrum, and the way to the points' rows."""
+    n, r = ensemble.shape
+    width = column.size
+    counted = (
+        not ensemble.is_soft
+        and width <= min(_GRAM_WIDTH, n)
+        and r <= _GRAM_PARTITIONS
+        and 8 * n * r >= width**2
+    )
+    if not counted:
+        found = coassociation_spectrum(
+            ensemble.coassociation(normalize="counts"),
+            wanted,
+            sample_weight=ensemble.sample_weight,
+        )
+        root = np.sqrt(ensemble.sample_weight * degree)[:, None]
+        return found, _Vectors(n, lambda rows: found.vectors[rows] / root[rows], True)
+    gram = np.empty((width, width))
+    columns = np.ascontiguousarray(ensemble.labels.T)
+    kernels.thresholded.cluster_gram(
+        columns, ensemble.offsets, ensemble.sample_weight / degree, np.sqrt(column), gram
+    )
+    found = symmetric_eigen(gram, wanted)
+    found = EigenResult(found.values, found.vectors, found.residual, found.solver, "clusters")
+    positive = np.sqrt(np.maximum(found.values, 1e-16))
+    table = np.sqrt(column)[:, None] * found.vectors / positive
+
+    def block(rows: slice) -> np.ndarray:
+        return RowSpace(space.labels[rows], space.offsets).product(table)
+
+    return found, _Vectors(n, block, False)
+
+
+def _embedding(
+    vectors: _Vectors, keep: np.ndarray, degree: np.ndarray, *, unit: bool
+) -> np.ndarray:
+    """Return the rows for k-means, feature-major; a vector of eigenvalue zero says nothing."""
+    XT = np.empty((int(keep.sum()), vectors.n_points))
+    for start in range(0, vectors.n_points, _BLOCK):
+        rows = slice(start, min(start + _BLOCK, vectors.n_points))
+        block = vectors.block(rows)[:, : keep.size][:, keep]
+        if unit:
+            norm = np.linalg.norm(block, axis=1, keepdims=True)
+            block = np.divide(block, norm, out=np.zeros_like(block), where=norm > 0)
+        elif not vectors.divided:
+            block = block / degree[rows, None]
+        XT[:, rows] = block.T
+    return XT
+
+
+def _cut(
+    space: RowSpace, column: np.ndarray, degree: np.ndarray, weight: np.ndarray, labels: np.ndarray
+) -> float:
+    """Return the normalised cut of the co-association: clusters less their inner shares."""
+    k = int(labels.max()) + 1
+    totals = space.totals(labels, weight, k)
+    inside = (column[:, None] * totals**2).sum(axis=0)
+    volume = np.bincount(labels, weights=weight * degree, minlength=k)
+    return float((1.0 - inside[volume > 0] / volume[volume > 0]).sum())

@@ -1,0 +1,93 @@
+"""Pairs of points that are together often enough, and pairs of clusters that share points."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clusterscape.kernels._jit import jit
+
+
+@jit
+def kept_pairs(columns, weights, least, start, together, sampled, pointers, indices, shares):
+    """Write the pairs (x, y), y > x, whose co-association is at least ``least``; stop when full.
+
+    Rows begin at ``start``; ``columns`` is (r, n) with -1 noise and -2 unsampled. ``together`` and
+    ``sampled`` are (n,) buffers in the type of ``weights``: small integers where the partitions
+    weigh the same, which is several times faster. ``sampled`` is empty if nothing is unsampled.
+    ``pointers[x - start + 1]`` gets the end of row x. Returns the first row that was not written.
+    """
+    r, n = columns.shape
+    total = weights.sum()
+    at = 0
+    for x in range(start, n):
+        if at + n - x - 1 > indices.size or x - start + 1 >= pointers.size:
+            return x
+        _agreements_above(columns, x, weights, together, sampled)
+        for y in range(x + 1, n):
+            whole = total if sampled.size == 0 else sampled[y]
+            share = together[y] / whole if whole > 0 else 0.0
+            # Written always and kept when large enough: a branch here would cost more.
+            indices[at] = y
+            shares[at] = share
+            at += share >= least and share > 0.0
+        pointers[x - start + 1] = at
+    return n
+
+
+@jit
+def _agreements_above(columns, x, weights, together, sampled):
+    """Fill co-occurrences (and co-samplings, if wanted) of x with the points after it."""
+    r, n = columns.shape
+    first = np.uint64(x + 1)
+    last = np.uint64(n)
+    # Unsigned indices: numba then leaves out its test for negative ones, and the loops vectorise.
+    for y in range(first, last):
+        together[y] = 0
+    for i in range(r):
+        code = columns[i, x]
+        if code >= 0:
+            w = weights[i]
+            row = columns[i]
+            for y in range(first, last):
+                together[y] += w if row[y] == code else 0
+    if sampled.size == 0:
+        return
+    for y in range(first, last):
+        sampled[y] = 0
+    for i in range(r):
+        if columns[i, x] != -2:
+            w = weights[i]
+            row = columns[i]
+            for y in range(first, last):
+                sampled[y] += w if row[y] != -2 else 0
+
+
+@jit
+def cluster_gram(columns, offsets, weights, scale, out):
+    """Write B^T diag(weights) B, scaled on both sides by ``scale``, to the (D, D) ``out``.
+
+    One block of two partitions after the other: its table fits into the first cache. ``columns`` is
+    (r, n), negatives being in no cluster.
+    """
+    r, n = columns.shape
+    widest = 0
+    for i in range(r):
+        widest = max(widest, offsets[i + 1] - offsets[i])
+    # One row and one column more, for points in no cluster: no branch is needed.
+    table = np.empty((widest + 2) * (widest + 2))
+    for i in range(r):
+        a = columns[i]
+        for j in range(i, r):
+            b = columns[j]
+            height = offsets[i + 1] - offsets[i]
+            width = offsets[j + 1] - offsets[j] + 2
+            table[: (height + 2) * width] = 0.0
+            for x in range(n):
+                table[(np.int64(a[x]) + 2) * width + np.int64(b[x]) + 2] += weights[x]
+            for p in range(height):
+                row = offsets[i] + p
+                for q in range(width - 2):
+                    column = offsets[j] + q
+                    value = table[(p + 2) * width + q + 2] * scale[row] * scale[column]
+                    out[row, column] = value
+                    out[column, row] = value

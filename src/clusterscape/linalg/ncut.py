@@ -1,0 +1,336 @@
+"""Normalised cuts of a similarity graph: k-way by embedding, recursive by bipartition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse.linalg import aslinearoperator
+
+from clusterscape._params import Choice, Integer, checked
+from clusterscape.linalg._bipartition import Candidate, Cut, candidate, degrees, restricted
+from clusterscape.linalg.eigen import symmetric_eigen
+from clusterscape.linalg.kmeans import kmeans
+from clusterscape.linalg.operators import normalized
+
+# An eigenvalue that misses 1 by less than this is as good as 1: without the floor, rounding would
+# make enormous ratios of two gaps that are both nothing.
+_FLOOR = 0.02
+
+
+@dataclass(frozen=True)
+class Split:
+    """One bipartition of :func:`recursive_ncut`.
+
+    Attributes
+    ----------
+    part : int
+        Label of the part that was split; one side keeps it, the other gets the next free one.
+    value : float
+        Normalised cut of the two sides within the part, in [0, 2].
+    eigenvalue : float
+        Second smallest of the part's normalised Laplacian; 0 where a component was split off.
+    sizes : (float, float)
+        Weight of the side that keeps the label, and of the other.
+    """
+
+    part: int
+    value: float
+    eigenvalue: float
+    sizes: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class NcutResult:
+    """A partition of a graph.
+
+    Attributes
+    ----------
+    labels : (n,) array
+        Cluster of each point, 0..k-1; k is less than asked where nothing more can be told apart.
+    value : float
+        Normalised cut of all clusters: the sum of their links to others over their degree.
+    eigenvalues : array
+        k-way: the leading eigenvalues of the normalised similarity; recursive: none.
+    splits : tuple of Split
+        Recursive: the bipartitions in the order in which they were made; k-way: none.
+    """
+
+    labels: np.ndarray
+    value: float
+    eigenvalues: np.ndarray
+    splits: tuple[Split, ...] = ()
+
+
+@checked(
+    {
+        "n_clusters": [Integer(1)],
+        "rows": [Choice("unit", "degree")],
+        "n_init": [Integer(1)],
+        "seed": [Integer(0)],
+    }
+)
+def kway_ncut(
+    operator: Any,
+    n_clusters: int,
+    *,
+    weights: ArrayLike | None = None,
+    rows: Literal["unit", "degree"] = "unit",
+    n_init: int = 10,
+    seed: int = 0,
+) -> NcutResult:
+    """Cut a graph into k clusters: leading eigenvectors of D^-1/2 A D^-1/2, then k-means.
+
+    k-means on the embedding is a relaxation, without a bound on the cut it gives; clusters of very
+    different density, or more of them than eigenvalues near 1, are cut through.
+
+    Parameters
+    ----------
+    operator : LinearOperator, array or sparse matrix
+        Symmetric similarities >= 0.
+    n_clusters : int
+        Clusters, at most the number of points.
+    weights : (n,) array, optional
+        How many points each row stands for; the result is that of the copies.
+    rows : {"unit", "degree"}
+        Rows of the embedding at unit length (Ng, Jordan, Weiss), or divided by the root of the
+        degree and weighted by it (the generalised eigenvectors of Shi and Malik).
+    n_init : int
+        Starts of k-means.
+    seed : int
+        Of the eigen-solver and of k-means.
+
+    Returns
+    -------
+    NcutResult
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.linalg import kway_ncut
+    >>> A = np.kron(np.eye(2), np.ones((2, 2))) + 0.1
+    >>> labels = kway_ncut(A, 2).labels
+    >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
+    True
+    """
+    weight = _checked_weight(weights, operator.shape[0], n_clusters)
+    degree = degrees(operator, weight)
+    found = symmetric_eigen(normalized(operator, weight), n_clusters, seed=seed)
+    norm = np.sqrt(weight * degree) if rows == "degree" else np.linalg.norm(found.vectors, axis=1)
+    points = np.divide(
+        found.vectors, norm[:, None], out=np.zeros_like(found.vectors), where=norm[:, None] > 0
+    )
+    mass = weight * degree if rows == "degree" else weight
+    labels = kmeans(points, n_clusters, n_init=n_init, sample_weight=mass, seed=seed).labels
+    return NcutResult(labels, ncut_value(operator, labels, weights=weight), found.values)
+
+
+@checked(
+    {
+        "n_clusters": [Integer(1)],
+        "cut": [Choice("sign", "best")],
+        "order": [Choice("best", "largest")],
+        "seed": [Integer(0)],
+    }
+)
+def recursive_ncut(
+    operator: Any,
+    n_clusters: int,
+    *,
+    weights: ArrayLike | None = None,
+    cut: Cut = "sign",
+    order: Literal["best", "largest"] = "best",
+    seed: int = 0,
+) -> NcutResult:
+    """Cut a graph in two, again and again, by the second eigenvector of each part's Laplacian.
+
+    A part that is not connected is cut for nothing: the component of its heaviest point is split
+    off. A single point, or points that all are alike to each other, cannot be split; then the next
+    part is, and fewer clusters than asked come back if no part can. A bad first cut is never
+    repaired; ``cut="sign"`` cuts through a big cluster beside small ones.
+
+    Parameters
+    ----------
+    operator : LinearOperator, array or sparse matrix
+        Symmetric similarities >= 0. A :class:`ThresholdedCoassociation`, arrays and sparse matrices
+        are restricted to a part; other operators are applied to the part padded with zeros.
+    n_clusters : int
+        Clusters, at most the number of points.
+    weights : (n,) array, optional
+        How many points each row stands for.
+    cut : {"sign", "best"}
+        Split by the sign of the eigenvector, or where the normalised cut is least along it (Shi
+        and Malik's sweep, here over all places; it needs the entries, O(n) products for a general
+        operator).
+    order : {"best", "largest"}
+        Which part is split next: the one with the least normalised cut, or the heaviest.
+    seed : int
+        Of the eigen-solver.
+
+    Returns
+    -------
+    NcutResult
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.linalg import recursive_ncut
+    >>> A = np.kron(np.eye(3), np.ones((2, 2))) + 0.01
+    >>> found = recursive_ncut(A, 3)
+    >>> len(np.unique(found.labels)), [round(split.value, 2) for split in found.splits]
+    (3, [0.03, 0.02])
+    """
+    weight = _checked_weight(weights, operator.shape[0], n_clusters)
+    parts = {0: np.arange(weight.size)}
+    known: dict[int, Candidate | None] = {}
+    splits: list[Split] = []
+    while len(parts) < n_clusters:
+        chosen = _next_part(operator, weight, parts, known, cut=cut, order=order, seed=seed)
+        if chosen is None:
+            break
+        part, candidate = chosen
+        points, inside = parts[part], candidate.side
+        parts[part], parts[len(parts)] = points[inside], points[~inside]
+        known.pop(part)
+        sizes = (float(weight[points[inside]].sum()), float(weight[points[~inside]].sum()))
+        splits.append(Split(part, candidate.value, candidate.eigenvalue, sizes))
+    labels = np.empty(weight.size, dtype=np.int32)
+    for part, points in parts.items():
+        labels[points] = part
+    value = ncut_value(operator, labels, weights=weight)
+    return NcutResult(labels, value, np.empty(0), tuple(splits))
+
+
+def ncut_value(operator: Any, labels: ArrayLike, *, weights: ArrayLike | None = None) -> float:
+    """Return the normalised cut of a partition: links to other clusters over degrees, summed.
+
+    Parameters
+    ----------
+    operator : LinearOperator, array or sparse matrix
+        Symmetric similarities >= 0.
+    labels : (n,) array
+        Clusters; negative ones are in no cluster but count in the degrees.
+    weights : (n,) array, optional
+        How many points each row stands for.
+
+    Returns
+    -------
+    float
+        In [0, k]; a cluster without any similarity counts 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.linalg import ncut_value
+    >>> ncut_value(np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 1.0, 1.0]]), [0, 0, 1])
+    0.7
+    """
+    groups = np.asarray(labels)
+    weight = _checked_weight(weights, operator.shape[0], 1)
+    if groups.shape != weight.shape:
+        raise ValueError(f"labels has shape {groups.shape}, but the graph {weight.size} points.")
+    total = 0.0
+    A = aslinearoperator(operator)
+    degree = A @ weight
+    for group in np.unique(groups[groups >= 0]):
+        inside = np.where(groups == group, weight, 0.0)
+        volume = float(inside @ degree)
+        total += (volume - float(inside @ (A @ inside))) / volume if volume > 0 else 0.0
+    return total
+
+
+def log_gaps(eigenvalues: np.ndarray) -> np.ndarray:
+    """Return the eigengaps on the scale of relaxation times.
+
+    The gap for k clusters is ``log((1 - v[k] + f) / (1 - v[k-1] + f))`` with a small floor f. A
+    random walk on the graph leaves a group at the rate ``1 - v``, so a large gap says that
+    k groups are left much more slowly than anything finer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.linalg import log_gaps
+    >>> log_gaps(np.array([1.0, 0.9, 0.1])).round(2)
+    array([1.79, 2.04])
+    """
+    rate = np.maximum(1.0 - eigenvalues, 0.0) + _FLOOR
+    return np.log(rate[1:] / rate[:-1])
+
+
+@checked({"max_clusters": [Integer(1)], "min_clusters": [Integer(1)]})
+def eigengap(
+    eigenvalues: ArrayLike, *, max_clusters: int = 20, min_clusters: int = 2
+) -> tuple[int, np.ndarray]:
+    """Choose a number of clusters by the largest gap in a normalised similarity's spectrum.
+
+    It always finds something: eigenvalues do not tell one cluster from several blurred ones.
+
+    Parameters
+    ----------
+    eigenvalues : array
+        The largest ones, ``max_clusters + 1`` of them, or all there are.
+    max_clusters, min_clusters : int
+        The choice lies between these; it is 1 when there is one eigenvalue above zero.
+
+    Returns
+    -------
+    n_clusters : int
+        The choice.
+    gaps : array
+        Entry k - 1 speaks for k clusters; see :func:`log_gaps`.
+
+    Examples
+    --------
+    >>> from clusterscape.linalg import eigengap
+    >>> eigengap([1.0, 0.98, 0.9, 0.2, 0.1], max_clusters=4)[0]
+    3
+    """
+    values = np.clip(np.asarray(eigenvalues, dtype=np.float64)[: max_clusters + 1], 0.0, 1.0)
+    if values.size <= max_clusters:  # the rest of the spectrum is zero: nothing is left out
+        values = np.append(values, 0.0)
+    gaps = log_gaps(values)
+    most = int((values[:-1] > 1e-8).sum())  # an eigenvalue of zero is not a group
+    least = min(min_clusters, most)
+    return least + int(np.argmax(gaps[least - 1 : most])), gaps
+
+
+def _next_part(
+    operator: Any,
+    weight: np.ndarray,
+    parts: dict[int, np.ndarray],
+    known: dict[int, Candidate | None],
+    *,
+    cut: Cut,
+    order: str,
+    seed: int,
+) -> tuple[int, Candidate] | None:
+    """Return the part to split next, and how; ``known`` remembers the splits looked at."""
+    best: tuple[int, Candidate] | None = None
+    for part in sorted(parts, key=lambda p: -float(weight[parts[p]].sum())):
+        if part not in known:
+            points = parts[part]
+            inner = operator if points.size == weight.size else restricted(operator, points)
+            known[part] = candidate(inner, weight[points], cut, seed)
+        found = known[part]
+        # Of equal cuts the heavier part's is made; rounding must not decide.
+        if found is not None and (best is None or found.value < best[1].value - 1e-12):
+            best = part, found
+            if order == "largest":
+                break
+    return best
+
+
+def _checked_weight(weights: ArrayLike | None, n: int, n_clusters: int) -> np.ndarray:
+    if n_clusters > n:
+        raise ValueError(f"n_clusters={n_clusters} is more than the {n} points of the graph.")
+    if weights is None:
+        return np.ones(n)
+    weight = np.asarray(weights, dtype=np.float64)
+    if weight.shape != (n,) or not np.isfinite(weight).all() or (weight <= 0).any():
+        raise ValueError(
+            f"weights must be {n} finite numbers > 0, one a point; got an array of shape "
+            f"{weight.shape}. Leave out points of weight zero."
+        )
+    return weight

@@ -1,0 +1,122 @@
+"""Symmetric operators made of others: scaled, shifted, normalised; only vectors are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
+
+
+def symmetric_operator(size: int, product: Callable[[np.ndarray], np.ndarray]) -> LinearOperator:
+    """Return the operator whose product with a (size, m) block is ``product``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.linalg import symmetric_operator
+    >>> symmetric_operator(2, lambda block: 3 * block) @ np.ones(2)
+    array([3., 3.])
+    """
+
+    def apply(values: np.ndarray) -> np.ndarray:
+        block = np.ascontiguousarray(values, dtype=np.float64).reshape(size, -1)
+        return product(block).reshape(values.shape)
+
+    return LinearOperator(
+        (size, size), matvec=apply, rmatvec=apply, matmat=apply, rmatmat=apply, dtype=np.float64
+    )
+
+
+def scaled(operator: Any, scale: np.ndarray) -> LinearOperator:
+    """Return diag(scale) A diag(scale).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.linalg import scaled
+    >>> scaled(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([1.0, 2.0])) @ np.ones(2)
+    array([2., 2.])
+    """
+    A = aslinearoperator(operator)
+    column = np.asarray(scale, dtype=np.float64)[:, None]
+    return symmetric_operator(A.shape[0], lambda block: column * (A @ (column * block)))
+
+
+def row_sums(operator: Any, weights: np.ndarray | None = None) -> np.ndarray:
+    """Return A @ weights: the degrees of a graph whose points stand for ``weights`` points each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.linalg import row_sums
+    >>> row_sums(np.array([[0.0, 1.0], [1.0, 1.0]]))
+    array([1., 2.])
+    """
+    A = aslinearoperator(operator)
+    return A @ (np.ones(A.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64))
+
+
+def normalized(operator: Any, weights: np.ndarray | None = None) -> LinearOperator:
+    """Return D^-1/2 A D^-1/2, with D the degrees; a point of degree zero has a zero row.
+
+    A point of weight w stands for w copies: the operator is then the one of the copies, restricted
+    to vectors that are equal on copies and written in coordinates of unit length. Its eigenvalues
+    are the non-trivial ones of the copies' operator, and v / sqrt(w) is the vector on the copies.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.linalg import normalized
+    >>> (normalized(np.array([[1.0, 1.0], [1.0, 1.0]])) @ np.ones(2)).round(9)
+    array([1., 1.])
+    """
+    degree = row_sums(operator, weights)
+    weight = np.ones_like(degree) if weights is None else np.asarray(weights, dtype=np.float64)
+    inverse = np.divide(weight, degree, out=np.zeros_like(degree), where=degree > 0)
+    return scaled(operator, np.sqrt(inverse))
+
+
+def normalized_laplacian(operator: Any, weights: np.ndarray | None = None) -> LinearOperator:
+    """Return I - D^-1/2 A D^-1/2; see :func:`normalized` for the weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.linalg import normalized_laplacian
+    >>> (normalized_laplacian(np.ones((2, 2))) @ np.array([1.0, -1.0])).round(9)
+    array([ 1., -1.])
+    """
+    inner = normalized(operator, weights)
+    return symmetric_operator(inner.shape[0], lambda block: block - inner @ block)
+
+
+def combination(first: Any, second: Any, *, shares: tuple[float, float]) -> LinearOperator:
+    """Return a A + b B, with the shares (a, b).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.linalg import combination
+    >>> combination(np.eye(2), np.ones((2, 2)), shares=(2.0, -1.0)) @ np.ones(2)
+    array([0., 0.])
+    """
+    A, B = aslinearoperator(first), aslinearoperator(second)
+    a, b = shares
+    return symmetric_operator(A.shape[0], lambda block: a * (A @ block) + b * (B @ block))
+
+
+def without_diagonal(operator: Any, diagonal: np.ndarray) -> LinearOperator:
+    """Return A - diag(diagonal).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.linalg import without_diagonal
+    >>> without_diagonal(np.ones((2, 2)), np.ones(2)) @ np.array([1.0, 3.0])
+    array([3., 1.])
+    """
+    A = aslinearoperator(operator)
+    column = np.asarray(diagonal, dtype=np.float64)[:, None]
+    return symmetric_operator(A.shape[0], lambda block: A @ block - column * block)
