@@ -41,9 +41,9 @@ def cost_of(labels, ensemble, distance):
     """The sum of distances, one pair at a time."""
     total = 0.0
     for i in range(ensemble.n_partitions):
-        its = ensemble.soft[i].toarray() if i in ensemble.soft else ensemble.labels[:, i]
-        if i in ensemble.soft:
-            its = np.where((ensemble.labels[:, i] == -2)[:, None], np.nan, its)
+        its = ensemble.labels[:, i]
+        if i in ensemble.soft and ensemble.n_clusters[i] > 0:
+            its = np.where((its == -2)[:, None], np.nan, ensemble.soft[i].toarray())
         measure = MEASURES[distance]
         value = measure.function(labels, its, sample_weight=ensemble.sample_weight)
         if measure.direction == "similarity":
@@ -75,24 +75,14 @@ def test_the_best_input_is_within_twice_the_optimum(distance, seed):
         assert optimum - 1e-9 <= model.cost_ <= start.cost_ + 1e-9
 
 
-@given(
-    ensembles(min_points=2, max_points=7),
-    st.sampled_from(["mirkin", "rand_distance", "vi", "adjusted_rand", "purity"]),
-    st.sampled_from([None, 1, 2, 3]),
-)
-def test_no_single_move_lowers_the_cost(ensemble, distance, k):
-    # Noise with a weight has no meaning to compare beside soft partitions.
-    work = ensemble.with_weights(sample_weight=np.ones(ensemble.n_points))
-    work = inside_some_cluster(work)
-    if work is None or (k is not None and work.n_points < k):
-        return
-    apart = work.compress(keep_noise_apart=True)[0].n_points == work.n_points
+def assert_local_optimum(work, distance, k):
+    """Check the cost against its definition, and every single move against the cost."""
     model = fitted(k, work, distance=distance)
     assert (np.diff(model.costs_) <= 1e-9).all()
     assert model.cost_ == pytest.approx(cost_of(model.labels_, work, distance), abs=1e-9)
     if k is not None:
         assert model.n_clusters_ == min(k, model.n_micro_clusters_)
-    if not apart:
+    if model.n_micro_clusters_ < work.n_points:
         return  # copies move together, so that a single copy may be a move that was not tried
     for x in range(work.n_points):
         if k is not None and (model.labels_ == model.labels_[x]).sum() == 1:
@@ -101,6 +91,34 @@ def test_no_single_move_lowers_the_cost(ensemble, distance, k):
             other = model.labels_.copy()
             other[x] = g
             assert cost_of(other, work, distance) >= model.cost_ - 1e-7
+
+
+DISTANCES = ["mirkin", "rand_distance", "vi", "adjusted_rand", "purity"]
+
+
+@given(
+    ensembles(min_points=2, max_points=7),
+    st.sampled_from(DISTANCES),
+    st.sampled_from([None, 1, 2, 3]),
+)
+def test_no_single_move_lowers_the_cost(ensemble, distance, k):
+    # Noise with a weight has no meaning to compare beside soft partitions.
+    work = ensemble.with_weights(sample_weight=np.ones(ensemble.n_points))
+    work = inside_some_cluster(work)
+    if work is not None and (k is None or work.n_points >= k):
+        assert_local_optimum(work, distance, k)
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+@pytest.mark.parametrize("k", [None, 3])
+def test_no_single_move_lowers_the_cost_of_weighted_votes(distance, k, seed):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(-2, 3, size=(12, 8))
+    labels[:, 0] = np.repeat([0, 1, 2], 4)
+    votes = Ensemble.from_labels(
+        labels, weights=rng.integers(1, 4, 8), sample_weight=rng.integers(1, 4, 12)
+    )
+    assert_local_optimum(votes, distance, k)
 
 
 @pytest.mark.parametrize("distance", PLAIN)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
-from clusterscape import _params
+from clusterscape import Ensemble, _params
 from clusterscape._params import (
     N_JOBS,
     PROGRESS,
@@ -199,6 +199,8 @@ LABELS = np.random.default_rng(0).integers(0, 3, size=(30, 4))
 
 def call(public: Any, name: str, value: Any) -> None:
     """Pass one bad value to a public callable, with ordinary values beside it."""
+    if public.path == "clusterscape.linalg.ThresholdedCoassociation":
+        public.value(**{"coassociation": Ensemble.from_labels(LABELS).coassociation(), name: value})
     if inspect.isclass(public.value):
         instance = public.value(**{name: value})
         # The constructor stores and says nothing; the work refuses.

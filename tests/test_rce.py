@@ -163,3 +163,15 @@ def test_rce_refuses_with_a_sentence():
         RCE(2, max_rows=3).fit(np.arange(5)[:, None] * [1, 1])
     with pytest.raises(ValueError, match="sparsity must be a number in"):
         RCE(2, sparsity=0).fit([[0, 1], [1, 1]])
+
+
+def test_memberships_follow_the_numbers_of_the_clusters():
+    planted = np.repeat([1, 0, 2], [3, 6, 5])
+    votes = Ensemble.from_labels(
+        [planted, planted, [*planted[:-1], -1]], sample_weight=[0.0] + [1.0] * 13
+    )
+    model = RCE(3).fit(votes)
+    assert model.membership_.shape == (14, 3)
+    np.testing.assert_allclose(model.membership_.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(model.membership_.argmax(axis=1), model.labels_)
+    assert model.membership_[0].max() == 1.0  # no weight: its cluster alone

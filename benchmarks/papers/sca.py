@@ -21,7 +21,8 @@ from clusterscape import Ensemble
 from clusterscape.combine import SCA, evolve
 from clusterscape.compare import accuracy
 from clusterscape.generate import EnsembleGenerator
-from clusterscape.linalg import sinkhorn, symmetric_eigen
+from clusterscape.linalg import symmetric_eigen
+from clusterscape.linalg.sinkhorn import sinkhorn
 from clusterscape.validate import near_decomposability
 
 PLAYERS = ("Rose", "Cobb", "Fisk", "Ott", "Ruth", "Mays")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clusterscape.combine._sca_evolution import Trajectory, evolve
 from clusterscape.combine.bagclust import BagClust
 from clusterscape.combine.base import BaseConsensus, ConsensusWarning
 from clusterscape.combine.choice import MethodChoice, choose_method
@@ -15,6 +16,7 @@ from clusterscape.combine.kcc import KCC
 from clusterscape.combine.majority import MajorityVote
 from clusterscape.combine.mcla import MCLA
 from clusterscape.combine.median import MedianPartition
+from clusterscape.combine.random_projection import RandomProjectionEnsemble
 from clusterscape.combine.rce import RCE
 from clusterscape.combine.registry import METHODS, Method
 from clusterscape.combine.sca import SCA
@@ -50,9 +52,12 @@ __all__ = [
     "MedianPartition",
     "Method",
     "MethodChoice",
+    "RandomProjectionEnsemble",
     "SpectralConsensus",
+    "Trajectory",
     "choose_method",
     "consensus_scores",
     "eac_oracle",
+    "evolve",
     "mean_coassociation",
 ]

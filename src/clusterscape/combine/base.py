@@ -40,11 +40,34 @@ class Outcome:
         The method's objective, where it has one.
     details : mapping
         Fitted attributes of the method, by name (with the trailing underscore).
+    membership : (m, G) array or None
+        How far each point belongs to each group, where the method is soft; the columns are the
+        numbers in ``labels``.
     """
 
     labels: np.ndarray
     cost: float | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+    membership: np.ndarray | None = None
+
+
+def _spread(outcome: Outcome, labels: np.ndarray, inside: np.ndarray) -> np.ndarray:
+    """Return the memberships of all points in the clusters as they are numbered in the end.
+
+    Groups that won no point are left out. Rows sum to one; a point without weight belongs to its
+    cluster alone, a point in no cluster to none.
+    """
+    assert outcome.membership is not None
+    final = labels[inside]
+    source = np.empty(int(labels.max()) + 1, dtype=np.int64)
+    source[final] = outcome.labels
+    full = np.zeros((labels.size, source.size))
+    placed = np.flatnonzero(labels >= 0)
+    full[placed, labels[placed]] = 1.0
+    share = outcome.membership[:, source]
+    total = share.sum(axis=1, keepdims=True)
+    full[inside] = np.divide(share, total, out=full[inside], where=total > 0)
+    return full
 
 
 class BaseConsensus(ClusterMixin, BaseEstimator):
@@ -118,6 +141,8 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         self.cost_ = outcome.cost
         for name, value in outcome.details.items():
             setattr(self, name, value)
+        if outcome.membership is not None:
+            self.membership_ = _spread(outcome, labels, inside)
         asked = getattr(self, "n_clusters", None)
         if asked is not None and self.n_clusters_ < asked:
             warnings.warn(

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from clusterscape._labels import canonical
 from clusterscape._params import Integer, Number, Rules, Seed
 from clusterscape._seeds import RandomState, sklearn_seed, spawn
 from clusterscape.combine.base import BaseConsensus, Outcome
 from clusterscape.combine.hgpa import Hyperedges
 from clusterscape.compare.tables import Columns
-from clusterscape.ensemble import Ensemble, as_ensemble
+from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.graphcut import partition_graph
 
 
@@ -87,28 +86,10 @@ class MCLA(BaseConsensus):
         self.imbalance = imbalance
         self.random_state = random_state
 
-    def fit(
-        self, ensemble: Any, y: Any = None, *, features: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Find the consensus of an ensemble; the parameters are those of every method."""
-        whole = as_ensemble(ensemble)
-        super().fit(whole, features=features, sample_weight=sample_weight)
-        weight = whole.sample_weight if sample_weight is None else np.asarray(sample_weight)
-        inside = (self.labels_ >= 0) & (weight > 0)
-        if not inside.all():
-            # Rows of points in no cluster are zero; a point without weight has its label only.
-            full = np.zeros((whole.n_points, self.n_clusters_))
-            placed = self.labels_ >= 0
-            full[placed, self.labels_[placed]] = 1.0
-            full[inside] = self.membership_
-            self.membership_ = full
-        return self
-
     def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
         small, inverse = ensemble.compress()
         if small.n_points <= self.n_clusters:
-            names = canonical(inverse, ensemble.sample_weight)
-            return Outcome(names, details={"membership_": np.eye(small.n_points)[names]})
+            return Outcome(inverse, membership=np.eye(small.n_points)[inverse])
         cutting, tying = spawn(self.random_state, 2)
         edges = Hyperedges.of(small)
         cut = partition_graph(
@@ -120,14 +101,9 @@ class MCLA(BaseConsensus):
         )
         share = _association(small, cut.labels[edges.of_column], self.n_clusters)
         won = _winners(share, np.random.default_rng(tying))
-        names = canonical(won, small.sample_weight)
-        source = np.empty(int(names.max()) + 1, dtype=np.int64)
-        source[names] = won
-        share = share[:, source]
-        share /= share.sum(axis=1, keepdims=True)
         if small.n_points < ensemble.n_points:
-            share = share[inverse]
-        return Outcome(names[inverse], cut.value, {"membership_": share})
+            won, share = won[inverse], share[inverse]
+        return Outcome(won, cut.value, membership=share)
 
 
 def meta_graph(ensemble: Ensemble, edges: Hyperedges) -> sparse.csr_matrix:

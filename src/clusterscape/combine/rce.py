@@ -65,6 +65,8 @@ class RCE(BaseConsensus):
         Cluster of each point, numbered by decreasing size; -1 for points in no partition's cluster.
     n_clusters_ : int
         Clusters found.
+    membership_ : (n, n_clusters_) array
+        Rows of H, as shares; with ``assign="argmax"`` only.
     cost_ : float
         The objective, at the end.
     costs_ : array
@@ -159,7 +161,9 @@ class RCE(BaseConsensus):
             "n_micro_clusters_": m,
         }
         labels = self._labels(best.HT, evidence.weights, rank)
-        return Outcome(labels[inverse], best.costs[-1], details)
+        # Only the groups of the columns of H have memberships in H.
+        soft = best.HT.T[inverse] if self.assign == "argmax" else None
+        return Outcome(labels[inverse], best.costs[-1], details, membership=soft)
 
     def _labels(self, HT: np.ndarray, weights: np.ndarray, rank: int) -> np.ndarray:
         if self.assign == "argmax":

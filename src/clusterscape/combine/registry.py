@@ -96,7 +96,7 @@ METHODS: dict[str, Method] = {
             cost="n r K an iteration",
             memory="n r",
             reference="Liu, Liu, Wu, Tao, Fu 2015",
-            summary="Normalised cut of the co-association as a weighted k-means over the rows of B.",
+            summary="Normalised cut of the co-association as weighted k-means over the rows of B.",
         ),
         Method(
             "kcc",
@@ -126,13 +126,13 @@ METHODS: dict[str, Method] = {
             "sca",
             SCA,
             needs_k=False,
-            k_rule="gap in the eigenvalues of the scaled chain",
+            k_rule="largest gap between the eigenvalues of the scaled co-association",
             features="none",
             soft=True,
-            cost="n r a step (zeroed: l^2)",
-            memory="n r (zeroed: l^2)",
+            cost="n r a step (m^2 r up to 4,000 rows)",
+            memory="n r + min(m, 4,000)^2",
             reference="Meyer, Wessell 2012",
-            summary="A Markov chain on the similarities; clusters are where it lingers.",
+            summary="A Markov chain on the similarities; eigenvalues near one count the clusters.",
         ),
         Method(
             "cspa",
@@ -170,7 +170,7 @@ METHODS: dict[str, Method] = {
             cost="n r^2 + D^2",
             memory="n (r + K) + D^2",
             reference="Strehl, Ghosh 2002",
-            summary="Groups the clusters themselves by overlap, then lets the groups compete for points.",
+            summary="Groups the clusters by their overlap; the groups then compete for points.",
             extra="graph",
         ),
         Method(
@@ -221,7 +221,7 @@ METHODS: dict[str, Method] = {
             cost="n r K a sweep",
             memory="n r",
             reference="Filkov, Skiena 2004",
-            summary="The partition nearest to all others: best of the inputs, then one-point moves.",
+            summary="The partition nearest to all: the best of them, then one-point moves.",
         ),
         Method(
             "bagclust",
@@ -233,7 +233,7 @@ METHODS: dict[str, Method] = {
             cost="n r (variant 2: m^2 r)",
             memory="n r (variant 2: m^2)",
             reference="Dudoit, Fridlyand 2003",
-            summary="Votes of bootstrap partitions after matching, or medoids of their dissimilarity.",
+            summary="Matched votes of bootstrap partitions, or medoids of their dissimilarity.",
         ),
         Method(
             "rce",
@@ -245,7 +245,7 @@ METHODS: dict[str, Method] = {
             cost="m^2 (K + r) a sweep",
             memory="m (r + K)",
             reference="Zhou, Zheng, Pan 2015; our reading",
-            summary="Low-rank fit of the co-memberships in Kullback-Leibler divergence, errors taken out.",
+            summary="Low-rank fit of the co-memberships, sparse errors taken out.",
         ),
         Method(
             "lsce",

@@ -87,12 +87,12 @@ class SCA(BaseConsensus):
     max_clusters : int
         The largest number of clusters that ``n_clusters=None`` may find.
     landmarks : "auto", int or None
-        With "auto", when there are more than 4,000 distinct rows, zeta is measured and zeroing is
-        tried on 2,000 landmarks, drawn by weight. If nothing is to be zeroed the chain runs on all
-        rows, by products with B; if something is, it runs on the landmarks, and the other points go
-        to the landmark cluster with which they have the largest mean co-association. An integer
-        sets the number of landmarks, which are then used whenever there are more distinct rows.
-        None: never; zeta is taken over all rows, at O(n r) a partition.
+        With "auto", when there are more than 4,000 distinct rows, zeta and eigenvalues are measured
+        and zeroing is tried on 2,000 landmarks, drawn by weight. If nothing is to be zeroed the
+        chain runs on all rows, by products with B; if something is, it runs on the landmarks, and
+        the other points go to the landmark cluster with which they have the largest mean
+        co-association. An integer sets the number of landmarks, which are then used whenever there
+        are more distinct rows. None: never; zeta is taken over all rows, at O(n r) a partition.
     random_state : int, generator or None
         Seed of landmarks and starts.
 
@@ -119,8 +119,8 @@ class SCA(BaseConsensus):
     added_constant_ : float
         What Sinkhorn-Knopp had to add to every similarity; 0 as a rule.
     eigenvalues_ : array
-        Leading eigenvalues of P. On more than 4,000 rows with ``n_clusters`` given, those of the
-        landmarks' chain.
+        Leading eigenvalues of P. With ``landmarks="auto"`` and more than 4,000 distinct rows they
+        are those of the landmarks' chain, and so is the number of clusters found.
     rule_ : str
         What made the partition: "components", "vote", "consensus", "joint", or "none" where
         there was nothing to split.

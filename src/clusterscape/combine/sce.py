@@ -251,7 +251,8 @@ class NSCE(FeatureConsensus):
         The largest eigenvalues of L^+ S: K of them, without those whose vector the partitions
         support less than half as much as a random one.
     residual_ : float
-        Largest norm of ``L^+ S h / value - h`` over the columns h of H, of unit length.
+        Largest norm of ``L^+ S h - value h`` over the columns h of H, of unit length, as a share
+        of the largest value.
     solver_ : str
         "dense" or "solves".
     embedding_ : (m, K) array

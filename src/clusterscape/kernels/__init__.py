@@ -31,17 +31,40 @@ _MODULES = (
 
 if TYPE_CHECKING:
     from clusterscape.kernels import (
+        affinity,
+        graph,
         kmeans,
         kmeans_sparse,
         labels,
         linkage,
+        markov,
+        median,
         pairs,
+        projection,
         random,
+        rce,
         rows,
         rowspace,
+        thresholded,
     )
 
-__all__ = ["kmeans", "kmeans_sparse", "labels", "linkage", "pairs", "random", "rows", "rowspace"]
+__all__ = [
+    "affinity",
+    "graph",
+    "kmeans",
+    "kmeans_sparse",
+    "labels",
+    "linkage",
+    "markov",
+    "median",
+    "pairs",
+    "projection",
+    "random",
+    "rce",
+    "rows",
+    "rowspace",
+    "thresholded",
+]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -302,7 +302,8 @@ def laplacian_quotient(
     Returns
     -------
     EigenResult
-        ``residual`` is the largest norm of ``L^+ S h / value - h`` for columns of unit length.
+        ``residual`` is the largest norm of ``L^+ S h - value h`` for columns of unit length, as a
+        share of the largest value.
 
     Examples
     --------
@@ -341,9 +342,9 @@ def laplacian_quotient(
         found = symmetric_eigen(side, n_values, solver="dense" if few else "lanczos", seed=seed)
         vectors = inverse @ to_points(found.vectors)
         vectors /= np.sqrt(np.maximum(found.values, _ZERO))
-    scale = max(float(found.values.max(initial=0.0)), float(coassociation.column_weights.sum()))
-    keep = found.values > _ZERO * scale
+    largest = float(found.values.max(initial=0.0))
+    keep = found.values > _ZERO * max(largest, float(coassociation.column_weights.sum()))
     values, vectors = found.values[keep], vectors[:, keep]
-    error = product @ to_points(to_clusters(vectors)) / values - vectors
-    residual = np.linalg.norm(error, axis=0) / np.linalg.norm(vectors, axis=0)
+    error = product @ to_points(to_clusters(vectors)) - vectors * values
+    residual = np.linalg.norm(error, axis=0) / np.linalg.norm(vectors, axis=0) / largest
     return EigenResult(values, vectors, float(residual.max(initial=0.0)), solver)

@@ -248,6 +248,16 @@ def log_gaps(eigenvalues: np.ndarray) -> np.ndarray:
     random walk on the graph leaves a group at the rate ``1 - v``, so a large gap says that
     k groups are left much more slowly than anything finer.
 
+    Parameters
+    ----------
+    eigenvalues : (m,) array
+        In [0, 1], the largest first.
+
+    Returns
+    -------
+    (m - 1,) array
+        Entry k - 1 speaks for k clusters.
+
     Examples
     --------
     >>> import numpy as np

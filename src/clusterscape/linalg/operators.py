@@ -12,6 +12,17 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 def symmetric_operator(size: int, product: Callable[[np.ndarray], np.ndarray]) -> LinearOperator:
     """Return the operator whose product with a (size, m) block is ``product``.
 
+    Parameters
+    ----------
+    size : int
+        Rows and columns.
+    product : callable
+        Takes and returns a contiguous (size, m) array of float64.
+
+    Returns
+    -------
+    LinearOperator
+
     Examples
     --------
     >>> import numpy as np
@@ -32,6 +43,17 @@ def symmetric_operator(size: int, product: Callable[[np.ndarray], np.ndarray]) -
 def scaled(operator: Any, scale: np.ndarray) -> LinearOperator:
     """Return diag(scale) A diag(scale).
 
+    Parameters
+    ----------
+    operator : LinearOperator, array or sparse matrix
+        A, symmetric.
+    scale : (n,) array
+        The diagonal.
+
+    Returns
+    -------
+    LinearOperator
+
     Examples
     --------
     >>> import numpy as np
@@ -46,6 +68,17 @@ def scaled(operator: Any, scale: np.ndarray) -> LinearOperator:
 
 def row_sums(operator: Any, weights: np.ndarray | None = None) -> np.ndarray:
     """Return A @ weights: the degrees of a graph whose points stand for ``weights`` points each.
+
+    Parameters
+    ----------
+    operator : LinearOperator, array or sparse matrix
+        A, symmetric.
+    weights : (n,) array, optional
+        How many points each point stands for; one by default.
+
+    Returns
+    -------
+    (n,) array
 
     Examples
     --------
@@ -65,6 +98,17 @@ def normalized(operator: Any, weights: np.ndarray | None = None) -> LinearOperat
     to vectors that are equal on copies and written in coordinates of unit length. Its eigenvalues
     are the non-trivial ones of the copies' operator, and v / sqrt(w) is the vector on the copies.
 
+    Parameters
+    ----------
+    operator : LinearOperator, array or sparse matrix
+        A, symmetric.
+    weights : (n,) array, optional
+        How many points each point stands for; one by default.
+
+    Returns
+    -------
+    LinearOperator
+
     Examples
     --------
     >>> import numpy as np
@@ -81,6 +125,17 @@ def normalized(operator: Any, weights: np.ndarray | None = None) -> LinearOperat
 def normalized_laplacian(operator: Any, weights: np.ndarray | None = None) -> LinearOperator:
     """Return I - D^-1/2 A D^-1/2; see :func:`normalized` for the weights.
 
+    Parameters
+    ----------
+    operator : LinearOperator, array or sparse matrix
+        A, symmetric.
+    weights : (n,) array, optional
+        How many points each point stands for; one by default.
+
+    Returns
+    -------
+    LinearOperator
+
     Examples
     --------
     >>> import numpy as np
@@ -94,6 +149,17 @@ def normalized_laplacian(operator: Any, weights: np.ndarray | None = None) -> Li
 
 def combination(first: Any, second: Any, *, shares: tuple[float, float]) -> LinearOperator:
     """Return a A + b B, with the shares (a, b).
+
+    Parameters
+    ----------
+    first, second : LinearOperator, array or sparse matrix
+        A and B, symmetric and of one size.
+    shares : (float, float)
+        a and b.
+
+    Returns
+    -------
+    LinearOperator
 
     Examples
     --------
@@ -109,6 +175,17 @@ def combination(first: Any, second: Any, *, shares: tuple[float, float]) -> Line
 
 def without_diagonal(operator: Any, diagonal: np.ndarray) -> LinearOperator:
     """Return A - diag(diagonal).
+
+    Parameters
+    ----------
+    operator : LinearOperator, array or sparse matrix
+        A, symmetric.
+    diagonal : (n,) array
+        What is taken off.
+
+    Returns
+    -------
+    LinearOperator
 
     Examples
     --------

@@ -117,7 +117,7 @@ def sinkhorn(
     Examples
     --------
     >>> import numpy as np
-    >>> from clusterscape.linalg import sinkhorn
+    >>> from clusterscape.linalg.sinkhorn import sinkhorn
     >>> S = np.array([[0.0, 2.0, 1.0], [2.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
     >>> d = sinkhorn(S).scale
     >>> (d[:, None] * S * d).round(3)

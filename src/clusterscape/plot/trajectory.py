@@ -86,6 +86,8 @@ class TrajectoryDisplay:
         -------
         self
         """
+        from mpl_toolkits.axes_grid1 import make_axes_locatable
+
         if ax is None:
             import matplotlib.pyplot as plt
 
@@ -101,7 +103,8 @@ class TrajectoryDisplay:
         ending = "stable groups" if path.stable else "not yet stable"
         ax.set_title(f"Evolution of the chain: {ending} at t={path.n_iter}", fontsize=11)
         ax.xaxis.get_major_locator().set_params(integer=True)
-        side = ax.inset_axes([1.03, 0, 0.3, 1], sharey=ax)
+        # Cut out of the axes given, so that a layout which knows these has room for both.
+        side = make_axes_locatable(ax).append_axes("right", size="30%", pad=0.15, sharey=ax)
         order = np.argsort(values[-1], kind="stable")
         side.scatter(np.arange(len(order)), values[-1, order], c=np.asarray(colours)[order], s=8)
         side.tick_params(labelleft=False)

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from clusterscape.validate.decomposability import Decomposability, near_decomposability
 from clusterscape.validate.eigengap import KSelection, select_k
 from clusterscape.validate.structure import StructureVerdict, structure_test
 
-__all__ = ["KSelection", "StructureVerdict", "select_k", "structure_test"]
+__all__ = [
+    "Decomposability",
+    "KSelection",
+    "StructureVerdict",
+    "near_decomposability",
+    "select_k",
+    "structure_test",
+]
