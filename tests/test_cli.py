@@ -381,7 +381,7 @@ def test_bad_files_and_columns(table: str) -> None:
 
 
 def test_usage_errors(table: str, labels: str) -> None:
-    assert "'foo' is not one of sec" in refused("run", table, "--consensus", "foo", code=2)
+    assert "'foo' is not one of auto" in refused("run", table, "--consensus", "foo", code=2)
     assert "'foo' is not one of random_k" in refused("run", table, "--generator", "foo", code=2)
     assert "'foo' is not one of kmeans" in refused("run", table, "--algorithm", "foo", code=2)
     assert "mixed chooses its own" in refused(
@@ -477,16 +477,44 @@ def test_combine_to_stdout(labels: str) -> None:
     assert piped.stderr == ""
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_combines(labels: str, method: str) -> None:
-    done = call("combine", labels, "--method", method, "--json")
+@pytest.fixture
+def features(labels: str) -> str:
+    """Features of the points of ``labels``, in another order."""
+    rows = {"s": (5.2, 5.1), "p": (0.1, 0.0), "t": (5.0, 5.2), "q": (0.0, 0.2), "r": (5.1, 5.0)}
+    Path("features.csv").write_text(
+        "id,a,b\n" + "".join(f"{i},{a},{b}\n" for i, (a, b) in rows.items())
+    )
+    return "features.csv"
+
+
+@pytest.mark.parametrize("method", ["auto", *METHODS])
+def test_every_method_combines(labels: str, features: str, method: str) -> None:
+    known = METHODS.get(method)
+    given = ("--features", features) if known and known.features == "needed" else ()
+    done = call("combine", labels, "--method", method, "--json", *given)
     found = json.loads(done.stdout)
     assert found["n_clusters"] == 2
     assert found["labels"] == [1, 1, 0, 0, 0]
     assert found["ids"] == list("pqrst")
     assert found["how"].startswith("chosen by the ")
-    assert call("combine", labels, "--method", method, "-o", "o.parquet", "-q").exit_code == 0
+    written = call("combine", labels, "--method", method, "-o", "o.parquet", "-q", *given)
+    assert written.exit_code == 0
     assert pd.read_parquet("o.parquet")["label"].tolist() == [1, 1, 0, 0, 0]
+
+
+def test_features_are_read_where_they_are_used(labels: str, features: str) -> None:
+    assert "sec does not use features" in refused(
+        "combine", labels, "--method", "sec", "--features", features, code=2
+    )
+    assert "lsce needs the points' features" in refused(
+        "combine", labels, "--method", "lsce", code=2
+    )
+    Path("few.csv").write_text("id,a\np,1\nq,2\n")
+    message = refused("combine", labels, "--method", "lsce", "--features", "few.csv", code=2)
+    assert "no row for 3 of the 5 points" in message
+    Path("bare.csv").write_text("a,b\n1,2\n3,4\n")
+    message = refused("combine", labels, "--method", "lsce", "--features", "bare.csv", code=2)
+    assert "bare.csv has 2 rows and the clusterings 5 points" in message
 
 
 def test_combine_refuses(labels: str) -> None:

@@ -7,7 +7,7 @@ from clusterscape.combine.bagclust import BagClust
 from clusterscape.combine.base import BaseConsensus, ConsensusWarning
 from clusterscape.combine.choice import MethodChoice, choose_method
 from clusterscape.combine.cspa import CSPA
-from clusterscape.combine.eac import EAC, eac_oracle
+from clusterscape.combine.eac import EAC, OracleThreshold, eac_oracle
 from clusterscape.combine.gcc import GCC
 from clusterscape.combine.hbgf import HBGF
 from clusterscape.combine.hgpa import HGPA
@@ -52,6 +52,7 @@ __all__ = [
     "MedianPartition",
     "Method",
     "MethodChoice",
+    "OracleThreshold",
     "RandomProjectionEnsemble",
     "SpectralConsensus",
     "Trajectory",

@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 
 from clusterscape import kernels
 from clusterscape._labels import UNSAMPLED, canonical
-from clusterscape._params import Choice, Integer, Number, Rules, Seed, Such, check_params
+from clusterscape._params import Choice, Integer, Null, Number, Rules, Seed, Such, check_params
 from clusterscape._partitions import one
 from clusterscape._seeds import RandomState, spawn
 from clusterscape.combine.base import BaseConsensus, Outcome
@@ -105,6 +105,10 @@ class BagClust(BaseConsensus):
         "n_clusters": [Integer(1)],
         "variant": [
             Such(lambda v: Integer(1, 2).allows(v), "1 or 2", refused=[0, 3, 1.5, "one"]),
+        ],
+        "reference": [
+            Null(),
+            Such(lambda v: np.ndim(v) == 1 and len(v) > 0, "a vector of labels", [3, "abc"]),
         ],
         "assign": [Choice("pam", "kmeans")],
         "n_init": [Integer(1)],

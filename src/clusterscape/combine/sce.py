@@ -111,8 +111,8 @@ class LSCE(FeatureConsensus):
         Nothing is the paper's equation (6). Equation (4), which it comes from, is ``"n"``: the
         category utility is the mean over points, so (6) weighs the features n times less.
     row_normalize : bool
-        Scale rows of H to unit length before k-means. The paper does not say; its figures are met
-        with it, and not without.
+        Scale rows of H to unit length before k-means. The paper does not say; more of its sets
+        are met with it than without, which is why it is the default.
     n_init : int
         Starts of k-means.
     max_gb : float
@@ -229,8 +229,8 @@ class NSCE(FeatureConsensus):
         none), or such that ``H^T L H`` is the identity, where a small bandwidth lets few points
         rule.
     row_normalize : bool
-        Scale rows of H to unit length before k-means. The paper does not say; its figures are met
-        with it, and not without.
+        Scale rows of H to unit length before k-means. The paper does not say; more of its sets
+        are met with it than without, which is why it is the default.
     solver : {"auto", "dense", "solves"}
         "dense" decomposes the n x n Laplacian, "solves" uses conjugate gradients; "auto" is dense
         up to 600 points.
