@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import make_blobs
 
 from clusterscape import ConsensusClustering, EnsembleGenerator
-from clusterscape.plot import ConsensusMatrixDisplay, KSelectionDisplay, cluster_colors
+from clusterscape.plot import (
+    ConsensusMatrixDisplay,
+    KSelectionDisplay,
+    ScatterDisplay,
+    cluster_colors,
+)
 
 
 @pytest.fixture(scope="module")
@@ -55,3 +61,22 @@ def test_colours_are_fixed_by_number():
     assert cluster_colors([2, 0])[1] == cluster_colors([0])[0]
     assert cluster_colors([-1, -2]) == ["#999999"] * 2
     assert cluster_colors([0]) == cluster_colors([12])
+
+
+def test_scatter_draws_two_columns_as_they_are_and_others_by_components(model, tmp_path):
+    X, _ = make_blobs(80, centers=3, random_state=0)
+    display = ScatterDisplay.from_estimator(model, X)
+    np.testing.assert_array_equal(display.coordinates, X)
+    np.testing.assert_array_equal(display.confidence, model.confidence_)
+    assert display.ax_.get_title() == f"{model.n_clusters_} clusters of 80 points"
+    wide = np.column_stack([X, np.zeros(80), X[:, 0]])
+    display = ScatterDisplay.from_estimator(model, wide)
+    centred = wide - wide.mean(axis=0)
+    left, values, _ = np.linalg.svd(centred, full_matrices=False)
+    np.testing.assert_allclose(np.abs(display.coordinates), np.abs(left * values)[:, :2], atol=1e-9)
+    assert "principal component 1" in display.ax_.get_xlabel()
+    words = ScatterDisplay.from_estimator(model, sparse.csr_matrix(np.abs(wide)))
+    assert words.ax_.get_xlabel() == "singular vector 1"
+    words.figure_.savefig(tmp_path / "x.png")
+    with pytest.raises(ValueError, match="the 80 points that the model was fitted to"):
+        ScatterDisplay.from_estimator(model, X[:5])
