@@ -15,6 +15,7 @@ from clusterscape import compare
 from clusterscape.compare import MEASURES, Measure
 
 NOT_MEASURES = {
+    "ensemble_utility",
     "MEASURES",
     "Measure",
     "PairwiseResult",
