@@ -27,6 +27,8 @@ def interval(bounds: tuple[float, float]) -> str:
     return f"{low} … {high}"
 
 
+METHOD: Column = ("method", lambda m: f"{{class}}`~clusterscape.combine.{m.estimator.__name__}`")
+
 # Registry -> where it is, and its columns.
 TABLES: dict[str, tuple[str, str, list[Column]]] = {
     "measures": (
@@ -60,17 +62,23 @@ TABLES: dict[str, tuple[str, str, list[Column]]] = {
         "clusterscape.combine",
         "METHODS",
         [
-            ("method", lambda m: f"{{class}}`~clusterscape.combine.{m.estimator.__name__}`"),
+            METHOD,
             ("on the command line", lambda m: f"`{m.name}`"),
             ("in words", lambda m: m.summary),
-            ("needs k", lambda m: yes(m.needs_k)),
-            ("finds k by", lambda m: m.k_rule),
+            ("from", lambda m: m.reference),
+        ],
+    ),
+    "method-needs": (
+        "clusterscape.combine",
+        "METHODS",
+        [
+            METHOD,
+            ("number of clusters", lambda m: m.k_rule or "must be given"),
             ("features", lambda m: "" if m.features == "none" else m.features),
             ("soft", lambda m: yes(m.soft)),
             ("extra", lambda m: f"`{m.extra}`" if m.extra else ""),
             ("time", lambda m: m.cost),
             ("memory", lambda m: m.memory),
-            ("from", lambda m: m.reference),
         ],
     ),
 }

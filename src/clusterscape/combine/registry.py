@@ -244,7 +244,7 @@ METHODS: dict[str, Method] = {
             soft=True,
             cost="m^2 (K + r) a sweep",
             memory="m (r + K)",
-            reference="Zhou, Zheng, Pan 2015; our reading",
+            reference="Zhou and others 2015; our reading",
             summary="Low-rank fit of the co-memberships, sparse errors taken out.",
         ),
         Method(
