@@ -624,3 +624,22 @@ def test_a_missing_partitioner_is_named_with_its_remedy(monkeypatch, name, metho
     monkeypatch.setattr(importlib, "import_module", absent)
     with pytest.raises(ImportError, match=rf'{name}.*pip install "clusterscape\[graph\]"'):
         method(2, random_state=0).fit(np.array([[0, 0], [0, 1], [1, 1], [1, 0]]))
+
+
+def test_few_heavy_rows_and_partitions_that_say_nothing():
+    planted = np.repeat([0, 1, 2], 10)
+    labels = np.column_stack([np.tile(planted[:, None], (1, 10)), np.zeros((30, 5), dtype=int)])
+    labels[[0, 12, 25, 3], [0, 1, 2, 4]] = [1, 2, 0, 2]
+    for seed in range(4):
+        for method in (CSPA, MCLA):
+            found = method(3, random_state=seed).fit_predict(labels)
+            np.testing.assert_array_equal(found, planted)
+
+
+def test_soft_agreements_stay_within_the_table_of_counts():
+    rng = np.random.default_rng(0)
+    soft = np.eye(2)[np.repeat([0, 1], 10)] * (1 - 1e-7) + 5e-8
+    noise = 1e-9 * rng.random((7, 20))
+    votes = [np.column_stack([soft[:, 0] - d, soft[:, 1] + d]) for d in noise]
+    model = CSPA(2, neighbors=3, random_state=0).fit(Ensemble.from_labels(votes))
+    np.testing.assert_array_equal(model.labels_, np.repeat([0, 1], 10))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.linalg import block_diag
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from clusterscape import Ensemble, linalg
@@ -131,3 +132,39 @@ def test_counts_of_a_refined_partition():
     values = coassociation_spectrum(ensemble.coassociation(), 6).values
     np.testing.assert_allclose(values[:3], 1.0)
     np.testing.assert_allclose(values[3:], 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["auto", "lanczos", "lobpcg"])
+def test_repeated_eigenvalues_are_all_found(solver):
+    """Groups that nothing links have an eigenvalue of one each; one Krylov space sees one copy."""
+    rng = np.random.default_rng(0)
+    sizes = [180, 160, 170, 150, 140]
+    blocks = [rng.random((n, n)) + 0.5 for n in sizes]
+    matrix = block_diag(*(b + b.T for b in blocks))
+    order = rng.permutation(len(matrix))
+    matrix = matrix[np.ix_(order, order)]
+    for seed in range(3):
+        found = symmetric_eigen(linalg.normalized(matrix), 6, solver=solver, seed=seed)
+        np.testing.assert_allclose(found.values[:5], 1.0, atol=1e-7)
+        assert found.values[5] < 0.2
+        np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(6), atol=1e-6)
+    low = symmetric_eigen(
+        linalg.normalized_laplacian(matrix), 6, which="smallest", solver=solver
+    ).values
+    np.testing.assert_allclose(low[:5], 0.0, atol=1e-7)
+    planted = np.repeat(np.arange(5), 300)
+    labels = np.column_stack([planted * 3 + rng.integers(0, 3, 1500) for _ in range(60)])
+    ensemble = Ensemble.from_labels(labels)
+    values = coassociation_spectrum(ensemble.coassociation(), 7).values
+    np.testing.assert_allclose(values[:5], 1.0, atol=1e-7)
+    assert values[5] < 0.5
+
+
+def test_a_small_operator_is_held_to_its_own_norm(monkeypatch):
+    scale = 1e-9 * np.linspace(0.0, 1.0, 700)
+    wrong = (np.full(3, 0.5e-9), np.eye(700)[:, :3])
+    monkeypatch.setattr(eigen, "lobpcg", lambda *args, **kwargs: wrong)
+    monkeypatch.setattr(eigen, "_with_missing", lambda A, values, vectors, rng: (values, vectors))
+    operator = LinearOperator((700, 700), matvec=lambda v: scale * v.ravel())
+    with pytest.raises(RuntimeError, match="residual 5.0e-10"):
+        symmetric_eigen(operator, 3, solver="lobpcg")

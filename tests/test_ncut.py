@@ -265,7 +265,7 @@ def test_parts_that_cannot_be_split():
 def test_cuts_refuse_with_a_sentence():
     with pytest.raises(ValueError, match="n_clusters=4 is more than the 3 points"):
         recursive_ncut(np.ones((3, 3)), 4)
-    with pytest.raises(ValueError, match="needs similarities >= 0"):
+    with pytest.raises(ValueError, match="similarities >= 0"):
         kway_ncut(-np.ones((3, 3)), 2)
     with pytest.raises(ValueError, match="weights must be 3 finite numbers > 0"):
         recursive_ncut(np.ones((3, 3)), 2, weights=[1, 0, 1])

@@ -555,3 +555,19 @@ def test_the_trajectory_is_drawn_in_the_colours_of_the_labels():
     agreed = SCA(random_state=0).fit(Ensemble.from_labels([[0, 0, 1, 1]] * 2))
     with pytest.raises(ValueError, match="followed no evolution"):
         TrajectoryDisplay.from_estimator(agreed)
+
+
+def test_similarities_in_pieces_are_not_zeroed():
+    rng = np.random.default_rng(0)
+    planted = np.repeat([0, 1, 2], 12)
+    # Half of the partitions cut one group and join the two others, as k-means does at times; no
+    # point goes to another group alone.
+    votes = [planted] * 5
+    for group in (0, 1, 2, 0, 1, 2):
+        halves = rng.integers(0, 2, 36)
+        votes.append(np.where(planted == group, halves, 2 + planted))
+    votes = Ensemble.from_labels(votes)
+    model = SCA(random_state=0).fit(votes)
+    assert model.cutoff_ == 0.0
+    assert model.n_clusters_ == 3
+    assert same_partition(model.labels_, planted)

@@ -232,7 +232,7 @@ def test_sparse_soft_noise_and_unsampled(method):
     )
     model = build(method, 2).fit(votes, features=X)
     np.testing.assert_array_equal(model.labels_, [*planted, -1])
-    assert model.embedding_.shape == (7, 1 if method is NSCE else 2)
+    assert model.embedding_.shape == (7, 2)
     assert model.affinity_ in ("cosine", "co-association of the ensemble")
 
 
@@ -312,3 +312,14 @@ def test_ikl_of_equal_points_rests_on_the_relations():
     model = IKL(2, relation="ensemble", random_state=0)
     labels = model.fit_predict(np.column_stack([planted] * 3), features=np.ones((7, 2)))
     np.testing.assert_array_equal(labels, planted)
+
+
+def test_weights_below_one_count_in_units_of_the_least():
+    rng = np.random.default_rng(0)
+    planted = np.repeat([0, 1, 2], 10)
+    X = rng.normal(size=(30, 2)) + 6 * planted[:, None]
+    labels = np.where(rng.random((30, 8)) < 0.1, rng.integers(0, 3, (30, 8)), planted[:, None])
+    first = NSCE(3, random_state=0).fit(labels, features=X)
+    for unit in (1e-6, 1 / 30, 0.5):
+        again = NSCE(3, random_state=0).fit(labels, features=X, sample_weight=np.full(30, unit))
+        np.testing.assert_array_equal(first.labels_, again.labels_)

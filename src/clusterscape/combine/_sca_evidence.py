@@ -104,7 +104,9 @@ def explicit_evidence(ensemble: Ensemble, reading: Reading) -> Evidence:
     totals = dense @ weights - removed
     zeta = _ratios(away, totals)
     known = _Known(float(nearest.max()), zeta, weighted_median(zeta, ensemble.weights))
-    if reading.zeroing and not reading.is_low(known.median) and known.largest > 0:
+    # Similarities that fall into pieces already need no zeroing: it would only break the pieces.
+    whole = kernels.markov.dense_components(dense).max() == 0
+    if reading.zeroing and whole and not reading.is_low(known.median) and known.largest > 0:
         thinned, cutoff = _zero_small(dense, (totals, away), nearest, ensemble, reading)
         component = kernels.markov.dense_components(dense)
         limit = reading.max_components

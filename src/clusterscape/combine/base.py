@@ -100,8 +100,9 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         Returns
         -------
         self
-            With ``labels_`` (numbered by decreasing size; -1 for a point that is in no cluster of
-            any partition), ``n_clusters_`` and ``cost_``.
+            With ``labels_`` (numbered by decreasing size, or weight where points have weights; -1
+            for a point that is in no cluster of any partition), ``n_clusters_`` and ``cost_`` (None
+            where the method has no objective, or needed none to answer).
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
         whole = as_ensemble(ensemble)
@@ -145,13 +146,23 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
             self.membership_ = _spread(outcome, labels, inside)
         asked = getattr(self, "n_clusters", None)
         if asked is not None and self.n_clusters_ < asked:
-            warnings.warn(
-                f"{type(self).__name__}: n_clusters={asked} was asked for, but the partitions tell "
-                f"only {self.n_clusters_} groups of points apart.",
-                ConsensusWarning,
-                stacklevel=2,
-            )
+            self._warn_of_fewer(work, asked)
         return self
+
+    def _warn_of_fewer(self, ensemble: Ensemble, asked: int) -> None:
+        """Say why there are fewer clusters than asked for."""
+        rows = ensemble.compress().ensemble.n_points
+        why = (
+            f"the partitions tell only {rows} groups of points apart"
+            if rows < asked
+            else "the other groups won no point; another seed or another method may keep them"
+        )
+        warnings.warn(
+            f"{type(self).__name__}: n_clusters={asked} was asked for and {self.n_clusters_} "
+            f"returned: {why}.",
+            ConsensusWarning,
+            stacklevel=3,
+        )
 
     def _check_size(self, ensemble: Ensemble) -> None:
         asked = getattr(self, "n_clusters", None)

@@ -198,7 +198,9 @@ def _agreements(
     for start in range(0, m, step):
         part = block[: min(step, m - start)]
         if ensemble.is_soft:
-            part[:] = np.rint(operator.rows(start, start + len(part)) * unit)
+            # Rounding must not lift an agreement above that of equal rows, the largest there is.
+            found = np.rint(operator.rows(start, start + len(part)) * unit)
+            part[:] = np.minimum(found, float(weights.sum(dtype=np.int64)))
             part[np.arange(len(part)), np.arange(start, start + len(part))] = 0
         else:
             kernels.graph.agreements(columns, weights, start, part)

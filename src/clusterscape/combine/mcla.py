@@ -87,6 +87,12 @@ class MCLA(BaseConsensus):
         self.random_state = random_state
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+        # A cluster of all points says nothing, and would fill a balanced meta-cluster alone.
+        telling = (ensemble.n_clusters > 1) | (ensemble.labels < 0).any(axis=0)
+        if telling.any() and not telling.all():
+            rest = ensemble.select(telling)
+            if (rest.labels >= 0).any(axis=1).all():  # every point is still in some cluster
+                ensemble = rest
         small, inverse = ensemble.compress()
         if small.n_points <= self.n_clusters:
             return Outcome(inverse, membership=np.eye(small.n_points)[inverse])

@@ -59,8 +59,9 @@ class SCA(BaseConsensus):
     zeroing : bool
         Raise a cut-off in steps of ``cutoff_step`` times the largest similarity until the median is
         below the threshold, and zero what is below the cut-off; every row keeps its largest
-        entries. Nothing is zeroed when no cut-off gets there (as with partitions much finer than
-        the clusters), or when what is left falls into more than ``n_clusters`` pieces.
+        entries. Nothing is zeroed when the similarities fall into pieces already, when no cut-off
+        gets there (as with partitions much finer than the clusters), or when what is left falls
+        into more than ``n_clusters`` pieces.
     cutoff_step : float
         Step of the cut-off.
     n_stable : int

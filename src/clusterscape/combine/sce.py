@@ -20,6 +20,7 @@ from clusterscape.linalg.operators import (
     combination,
     normalized_laplacian,
     scaled,
+    symmetric_operator,
 )
 
 Seeds = tuple[SeedSequence, int]
@@ -58,6 +59,10 @@ class FeatureConsensus(BaseConsensus):
     def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
         sampling, starting, dividing = spawn(self.random_state, 3)
         seeds = (sampling, kernel_seed(starting) % 2**32)
+        weight = ensemble.sample_weight
+        if (weight != np.rint(weight)).any():
+            # Copies of a point are linked to each other, so less than one copy has no meaning.
+            ensemble = ensemble.with_weights(sample_weight=weight / weight.min())
         vectors, details = self._embed(ensemble, features, seeds)
         weight = ensemble.sample_weight
         # The operators are written for vectors of unit length; on the copies they are these.
@@ -139,10 +144,10 @@ class LSCE(FeatureConsensus):
     -----
     Rows of the points in no cluster of a partition are zero in its part of S, so unsampled points
     follow their features more. Points with weights count as that many copies, exactly so for
-    integer weights and all pairs of a given bandwidth. With the default ``scale_s`` the result
-    hardly moves for alpha up to 100: the features only break ties. Raise alpha, or set
-    ``scale_s="r"``, when the features deserve more. Like all spectral forms it favours clusters of
-    similar size.
+    integer weights and all pairs of a given bandwidth; other weights count in units of the least.
+    With the default ``scale_s`` the result hardly moves for alpha up to 100: the features only
+    break ties. Raise alpha, or set ``scale_s="r"``, when the features deserve more. Like all
+    spectral forms it favours clusters of similar size.
 
     Examples
     --------
@@ -262,11 +267,14 @@ class NSCE(FeatureConsensus):
 
     Notes
     -----
-    The null space of L never appears in H: one direction for each piece of the affinity graph. In
-    a graph of several pieces, whole pieces cannot be told apart by it, and a warning says so.
+    The null space of L, one direction for each piece of the affinity graph, never appears in
+    L^+ S. Where fewer than K columns are left, as where the partitions agree, its directions that
+    the partitions support most are added (our addition): they are the limit of eigenvectors whose
+    value grows without bound. A warning tells of a graph in several pieces.
     A graph that barely holds together (few neighbours, a small bandwidth) has a huge L^+, whose
     first vectors follow the bottlenecks and not the partitions. Points with weights count as that
-    many copies, exactly so for integer weights and all pairs of a given bandwidth.
+    many copies, exactly so for integer weights and all pairs of a given bandwidth; other weights
+    count in units of the least.
 
     Examples
     --------
@@ -320,8 +328,8 @@ class NSCE(FeatureConsensus):
         if inverse.n_pieces > 1:
             warnings.warn(
                 f"NSCE: the affinity graph ({graph.words}) has {inverse.n_pieces} pieces that "
-                "nothing links, and whole pieces cannot be told apart by L^+ S; use more neighbors "
-                "or a larger scale, or LSCE.",
+                "nothing links, and L^+ S does not tell whole pieces apart; use more neighbors or "
+                "a larger scale, or LSCE.",
                 ConsensusWarning,
                 stacklevel=4,
             )
@@ -338,6 +346,9 @@ class NSCE(FeatureConsensus):
         H = found.vectors[:, keep]
         if self.columns == "unit":
             H = H / np.linalg.norm(H, axis=0)
+        missing = self.n_clusters - H.shape[1]
+        if missing > 0:  # what L^+ leaves out tells apart what the vectors that are left do not
+            H = np.hstack([H, _left_out(ensemble, inverse, missing, seeds[1])])
         details = {
             "eigenvalues_": found.values[keep],
             "residual_": found.residual,
@@ -346,6 +357,21 @@ class NSCE(FeatureConsensus):
         }
         # All eigenvalues may be zero, and then nothing tells the points apart.
         return H if H.shape[1] else np.zeros((weight.size, 1)), details
+
+
+def _left_out(ensemble: Ensemble, inverse: LaplacianInverse, wanted: int, seed: int) -> np.ndarray:
+    """Return the directions of the null space of L with the most energy h^T S h."""
+    counts = ensemble.coassociation(normalize="counts")
+    root = np.sqrt(ensemble.sample_weight)[:, None]
+
+    def product(block: np.ndarray) -> np.ndarray:
+        return inverse.null.T @ (root * (counts @ (root * (inverse.null @ block))))
+
+    size = inverse.null.shape[1]
+    if size == 0:
+        return np.zeros((root.size, 0))
+    found = symmetric_eigen(symmetric_operator(size, product), wanted, seed=seed)
+    return np.asarray(inverse.null @ found.vectors)
 
 
 def _supported(ensemble: Ensemble, H: np.ndarray) -> np.ndarray:

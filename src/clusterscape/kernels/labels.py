@@ -51,20 +51,6 @@ def sizes(labels, offsets, weights, out):
                 out[offsets[i] + code] += weights[x]
 
 
-@jit
-def joint_sizes(labels, offsets, groups, weights, out):
-    """Add to ``out[c, g]`` the weight of the points in cluster c and group g (g < 0: none)."""
-    n, r = labels.shape
-    for x in range(n):
-        g = groups[x]
-        if g < 0:
-            continue
-        for i in range(r):
-            code = labels[x, i]
-            if code >= 0:
-                out[offsets[i] + code, g] += weights[x]
-
-
 def tallies(weights):
     """Return the weights as small unsigned integers in the same proportions, where there are such.
 

@@ -88,7 +88,7 @@ def sorted_pairs(similarity, kept, unit, n_steps):
 
 @jit
 def remove_pairs(similarity, rows, columns, codes, weights, totals, out):
-    """Take pairs off the row sums ``totals`` and off ``out``, as :func:`away` adds them."""
+    """Take pairs off the row sums ``totals`` and off ``out``, as :func:`away_dense` adds them."""
     r = codes.shape[1]
     for j in range(rows.size):
         x = rows[j]

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.linalg import eigh
+from scipy.sparse import issparse
 from scipy.sparse.linalg import (
     ArpackNoConvergence,
     LinearOperator,
@@ -54,7 +55,6 @@ def symmetric_eigen(
     *,
     which: Literal["largest", "smallest"] = "largest",
     solver: Literal["auto", "dense", "lanczos", "lobpcg"] = "auto",
-    preconditioner: LinearOperator | None = None,
     seed: int = 0,
 ) -> EigenResult:
     """Return eigenvalues from one end of a symmetric operator's spectrum, with their residual.
@@ -70,8 +70,6 @@ def symmetric_eigen(
     solver : {"auto", "dense", "lanczos", "lobpcg"}
         "auto" is dense for small operators or for a third of the spectrum and more, otherwise
         Lanczos, and LOBPCG where Lanczos does not converge.
-    preconditioner : LinearOperator, optional
-        Approximate inverse, for LOBPCG.
     seed : int
         Of the start vectors.
 
@@ -93,8 +91,11 @@ def symmetric_eigen(
     >>> symmetric_eigen(np.diag([1.0, 3.0, 2.0]), 2, which="smallest").values
     array([1., 2.])
     """
-    A = aslinearoperator(operator)
+    given = isinstance(operator, LinearOperator) or issparse(operator)
+    A = aslinearoperator(operator if given else np.asarray(operator, dtype=np.float64))
     size = A.shape[0]
+    if A.shape != (size, size):
+        raise ValueError(f"operator must be square; got shape {A.shape}.")
     m = min(n_values, size)
     small = size <= _DENSE_BELOW or m > size // 3
     chosen = ("dense" if small else "lanczos") if solver == "auto" else solver
@@ -102,64 +103,93 @@ def symmetric_eigen(
     if (chosen == "lobpcg" and 5 * m >= size) or (chosen == "lanczos" and m >= size):
         chosen = "dense"
     rng = np.random.default_rng(seed)
+    sign = 1.0 if which == "largest" else -1.0
+    upward = A if sign > 0 else symmetric_operator(size, lambda block: -(A @ block))
     if chosen == "dense":
-        values, vectors = _dense(A, m, which)
+        values, vectors = _dense(upward, m)
     elif chosen == "lanczos":
-        values, vectors = _lanczos(A, m, which, rng)
+        values, vectors = _lanczos(upward, m, rng)
         if len(values) < m and solver == "auto":
             chosen = "lobpcg"
-            values, vectors = _lobpcg(A, m, which, rng, preconditioner)
+            values, vectors = _lobpcg(upward, m, rng)
     else:
-        values, vectors = _lobpcg(A, m, which, rng, preconditioner)
-    order = np.argsort(values)
-    order = order[::-1] if which == "largest" else order
-    values, vectors = values[order], vectors[:, order]
+        values, vectors = _lobpcg(upward, m, rng)
+    if chosen != "dense" and len(values) == m:
+        values, vectors = _with_missing(upward, values, vectors, rng)
+    order = np.argsort(values)[::-1]
+    values, vectors = sign * values[order], vectors[:, order]
     residual = np.linalg.norm(A @ vectors - vectors * values, axis=0)
     worst = float(residual.max(initial=0.0))
-    if len(values) < m or not worst <= _LARGEST_RESIDUAL * max(1.0, np.abs(values).max(initial=0)):
+    # Relative to the operator, whose norm is at least what it does to any vector.
+    probe = rng.standard_normal(size)
+    norm = max(float(np.linalg.norm(A @ probe) / np.linalg.norm(probe)), np.abs(values).max())
+    if len(values) < m or not worst <= _LARGEST_RESIDUAL * norm + np.finfo(float).tiny:
         raise RuntimeError(
             f"the eigen-solver ({chosen}) found {len(values)} of {m} eigenvalues of a {size} x "
-            f"{size} operator with residual {worst:.1e}; ask for fewer, or for solver='dense'."
+            f"{size} operator with residual {worst:.1e}. It must be symmetric and finite; if it "
+            "is, ask for fewer, or for solver='dense'."
         )
     return EigenResult(values, vectors, worst, chosen)
 
 
-def _dense(A: LinearOperator, m: int, which: str) -> tuple[np.ndarray, np.ndarray]:
+def _dense(A: LinearOperator, m: int) -> tuple[np.ndarray, np.ndarray]:
     size = A.shape[0]
     full = A @ np.eye(size)
-    first = size - m if which == "largest" else 0
-    return eigh((full + full.T) / 2, subset_by_index=[first, first + m - 1])
+    return eigh((full + full.T) / 2, subset_by_index=[size - m, size - 1])
 
 
 def _lanczos(
-    A: LinearOperator, m: int, which: str, rng: np.random.Generator
+    A: LinearOperator, m: int, rng: np.random.Generator, tol: float = 1e-8
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pairs that converged, which may be fewer than asked for."""
-    end = "LA" if which == "largest" else "SA"
+    """Return the largest pairs that converged, which may be fewer than asked for."""
     try:
-        return eigsh(A, k=m, which=end, v0=rng.standard_normal(A.shape[0]), tol=1e-8)
+        return eigsh(A, k=m, which="LA", v0=rng.standard_normal(A.shape[0]), tol=tol)
     except ArpackNoConvergence as error:
         return error.eigenvalues, error.eigenvectors
 
 
-def _lobpcg(
-    A: LinearOperator,
-    m: int,
-    which: str,
-    rng: np.random.Generator,
-    preconditioner: LinearOperator | None,
-) -> tuple[np.ndarray, np.ndarray]:
+def _lobpcg(A: LinearOperator, m: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     # A few vectors more than asked for keep the last ones from converging slowly.
     width = min(m + 5, A.shape[0] // 5)
     block = rng.standard_normal((A.shape[0], width))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the residual is checked by the caller
-        values, vectors = lobpcg(
-            A, block, M=preconditioner, largest=which == "largest", maxiter=1000, tol=1e-8
-        )
-    order = np.argsort(values)
-    keep = order[::-1][:m] if which == "largest" else order[:m]
+        values, vectors = lobpcg(A, block, largest=True, maxiter=1000, tol=1e-8)
+    keep = np.argsort(values)[::-1][:m]
     return values[keep], vectors[:, keep]
+
+
+def _with_missing(
+    A: LinearOperator, values: np.ndarray, vectors: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest pairs with the copies of repeated eigenvalues that were not found.
+
+    A Krylov space grown from one vector holds one vector of each eigenvalue, so groups that nothing
+    links (each has an eigenvalue of one) may be missed although every pair found is exact. With
+    those moved down the spectrum, what is left has no business above the least of them.
+    """
+    m = len(values)
+    for _ in range(m):
+        spread = max(np.abs(values).max(), 1e-300)
+        drop = values - values.min() + spread
+        rest = _lowered(A, vectors, drop)
+        top, _ = _lanczos(rest, 1, rng, tol=1e-3)
+        if top.size == 0 or top[0] <= values.min() + 1e-6 * spread:
+            break
+        _, more = _lanczos(rest, m, rng)
+        if more.shape[1] == 0:
+            break
+        basis, _ = np.linalg.qr(np.hstack([vectors, more]))
+        small, turn = eigh(basis.T @ (A @ basis))
+        values, vectors = small[-m:], basis @ turn[:, -m:]
+    return values, vectors
+
+
+def _lowered(A: LinearOperator, vectors: np.ndarray, drop: np.ndarray) -> LinearOperator:
+    """Return A with the eigenvalues of some vectors lowered."""
+    return symmetric_operator(
+        A.shape[0], lambda block: A @ block - vectors @ (drop[:, None] * (vectors.T @ block))
+    )
 
 
 def coassociation_spectrum(
@@ -190,7 +220,8 @@ def coassociation_spectrum(
     Returns
     -------
     EigenResult
-        ``vectors`` belong to the points on either side; each has unit norm.
+        ``vectors`` belong to the points on either side and have unit norm; those of eigenvalue
+        zero are zero where they come from the clusters. ``residual`` is that of the side taken.
 
     Examples
     --------
@@ -224,5 +255,6 @@ def coassociation_spectrum(
     )
     positive = np.sqrt(np.maximum(found.values, 0.0))
     vectors = to_points(found.vectors)
-    vectors = np.divide(vectors, positive, out=np.zeros_like(vectors), where=positive > 1e-8)
+    kept = np.broadcast_to(found.values > 1e-12, vectors.shape)  # below is rounding
+    vectors = np.divide(vectors, positive, out=np.zeros_like(vectors), where=kept)
     return EigenResult(found.values, vectors, found.residual, found.solver, "clusters")

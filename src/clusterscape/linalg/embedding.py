@@ -200,7 +200,8 @@ class LaplacianInverse(LinearOperator):
         operator = graph.weighted(weight)
         self.laplacian = normalized_laplacian(operator, weight)
         self.n_pieces, names = graph.components()
-        self.null = _null_vectors(row_sums(operator, weight) * weight, names, self.n_pieces)
+        mass = row_sums(operator, weight) * weight
+        self.null = _null_vectors(self.laplacian, mass, names, self.n_pieces)
         self.residual = 0.0
         self._n_vectors = min(n_vectors, n // 5)
         self._seed = seed
@@ -212,7 +213,11 @@ class LaplacianInverse(LinearOperator):
         return values - self.null @ (self.null.T @ values)
 
     def _matmat(self, X: np.ndarray) -> np.ndarray:
-        columns = self.project(np.asarray(X, dtype=np.float64))
+        given = np.asarray(X, dtype=np.float64)
+        columns = self.project(given)
+        # What the projection leaves of a null vector is rounding, and no system is solved for it.
+        rest = np.linalg.norm(columns, axis=0) <= 1e-13 * np.linalg.norm(given, axis=0)
+        columns[:, rest] = 0.0
         solved = [self._solve(np.ascontiguousarray(column)) for column in columns.T]
         return self.project(np.stack(solved, axis=1))
 
@@ -260,12 +265,20 @@ class LaplacianInverse(LinearOperator):
         return symmetric_operator(n, lambda block: block + U @ (extra[:, None] * (U.T @ block)))
 
 
-def _null_vectors(mass: np.ndarray, names: np.ndarray, n_pieces: int) -> sparse.csr_matrix:
-    """Return the unit vectors sqrt(mass) on each piece; a point without links has none."""
+def _null_vectors(
+    laplacian: LinearOperator, mass: np.ndarray, names: np.ndarray, n_pieces: int
+) -> sparse.csr_matrix:
+    """Return the unit vectors sqrt(mass) on each piece that holds together by links of its own.
+
+    A point that only links too weak to count tie to others is a piece, but no null vector: its
+    entry of L is one.
+    """
     total = np.bincount(names, weights=mass, minlength=n_pieces)
-    share = np.divide(mass, total[names], out=np.zeros_like(mass), where=total[names] > 0)
+    root = np.sqrt(np.divide(mass, total[names], out=np.zeros_like(mass), where=total[names] > 0))
+    quotient = np.bincount(names, weights=root * (laplacian @ root), minlength=n_pieces)
     n = mass.size
-    return sparse.csr_matrix((np.sqrt(share), (np.arange(n), names)), shape=(n, n_pieces))
+    vectors = sparse.csr_matrix((root, (np.arange(n), names)), shape=(n, n_pieces))
+    return vectors[:, (total > 0) & (quotient < 1e-6)]
 
 
 def laplacian_quotient(
@@ -328,7 +341,7 @@ def laplacian_quotient(
     width = column.shape[0]
     if solver == "dense":
         parts = symmetric_eigen(inverse.laplacian, n, which="smallest", solver="dense")
-        n_null = int((inverse.null.sum(axis=0) > 0).sum())
+        n_null = inverse.null.shape[1]
         M = parts.vectors[:, n_null:] / np.sqrt(np.maximum(parts.values[n_null:], 1e-14))
         product = aslinearoperator(M @ M.T)
         inner = to_clusters(M)

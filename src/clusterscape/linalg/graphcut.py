@@ -17,6 +17,8 @@ _lock = threading.Lock()
 
 # Totals of whole weights. METIS counts in 64 bits and compares gains in single precision;
 # Mt-KaHyPar counts in 32 bits.
+_SMALL_GRAPH = 2_000  # vertices up to which the best of several tries is kept
+_TRIES = 8
 _GRAPH_TOTAL = 2.0**40
 _HYPERGRAPH_TOTAL = 2.0**29
 
@@ -164,18 +166,31 @@ def partition_graph(
     masses = None
     if vertex_weights is not None:
         masses = whole_numbers(vertex_weights, _GRAPH_TOTAL)[0].astype(kind, copy=False)
-    # The C library takes seeds 0 and 1 for the same.
-    options = pymetis.Options(seed=seed % (2**31 - 2) + 1, ufactor=max(1, round(1000 * imbalance)))
-    with _lock:
-        edge_cut, parts = pymetis.part_graph(
-            n_parts,
-            pymetis.CSRAdjacency(starts, ends),
-            eweights=weights if weights.size else None,
-            vweights=masses,
-            recursive=n_parts <= 8 if recursive is None else recursive,
-            options=options,
+    found = []
+    # METIS is made for large graphs: on a small one single tries may miss both balance and cut.
+    for i in range(_TRIES if n <= _SMALL_GRAPH else 1):
+        # The C library takes seeds 0 and 1 for the same.
+        options = pymetis.Options(
+            seed=(seed + i) % (2**31 - 2) + 1, ufactor=max(1, round(1000 * imbalance))
         )
-    labels = np.array(parts, dtype=np.int64)
+        with _lock:
+            edge_cut, parts = pymetis.part_graph(
+                n_parts,
+                pymetis.CSRAdjacency(starts, ends),
+                eweights=weights if weights.size else None,
+                vweights=masses,
+                recursive=(n_parts <= 8) ^ (i % 2 == 1) if recursive is None else recursive,
+                options=options,
+            )
+        labels = np.array(parts, dtype=np.int64)
+        sizes = np.bincount(labels, weights=masses, minlength=n_parts)
+        # Whole vertices cannot always be balanced better than to the largest of them.
+        largest = 1.0 if masses is None else float(masses.max())
+        allowed = (1 + imbalance) * sizes.sum() / n_parts + largest
+        excess = max(0.0, float(sizes.max()) - allowed)
+        empty = n_parts - np.unique(labels).size
+        found.append((empty, excess, edge_cut, float(sizes.max()), i, labels))
+    *_, edge_cut, _, _, labels = min(found, key=lambda one: one[:5])
     if _fill_empty(labels, n_parts, vertex_weights):
         edge_cut = _edge_cut(starts, ends, weights, labels)
     return Cut(labels, edge_cut / scale)

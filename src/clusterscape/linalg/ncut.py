@@ -13,7 +13,7 @@ from clusterscape._params import Choice, Integer, checked
 from clusterscape.linalg._bipartition import Candidate, Cut, candidate, degrees, restricted
 from clusterscape.linalg.eigen import symmetric_eigen
 from clusterscape.linalg.kmeans import kmeans
-from clusterscape.linalg.operators import normalized
+from clusterscape.linalg.operators import checked_operator, normalized
 
 # An eigenvalue that misses 1 by less than this is as good as 1: without the floor, rounding would
 # make enormous ratios of two gaps that are both nothing.
@@ -115,6 +115,7 @@ def kway_ncut(
     >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
     True
     """
+    operator = checked_operator(operator, "operator")
     weight = _checked_weight(weights, operator.shape[0], n_clusters)
     degree = degrees(operator, weight)
     found = symmetric_eigen(normalized(operator, weight), n_clusters, seed=seed)
@@ -182,6 +183,7 @@ def recursive_ncut(
     >>> len(np.unique(found.labels)), [round(split.value, 2) for split in found.splits]
     (3, [0.03, 0.02])
     """
+    operator = checked_operator(operator, "operator")
     weight = _checked_weight(weights, operator.shape[0], n_clusters)
     parts = {0: np.arange(weight.size)}
     known: dict[int, Candidate | None] = {}
@@ -228,6 +230,7 @@ def ncut_value(operator: Any, labels: ArrayLike, *, weights: ArrayLike | None = 
     0.7
     """
     groups = np.asarray(labels)
+    operator = checked_operator(operator, "operator")
     weight = _checked_weight(weights, operator.shape[0], 1)
     if groups.shape != weight.shape:
         raise ValueError(f"labels has shape {groups.shape}, but the graph {weight.size} points.")

@@ -6,7 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
+
+from clusterscape._params import shown
 
 
 def symmetric_operator(size: int, product: Callable[[np.ndarray], np.ndarray]) -> LinearOperator:
@@ -197,3 +200,26 @@ def without_diagonal(operator: Any, diagonal: np.ndarray) -> LinearOperator:
     A = aslinearoperator(operator)
     column = np.asarray(diagonal, dtype=np.float64)[:, None]
     return symmetric_operator(A.shape[0], lambda block: A @ block - column * block)
+
+
+def checked_similarity(matrix: Any, name: str) -> Any:
+    """Return a dense or CSR matrix of floats; it must be square, finite and not negative."""
+    if sparse.issparse(matrix):
+        checked_matrix = sparse.csr_matrix(matrix, dtype=np.float64)
+        entries = checked_matrix.data
+    else:
+        checked_matrix = np.asarray(matrix, dtype=np.float64)
+        entries = checked_matrix
+    if checked_matrix.ndim != 2 or checked_matrix.shape[0] != checked_matrix.shape[1]:
+        raise ValueError(f"{name} must be a square matrix; got shape {checked_matrix.shape}.")
+    if not np.isfinite(entries).all() or entries.min(initial=0.0) < 0:
+        raise ValueError(f"{name} must hold finite similarities >= 0; got {shown(matrix)}.")
+    gap = abs(checked_matrix - checked_matrix.T)
+    if gap.max() > 1e-8 * entries.max(initial=0.0):
+        raise ValueError(f"{name} must be symmetric; use (S + S.T) / 2 if that is what you mean.")
+    return checked_matrix
+
+
+def checked_operator(operator: Any, name: str) -> Any:
+    """Return an operator as it is, and anything else as a checked matrix of similarities."""
+    return operator if isinstance(operator, LinearOperator) else checked_similarity(operator, name)

@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from clusterscape._params import Integer, Null, Number, checked, shown
+from clusterscape.linalg.operators import checked_similarity
 
 # Where the diagonal that is taken off, once scaled, is so much more than the row sum of one,
 # rounding has eaten the rest of the row: the scale runs away, and no sum can be trusted.
@@ -180,24 +181,6 @@ def _points(operator: Any, weights: Any, diagonal: Any) -> PointMatrix:
         _vector(weights, n, "weights", np.ones(n)),
         _vector(diagonal, n, "diagonal", np.zeros(n)),
     )
-
-
-def checked_similarity(matrix: Any, name: str) -> Any:
-    """Return a dense or CSR matrix of floats; it must be square, finite and not negative."""
-    if sparse.issparse(matrix):
-        checked_matrix = sparse.csr_matrix(matrix, dtype=np.float64)
-        entries = checked_matrix.data
-    else:
-        checked_matrix = np.asarray(matrix, dtype=np.float64)
-        entries = checked_matrix
-    if checked_matrix.ndim != 2 or checked_matrix.shape[0] != checked_matrix.shape[1]:
-        raise ValueError(f"{name} must be a square matrix; got shape {checked_matrix.shape}.")
-    if not np.isfinite(entries).all() or entries.min(initial=0.0) < 0:
-        raise ValueError(f"{name} must hold finite similarities >= 0; got {shown(matrix)}.")
-    gap = abs(checked_matrix - checked_matrix.T)
-    if gap.max() > 1e-8 * entries.max(initial=0.0):
-        raise ValueError(f"{name} must be symmetric; use (S + S.T) / 2 if that is what you mean.")
-    return checked_matrix
 
 
 def _vector(values: Any, n: int, name: str, default: np.ndarray) -> np.ndarray:

@@ -13,8 +13,8 @@ from clusterscape._labels import encode
 from clusterscape._params import Choice, checked
 from clusterscape.ensemble import Ensemble, as_ensemble
 from clusterscape.linalg.markov import weighted_median, zeta_by_lookups, zeta_ratios
+from clusterscape.linalg.operators import checked_similarity
 from clusterscape.linalg.rowspace import RowSpace
-from clusterscape.linalg.sinkhorn import checked_similarity
 
 
 @dataclass(frozen=True)
