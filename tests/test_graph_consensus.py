@@ -643,3 +643,16 @@ def test_soft_agreements_stay_within_the_table_of_counts():
     votes = [np.column_stack([soft[:, 0] - d, soft[:, 1] + d]) for d in noise]
     model = CSPA(2, neighbors=3, random_state=0).fit(Ensemble.from_labels(votes))
     np.testing.assert_array_equal(model.labels_, np.repeat([0, 1], 10))
+
+
+def test_graphs_that_cannot_be_cut_are_refused():
+    graph = sparse.csr_matrix(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
+    with pytest.raises(TypeError, match="graph must be a square sparse matrix"):
+        partition_graph(graph.toarray(), 2)
+    with pytest.raises(ValueError, match="graph must hold finite links >= 0"):
+        partition_graph(-graph, 2)
+    with pytest.raises(ValueError, match="vertex_weights must be 3 numbers >= 0"):
+        partition_graph(graph, 2, vertex_weights=np.ones(2))
+    np.testing.assert_array_equal(
+        partition_graph(graph.tocoo(), 3).labels, partition_graph(graph, 3).labels
+    )

@@ -185,7 +185,7 @@ OURS = (
     Entry("MedianPartition", ours("median_partition"), 5_000),
     Entry("BagClust1", ours("bagclust", variant=1), LARGE),
     Entry("BagClust2", ours("bagclust", variant=2), 5_000),
-    Entry("RCE", ours("rce"), 5_000),
+    Entry("RCE", ours("rce"), 1_000),
     Entry("LSCE", ours("lsce"), PAIRS),
     Entry("NSCE", ours("nsce"), PAIRS),
     Entry("IKL", ours("ikl"), PAIRS),

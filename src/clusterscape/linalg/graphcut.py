@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from clusterscape._params import shown
+
 # METIS keeps its random numbers in the C library, so two calls at once would disturb each other.
 _lock = threading.Lock()
 
@@ -150,6 +152,7 @@ def partition_graph(
     (1.0, True)
     """
     pymetis = _extra("pymetis")
+    graph = _checked_graph(graph, vertex_weights)
     n = graph.shape[0]
     labels = _simple(n, n_parts)
     if labels is not None:
@@ -269,6 +272,27 @@ def partition_hypergraph(
         _fill_empty(labels, n_parts, np.asarray(mass))
     split = [len(edge) > 1 and bool((labels[edge] != labels[edge[0]]).any()) for edge in pins]
     return Cut(labels, float(price[np.array(split, dtype=bool)].sum()))
+
+
+def _checked_graph(graph: Any, vertex_weights: np.ndarray | None) -> sparse.csr_matrix:
+    """Return the graph in CSR; its links and the weights of its vertices must be numbers >= 0."""
+    if not sparse.issparse(graph) or graph.shape[0] != graph.shape[1]:
+        raise TypeError(
+            "graph must be a square sparse matrix, symmetric and without a diagonal; got "
+            f"{shown(graph)}. scipy.sparse.csr_matrix makes one."
+        )
+    rows = graph.tocsr()
+    if rows.nnz and not (np.isfinite(rows.data).all() and rows.data.min() >= 0):
+        raise ValueError("graph must hold finite links >= 0.")
+    if vertex_weights is not None:
+        weights = np.asarray(vertex_weights)
+        right = weights.shape == (graph.shape[0],) and bool((weights >= 0).all())
+        if not right:
+            raise ValueError(
+                f"vertex_weights must be {graph.shape[0]} numbers >= 0, one a vertex; got "
+                f"{shown(vertex_weights)}."
+            )
+    return rows
 
 
 def whole_numbers(values: np.ndarray, total: float) -> tuple[np.ndarray, float]:
