@@ -13,7 +13,7 @@ from scipy.sparse.linalg import aslinearoperator
 from clusterscape import kernels
 from clusterscape._labels import NOISE
 from clusterscape.ensemble import Ensemble
-from clusterscape.linalg.coassociation import Coassociation
+from clusterscape.linalg.coassociation import Coassociation, Normalize
 from clusterscape.linalg.markov import (
     away_sums,
     separate_noise,
@@ -72,7 +72,7 @@ class Evidence:
 class Reading:
     """How similarities are read off an ensemble, and when they are zeroed."""
 
-    similarity: str
+    similarity: Normalize
     diagonal: str
     zeroing: bool
     threshold: float
@@ -96,7 +96,7 @@ class Reading:
 
 def explicit_evidence(ensemble: Ensemble, reading: Reading) -> Evidence:
     """Form all similarities of an ensemble's rows, and zero small ones if that helps."""
-    operator = ensemble.coassociation(normalize=reading.similarity)  # type: ignore[arg-type]
+    operator = ensemble.coassociation(normalize=reading.similarity)
     dense = _dense(operator, ensemble)
     weights, removed = ensemble.sample_weight, reading.removed(operator, ensemble)
     nearest = _largest_elsewhere(dense, weights)
@@ -162,7 +162,7 @@ def _unzeroed(
 
 def implicit_evidence(ensemble: Ensemble, reading: Reading, sample: Evidence | None) -> Evidence:
     """Leave the similarities unformed; zeta is the sample's, or computed on all rows."""
-    operator = ensemble.coassociation(normalize=reading.similarity)  # type: ignore[arg-type]
+    operator = ensemble.coassociation(normalize=reading.similarity)
     points, component = operator_points(operator, ensemble, reading)
     if sample is not None:
         known = _Known(sample.largest, sample.zeta, sample.zeta_before)
