@@ -140,6 +140,32 @@ def test_states_are_powers_of_the_chain_even_when_they_are_nearly_uniform():
     assert abs(path.deviations[300] @ vector) == pytest.approx(1.0)
 
 
+def test_states_stay_and_then_drift_block_by_block():
+    # Two blocks that exchange little: x_t first stays at alpha_i / n_i (short run), then its blocks
+    # move together, as the 2 x 2 chain of the blocks says, towards 1 / n (middle run).
+    sizes, leak = (6, 4), 1e-4
+    similarity = np.zeros((10, 10))
+    similarity[:6, :6] = np.random.default_rng(0).uniform(0.5, 1.0, (6, 6))
+    similarity[6:, 6:] = np.random.default_rng(1).uniform(0.5, 1.0, (4, 4))
+    similarity = (similarity + similarity.T) / 2 + leak
+    d = sinkhorn(similarity, tol=1e-13).scale
+    P = d[:, None] * similarity * d
+    start = np.random.default_rng(2).random(10)
+    path = evolve(P, start, 2, n_stable=10_000, max_iter=3000)
+    block = np.repeat([0, 1], sizes)
+    alpha = np.bincount(block, path.states[0])
+    for t in (20, 40):
+        np.testing.assert_allclose(path.states[t], (alpha / sizes)[block], rtol=0.02)
+    indicator = np.eye(2)[block]
+    coupling = (indicator / sizes).T @ P @ indicator
+    for t in (500, 1500, 3000):
+        beta = alpha @ np.linalg.matrix_power(coupling, t)
+        np.testing.assert_allclose(path.states[t], (beta / sizes)[block], rtol=1e-3)
+        for i in (0, 1):
+            assert np.ptp(path.states[t][block == i]) < 1e-3 * abs(np.diff(beta / sizes)[0])
+    assert abs(np.diff(path.states[3000][[0, 9]])) < 0.5 * abs(np.diff((alpha / sizes)))
+
+
 @pytest.mark.parametrize(
     ("chain", "matrix"),
     [("lazy", lambda P: (P + np.eye(len(P))) / 2), ("squared", lambda P: P @ P)],
