@@ -18,7 +18,8 @@ def sce(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setattr(sys, "path", list(sys.path))
     path = ROOT / "benchmarks" / "papers" / "sce.py"
     spec = importlib.util.spec_from_file_location("sce_tables", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

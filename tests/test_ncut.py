@@ -14,7 +14,9 @@ from scipy.sparse.linalg import aslinearoperator
 
 from clusterscape import Ensemble
 from clusterscape.linalg import thresholded
-from clusterscape.linalg.ncut import eigengap, kway_ncut, ncut_value, recursive_ncut
+from clusterscape.linalg.coassociation import Coassociation
+from clusterscape.linalg.cross import cross_coassociation
+from clusterscape.linalg.ncut import NcutResult, eigengap, kway_ncut, ncut_value, recursive_ncut
 from clusterscape.linalg.thresholded import ThresholdedCoassociation
 from clusterscape.validate import select_k
 from strategies import brute_force_coassociation, ensembles
@@ -262,6 +264,16 @@ def test_parts_that_cannot_be_split():
     assert len(set(recursive_ncut(np.array([[1.0, 0.2], [0.2, 1.0]]), 2).labels)) == 2
 
 
+def test_the_best_cut_where_no_pair_is_left():
+    votes = Ensemble.from_labels([[0, 1, 2, 3]])
+    made = ThresholdedCoassociation(votes.coassociation(), 0.5, scale=2.0, diagonal=1.0)
+    assert made.n_pairs == 0
+    weight = np.array([4.0, 3.0, 2.0, 1.0])
+    for operator in (made, made.toarray()):
+        found = recursive_ncut(operator, 4, weights=weight, cut="best")
+        assert sorted(found.labels) == [0, 1, 2, 3]
+
+
 def test_cuts_refuse_with_a_sentence():
     with pytest.raises(ValueError, match="n_clusters=4 is more than the 3 points"):
         recursive_ncut(np.ones((3, 3)), 4)
@@ -295,3 +307,159 @@ def test_eigengap_is_the_rule_of_select_k(ensemble):
     k, gaps = eigengap(chosen.eigenvalues, max_clusters=6)
     assert k == chosen.n_clusters
     np.testing.assert_allclose(gaps[: chosen.gaps.size], chosen.gaps)
+
+
+# -- points that were not in the graph ----------------------------------------------------------
+
+
+@given(
+    ensembles(min_points=2, soft=False),
+    st.sampled_from([0.0, 0.25, 0.5, 1.0]),
+    st.sampled_from([None, 10.0]),
+    st.integers(1, 8),
+)
+def test_cross_coassociation_is_a_block_of_the_whole(ensemble, threshold, scale, n):
+    n = min(n, ensemble.n_points - 1)
+    known = Coassociation(ensemble.labels[:n], ensemble.offsets, ensemble.weights, soft={})
+    found = cross_coassociation(known, ensemble.labels[n:], threshold=threshold, scale=scale)
+    whole = dense_twin(ensemble, threshold, scale, None)
+    np.testing.assert_allclose(found, whole[n:, :n], atol=1e-12)
+
+
+def test_cross_coassociation_by_votes_of_any_type():
+    rng = np.random.default_rng(0)
+    for lowest in (0, -1, -2):
+        labels = rng.integers(lowest, 3, size=(40, 300))
+        a, b = labels[25:, None], labels[None, :25]
+        for weights in (np.ones(300), rng.integers(1, 9, 300), rng.random(300)):
+            votes = Ensemble.from_labels(labels, weights=weights)
+            known = Coassociation(votes.labels[:25], votes.offsets, votes.weights, soft={})
+            found = cross_coassociation(known, votes.labels[25:], threshold=0.3, scale=5.0)
+            share = ((a == b) & (a >= 0)) @ weights / (((a > -2) & (b > -2)) @ weights)
+            np.testing.assert_allclose(found, np.exp(5.0 * np.where(share >= 0.3, share, 0.0)))
+
+
+def test_cross_coassociation_refuses_with_a_sentence():
+    votes = Ensemble.from_labels([[0, 0, 1], [0, 1, 2]])
+    S = votes.coassociation()
+    with pytest.raises(ValueError, match="one column for each of the 2 partitions"):
+        cross_coassociation(S, [[0, 0, 0]])
+    with pytest.raises(ValueError, match="whole numbers"):
+        cross_coassociation(S, [[0.5, 0.0]])
+    with pytest.raises(ValueError, match="partition 0 has 2 clusters"):
+        cross_coassociation(S, [[2, 0]])
+    with pytest.raises(ValueError, match="threshold is a share"):
+        cross_coassociation(votes.coassociation(normalize="counts"), [[0, 0]])
+    with pytest.raises(ValueError, match="soft partitions"):
+        cross_coassociation(votes.add(np.eye(3)).coassociation(), [[0, 0, 0]])
+
+
+def generalised(A, weight):
+    """Eigenvalues mu (largest first) and vectors y with A W y = mu D y, by a dense solver."""
+    degree = A @ weight
+    scale = np.sqrt(weight / degree)
+    values, vectors = eigh(scale[:, None] * A * scale)
+    return values[::-1], (vectors / np.sqrt(weight * degree)[:, None])[:, ::-1]
+
+
+@given(graphs(), st.sampled_from(["sign", "best"]))
+def test_extension_of_one_split_equals_the_dense_formula(graph, cut):
+    A, weight = graph
+    mu, y = generalised(A, weight)
+    assume(mu[1] - mu[2] > 1e-4 and abs(mu[1]) > 1e-3)
+    assume(np.diff(np.sort(y[:, 1])).min() > 1e-6)
+    found = recursive_ncut(A, 2, weights=weight, cut=cut)
+    assume(len(set(found.labels)) == 2)
+    S = np.random.default_rng(0).random((30, len(A)))
+    values = S @ (weight * y[:, 1]) / (mu[1] * (S @ weight))
+    up = y[:, 1] > 0
+    if cut == "best":
+        up = found.labels == found.labels[np.argmax(y[:, 1])]
+    place = 0.0 if cut == "sign" else (y[up, 1].min() + y[~up, 1].max()) / 2
+    clear = np.abs(values - place) > 1e-6
+    expected = np.where(values > place, found.labels[up][0], found.labels[~up][0])
+    np.testing.assert_array_equal(found.extend(S)[clear], expected[clear])
+    np.testing.assert_array_equal(found.extend(csr_matrix(S)), found.extend(S))
+
+
+@given(graphs(), st.sampled_from(["unit", "degree"]))
+def test_extension_of_the_embedding_equals_the_dense_formula(graph, rows):
+    A, weight = graph
+    mu, y = generalised(A, weight)
+    assume(np.diff(mu).max() < -1e-4 and np.abs(mu[:3]).min() > 1e-3)
+    found = kway_ncut(A, 3, weights=weight, rows=rows, n_init=5)
+
+    def embedded(S):
+        points = S @ (weight[:, None] * y[:, :3]) / (mu[:3] * (S @ weight)[:, None])
+        norm = np.linalg.norm(points, axis=1, keepdims=True)
+        return points / norm if rows == "unit" else points
+
+    mass = weight * (A @ weight) if rows == "degree" else weight
+    own = embedded(A)
+    groups = np.unique(found.labels)
+    centers = [
+        np.average(own[found.labels == g], axis=0, weights=mass[found.labels == g]) for g in groups
+    ]
+    S = np.random.default_rng(1).random((30, len(A)))
+    distance = ((embedded(S)[:, None] - np.array(centers)) ** 2).sum(axis=2)
+    ordered = np.sort(distance, axis=1)
+    clear = ordered[:, 1] - ordered[:, 0] > 1e-6 if len(groups) > 1 else np.ones(30, bool)
+    np.testing.assert_array_equal(found.extend(S)[clear], groups[distance.argmin(axis=1)][clear])
+
+
+@pytest.mark.parametrize("n", [40, 700])  # the second is beyond the dense solver
+def test_fitted_points_extend_to_their_own_clusters(n, seed):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 4, n)
+    noisy = np.where(rng.random((n, 30)) < 0.35, rng.integers(0, 4, (n, 30)), labels[:, None])
+    small = Ensemble.from_labels(noisy).compress().ensemble
+    weight = small.sample_weight
+    votes = small.coassociation()
+    made = ThresholdedCoassociation(votes, 0.4, scale=3.0, diagonal=1.0, sample_weight=weight)
+    rows = cross_coassociation(votes, small.labels, threshold=0.4, scale=3.0)
+    np.testing.assert_allclose(rows, made.toarray())
+    for found in (
+        recursive_ncut(made, 5, weights=weight),
+        recursive_ncut(made, 5, weights=weight, cut="best"),
+        recursive_ncut(made, 5, weights=weight, order="largest"),
+        kway_ncut(made, 4, weights=weight),
+        kway_ncut(made, 4, weights=weight, rows="degree"),
+    ):
+        np.testing.assert_array_equal(found.extend(rows), found.labels)
+
+
+def test_components_and_single_clusters_extend():
+    blocks = np.kron(np.diag([1.0, 2.0, 0.5]), np.ones((2, 2)))
+    blocks[4] = blocks[:, 4] = 0.0  # one point without any similarity
+    found = recursive_ncut(blocks, 4)
+    assert len(set(found.labels)) == 4
+    some = [0, 1, 2, 3, 5]
+    np.testing.assert_array_equal(found.extend(blocks[some]), found.labels[some])
+    mixed = [[0.6, 0.6, 0.7, 0.7, 0.0, 0.0]]  # larger over degree to the first block
+    assert found.extend(mixed)[0] == found.labels[0]
+    assert (recursive_ncut(blocks, 1).extend(blocks) == 0).all()
+    zero = recursive_ncut(np.zeros((3, 3)), 2)
+    np.testing.assert_array_equal(zero.extend(np.zeros((2, 3))), [1, 1])
+    np.testing.assert_array_equal(zero.extend(np.eye(3)) == zero.labels, [True, True, True])
+
+
+def test_extension_refuses_with_a_sentence():
+    found = recursive_ncut(np.eye(3), 2)
+    with pytest.raises(ValueError, match="each of the 3 points"):
+        found.extend(np.ones((2, 4)))
+    with pytest.raises(ValueError, match="finite and >= 0"):
+        found.extend([[1.0, -1.0, 0.0]])
+    with pytest.raises(ValueError, match="finite and >= 0"):
+        found.extend([[1.0, np.nan, 0.0]])
+    with pytest.raises(ValueError, match="not made by a cut"):
+        NcutResult(found.labels, 0.0, np.empty(0)).extend(np.ones((1, 3)))
+
+
+@pytest.mark.parametrize("k", [3, 4, 5])
+def test_equal_clusters_of_one_row_each_are_told_apart(k):
+    A = np.ones((k, k)) + 22025.0 * np.eye(k)
+    for weights in (None, np.full(k, 20.0)):
+        assert len(np.unique(recursive_ncut(A, k, weights=weights).labels)) == k
+    # Points that are no more like themselves than like the others stay together.
+    for alike in (np.ones((k, k)), 1.0 - np.eye(k)):
+        assert len(np.unique(recursive_ncut(alike, 2).labels)) == 1

@@ -14,6 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from clusterscape import Ensemble
 from clusterscape.combine import ConsensusWarning, _sca_evolution, sca
+from clusterscape.combine._landmarks import draw_landmarks, extend
 from clusterscape.combine._sca_chain import Chain, near_one
 from clusterscape.combine._sca_evidence import (
     Reading,
@@ -22,7 +23,6 @@ from clusterscape.combine._sca_evidence import (
     lookup_zeta,
 )
 from clusterscape.combine._sca_evolution import evolve, gap_groups
-from clusterscape.combine._sca_landmarks import draw_landmarks, extend
 from clusterscape.combine.sca import SCA
 from clusterscape.combine.scores import mean_coassociation
 from clusterscape.datasets import make_planted_ensemble
@@ -163,7 +163,7 @@ def test_states_stay_and_then_drift_block_by_block():
         np.testing.assert_allclose(path.states[t], (beta / sizes)[block], rtol=1e-3)
         for i in (0, 1):
             assert np.ptp(path.states[t][block == i]) < 1e-3 * abs(np.diff(beta / sizes)[0])
-    assert abs(np.diff(path.states[3000][[0, 9]])) < 0.5 * abs(np.diff((alpha / sizes)))
+    assert abs(np.diff(path.states[3000][[0, 9]])) < 0.5 * abs(np.diff(alpha / sizes))
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,9 @@ F = TypeVar("F", bound=Callable[..., None])
 
 # Names of Python arguments as the command line spells them.
 _SPELLING = {
+    "n_base_clusters": "--base-clusters",
+    "n_competitors": "--competitors",
+    "n_vectors": "--vectors",
     "n_clusters": "--clusters",
     "n_partitions": "--partitions",
     "n_references": "--references",

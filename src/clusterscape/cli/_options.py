@@ -170,6 +170,48 @@ References = Annotated[
         rich_help_panel=_WORK,
     ),
 ]
+Vectors = Annotated[
+    int,
+    typer.Option(
+        "--vectors",
+        "-r",
+        metavar="R",
+        min=1,
+        help="Clustering vectors to grow.",
+        rich_help_panel=_WORK,
+    ),
+]
+Competitors = Annotated[
+    int,
+    typer.Option(
+        "--competitors",
+        metavar="Q",
+        min=1,
+        help="Draws of columns that compete to start a vector; many where most columns are noise.",
+        rich_help_panel=_WORK,
+    ),
+]
+Patience = Annotated[
+    int,
+    typer.Option(
+        "--patience",
+        metavar="N",
+        min=1,
+        help="A vector is finished after this many draws in a row that did not help.",
+        rich_help_panel=_WORK,
+    ),
+]
+BaseClusters = Annotated[
+    int | None,
+    typer.Option(
+        "--base-clusters",
+        metavar="N",
+        min=2,
+        help="Clusters of each vector; as many as --clusters when not given.",
+        show_default=False,
+        rich_help_panel=_WORK,
+    ),
+]
 Seed = Annotated[
     int,
     typer.Option(
@@ -204,6 +246,16 @@ OutputFile = Annotated[
         "-o",
         metavar="FILE",
         help="File to write; stdout when not given.",
+        show_default=False,
+        rich_help_panel=_OUT,
+    ),
+]
+Importances = Annotated[
+    Path | None,
+    typer.Option(
+        "--importances",
+        metavar="FILE",
+        help="CSV file for the share of the vectors that use each column, and its importance.",
         show_default=False,
         rich_help_panel=_OUT,
     ),

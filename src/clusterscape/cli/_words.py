@@ -74,7 +74,8 @@ def _how(model: ConsensusClustering) -> str:
     """Say where the number of clusters comes from."""
     asked = model.n_clusters
     if asked is None:
-        assert model.k_selection_ is not None
+        if model.k_selection_ is None:  # a forest of points that are all equal
+            return "nothing tells the points apart"
         done = "decided" if model.n_clusters_ == 1 else "chosen"
         return f"{done} by the {model.k_selection_.criterion}"
     return "as asked" if asked == model.n_clusters_ else f"{asked} were asked for"

@@ -6,6 +6,7 @@ from clusterscape.combine._sca_evolution import Trajectory, evolve
 from clusterscape.combine.bagclust import BagClust
 from clusterscape.combine.base import BaseConsensus, ConsensusWarning
 from clusterscape.combine.choice import MethodChoice, choose_method
+from clusterscape.combine.cluster_forest import ClusterForest, FeatureScaleWarning
 from clusterscape.combine.cspa import CSPA
 from clusterscape.combine.eac import EAC, OracleThreshold, eac_oracle
 from clusterscape.combine.gcc import GCC
@@ -46,8 +47,10 @@ __all__ = [
     "SEC",
     "BagClust",
     "BaseConsensus",
+    "ClusterForest",
     "ConsensusScores",
     "ConsensusWarning",
+    "FeatureScaleWarning",
     "MajorityVote",
     "MedianPartition",
     "Method",

@@ -13,6 +13,7 @@ from clusterscape._labels import canonical
 from clusterscape._parallel import one_thread
 from clusterscape._params import Choice, Flag, Integer, Null, Number, Rules, Seed
 from clusterscape._seeds import RandomState, spawn
+from clusterscape.combine._landmarks import draw_landmarks, extend
 from clusterscape.combine._sca_chain import Chain, near_one
 from clusterscape.combine._sca_evidence import (
     Evidence,
@@ -31,7 +32,6 @@ from clusterscape.combine._sca_evolution import (
     variant_step,
     waiting_time,
 )
-from clusterscape.combine._sca_landmarks import draw_landmarks, extend
 from clusterscape.combine.base import BaseConsensus, ConsensusWarning, Outcome
 from clusterscape.ensemble import Ensemble
 

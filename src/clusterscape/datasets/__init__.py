@@ -3,6 +3,16 @@
 from __future__ import annotations
 
 from clusterscape.datasets.loaders import list_available, load
+from clusterscape.datasets.mixtures import (
+    Mixture,
+    bayes_accuracy,
+    make_g1,
+    make_g2,
+    make_g3,
+    make_perturbed_similarity,
+    make_two_gaussians,
+    nearest_correlation,
+)
 from clusterscape.datasets.synthetic import (
     make_no_structure,
     make_overlapping_blobs,
@@ -10,9 +20,17 @@ from clusterscape.datasets.synthetic import (
 )
 
 __all__ = [
+    "Mixture",
+    "bayes_accuracy",
     "list_available",
     "load",
+    "make_g1",
+    "make_g2",
+    "make_g3",
     "make_no_structure",
     "make_overlapping_blobs",
+    "make_perturbed_similarity",
     "make_planted_ensemble",
+    "make_two_gaussians",
+    "nearest_correlation",
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import os
 import re
 import warnings
@@ -13,7 +12,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from clusterscape._parallel import parallel_map
 from clusterscape._params import (
     N_JOBS,
     PROGRESS,
@@ -26,11 +24,11 @@ from clusterscape._params import (
     check_params,
 )
 from clusterscape._seeds import RandomState, describe
-from clusterscape._store import PartitionStore, stored_plan
+from clusterscape._store import stored_plan
 from clusterscape.ensemble import Ensemble
 from clusterscape.generate import algorithms, plan
 from clusterscape.generate.features import Features, read_features, read_weights
-from clusterscape.generate.members import Outcome, Work, read_outcome, run_member
+from clusterscape.generate.members import Outcome, Work, describe_run, run_all, run_member
 
 
 class GenerationWarning(UserWarning):
@@ -200,14 +198,16 @@ class EnsembleGenerator(BaseEstimator):
             generator=axes.name(len(chosen)),
             store=None if self.store is None else os.path.abspath(self.store),
         )
-        if self.store is None:
-            outcomes = self._run(work, members, {})
-        else:
-            described = self._describe(features, weights, describe(root))
-            with PartitionStore(self.store, described) as store:
-                # Read before anything runs, so that a damaged file is told at once.
-                finished = {i: read_outcome(*store.read(i)) for i in store.finished()}
-                outcomes = self._run(work, members, finished)
+        outcomes = run_all(
+            run_member,
+            [(work, member) for member in members],
+            store=self.store,
+            described=lambda: self._describe(features, weights, describe(root)),
+            n_jobs=self.n_jobs,
+            prefer="threads" if all(a.threads for a in chosen) else "processes",
+            label="clustering",
+            progress=self.progress,
+        )
         _report_failures(outcomes)
         return Ensemble(
             [outcome.partition(f"p{i}") for i, outcome in enumerate(outcomes)],
@@ -216,50 +216,27 @@ class EnsembleGenerator(BaseEstimator):
             index=features.index,
         )
 
-    def _run(
-        self, work: Work, members: Sequence[plan.Member], finished: dict[int, Outcome]
-    ) -> list[Outcome]:
-        """Compute the members that are not finished, and return all in order."""
-        waiting = [member for member in members if member.index not in finished]
-        prefer: Literal["threads", "processes"] = (
-            "threads" if all(a.threads for a in work.algorithms) else "processes"
-        )
-        computed = parallel_map(
-            run_member,
-            [(work, member) for member in waiting],
-            n_jobs=self.n_jobs,
-            prefer=prefer,
-            label="clustering",
-            progress=self.progress,
-            done=len(finished),
-        )
-        found = dict(zip((m.index for m in waiting), computed, strict=True))
-        return [finished[m.index] if m.index in finished else found[m.index] for m in members]
-
     def _describe(
         self, features: Features, weights: np.ndarray | None, seed: dict[str, Any]
     ) -> dict[str, Any]:
         """Return what decides the members, as plain JSON values: the plan of a store."""
         several = isinstance(self.algorithm, (list, tuple))
         entries = self.algorithm if several else [self.algorithm]
-        libraries = ("clusterscape", "numpy", "scipy", "scikit-learn", "numba")
-        return {
-            "n_partitions": int(self.n_partitions),
-            "n_points": features.n_points,
-            "X (sha256)": features.fingerprint(),
-            "sample_weight (sha256)": None
-            if weights is None
-            else hashlib.sha256(weights.tobytes()).hexdigest(),
-            "algorithm": [e if isinstance(e, str) else _signature(e) for e in entries],
-            "n_clusters": _listed(self.n_clusters),
-            "columns": _listed(self.columns),
-            "rows": _listed(self.rows),
-            "init": self.init,
-            "n_init": int(self.n_init),
-            "max_iter": int(self.max_iter),
-            "seed": seed,
-            "versions": {name: importlib.metadata.version(name) for name in libraries},
-        }
+        return describe_run(
+            self.n_partitions,
+            features,
+            weights,
+            seed,
+            {
+                "algorithm": [e if isinstance(e, str) else _signature(e) for e in entries],
+                "n_clusters": _listed(self.n_clusters),
+                "columns": _listed(self.columns),
+                "rows": _listed(self.rows),
+                "init": self.init,
+                "n_init": int(self.n_init),
+                "max_iter": int(self.max_iter),
+            },
+        )
 
 
 def _listed(value: Any) -> Any:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
+import importlib.metadata
+import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from scipy import sparse
 
 from clusterscape import _store
 from clusterscape._labels import NOISE, UNSAMPLED, smallest_type
+from clusterscape._parallel import parallel_map
 from clusterscape._partitions import Partition, soften
 from clusterscape._records import PartitionRecord
 from clusterscape._seeds import describe
 from clusterscape._warnings import hear_warnings
 from clusterscape.generate.algorithms import Algorithm, BaseResult, Settings
-from clusterscape.generate.features import Matrix
+from clusterscape.generate.features import Features, Matrix
 from clusterscape.generate.plan import Member, child, describe_rows, draw_columns, draw_rows
+
+T = TypeVar("T")
 
 # Posteriors below this are taken as zero: they change no sum of a row beyond rounding, and
 # without them a soft partition of many components stays sparse.
@@ -204,6 +210,66 @@ def read_outcome(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> O
         parts = (arrays["data"], arrays["indices"], arrays["indptr"])
         labels = sparse.csr_matrix(parts, shape=tuple(arrays["shape"]))
     return Outcome(labels, PartitionRecord(**meta, columns=arrays.get("columns")))
+
+
+def run_all(
+    function: Callable[[T], Outcome],
+    tasks: Sequence[T],
+    *,
+    store: str | os.PathLike[str] | None,
+    described: Callable[[], Mapping[str, Any]],
+    n_jobs: int | None,
+    prefer: Literal["threads", "processes"],
+    label: str,
+    progress: bool | None,
+) -> list[Outcome]:
+    """Compute the members that the store does not hold yet, and return all in order.
+
+    ``described`` gives the plan of the store; it is asked only when there is one. ``function``
+    writes its outcome to the store itself, where it runs.
+    """
+
+    def run(finished: Mapping[int, Outcome]) -> list[Outcome]:
+        waiting = [i for i in range(len(tasks)) if i not in finished]
+        computed = parallel_map(
+            function,
+            [tasks[i] for i in waiting],
+            n_jobs=n_jobs,
+            prefer=prefer,
+            label=label,
+            progress=progress,
+            done=len(finished),
+        )
+        found = {**finished, **dict(zip(waiting, computed, strict=True))}
+        return [found[i] for i in range(len(tasks))]
+
+    if store is None:
+        return run({})
+    with _store.PartitionStore(store, described()) as kept:
+        # Read before anything runs, so that a damaged file is told at once.
+        return run({i: read_outcome(*kept.read(i)) for i in kept.finished()})
+
+
+def describe_run(
+    n_partitions: int,
+    features: Features,
+    weights: np.ndarray | None,
+    seed: Mapping[str, Any],
+    settings: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return what decides the members, as plain JSON values: the plan of a store."""
+    libraries = ("clusterscape", "numpy", "scipy", "scikit-learn", "numba")
+    return {
+        "n_partitions": int(n_partitions),
+        "n_points": features.n_points,
+        "X (sha256)": features.fingerprint(),
+        "sample_weight (sha256)": None
+        if weights is None
+        else hashlib.sha256(weights.tobytes()).hexdigest(),
+        **settings,
+        "seed": seed,
+        "versions": {name: importlib.metadata.version(name) for name in libraries},
+    }
 
 
 def _reason(error: Exception) -> str:

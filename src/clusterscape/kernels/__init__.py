@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 _MODULES = (
     "affinity",
+    "forest",
     "graph",
     "kmeans",
     "kmeans_sparse",
@@ -32,6 +33,7 @@ _MODULES = (
 if TYPE_CHECKING:
     from clusterscape.kernels import (
         affinity,
+        forest,
         graph,
         kmeans,
         kmeans_sparse,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "affinity",
+    "forest",
     "graph",
     "kmeans",
     "kmeans_sparse",

@@ -91,3 +91,57 @@ def cluster_gram(columns, offsets, weights, scale, out):
                     value = table[(p + 2) * width + q + 2] * scale[row] * scale[column]
                     out[row, column] = value
                     out[column, row] = value
+
+
+@jit
+def cross_together(columns, rows, weights, out):
+    """Fill ``out`` (m, n) with the votes that put row x of ``rows`` (m, r) together with point y.
+
+    ``columns`` is (r, n), and ``out`` has the type of ``weights``.
+    """
+    for x in range(rows.shape[0]):
+        _add_votes(columns, rows[x], weights, out[x])
+
+
+@jit
+def cross_sampled(columns, rows, weights, out):
+    """Fill ``out`` (m, n) with the votes that sampled both row x of ``rows`` and point y."""
+    n = np.uint64(columns.shape[1])
+    for x in range(rows.shape[0]):
+        both = out[x]
+        both[:] = 0
+        for i in range(rows.shape[1]):
+            if rows[x, i] != -2:
+                w = weights[i]
+                line = columns[i]
+                for y in range(n):
+                    both[y] += w * (line[y] != -2)
+
+
+@jit
+def cross_entries(columns, rows, weights, table, out):
+    """Fill ``out`` (m, n) with ``table[votes]``, votes being those of :func:`cross_together`.
+
+    ``weights`` are unsigned integers, as of ``labels.tallies``: a line of votes is then a few bytes
+    long, stays in the first cache, and is counted 32 points at a time.
+    """
+    n = np.uint64(columns.shape[1])
+    votes = np.empty(columns.shape[1], weights.dtype)
+    for x in range(rows.shape[0]):
+        _add_votes(columns, rows[x], weights, votes)
+        line = out[x]
+        for y in range(n):
+            line[y] = table[votes[y]]
+
+
+@jit
+def _add_votes(columns, codes, weights, together):
+    n = np.uint64(columns.shape[1])
+    together[:] = 0
+    for i in range(codes.size):
+        code = codes[i]
+        if code >= 0:
+            w = weights[i]
+            line = columns[i]
+            for y in range(n):
+                together[y] += w * (line[y] == code)

@@ -20,6 +20,7 @@ _HOMES = {
     "ThresholdedCoassociation": "thresholded",
     "coassociation_spectrum": "eigen",
     "combination": "operators",
+    "cross_coassociation": "cross",
     "eigengap": "ncut",
     "kway_ncut": "ncut",
     "laplacian_quotient": "embedding",
@@ -57,6 +58,7 @@ __all__ = [
     "ThresholdedCoassociation",
     "coassociation_spectrum",
     "combination",
+    "cross_coassociation",
     "eigengap",
     "kway_ncut",
     "laplacian_quotient",
@@ -82,6 +84,7 @@ __all__ = [
 if TYPE_CHECKING:
     from clusterscape.linalg.affinity import Affinity
     from clusterscape.linalg.coassociation import Coassociation
+    from clusterscape.linalg.cross import cross_coassociation
     from clusterscape.linalg.eigen import EigenResult, coassociation_spectrum, symmetric_eigen
     from clusterscape.linalg.embedding import (
         LaplacianInverse,

@@ -9,12 +9,14 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
+from clusterscape.linalg._extension import LEAST_EIGENVALUE
 from clusterscape.linalg.eigen import symmetric_eigen
 from clusterscape.linalg.operators import normalized, row_sums, symmetric_operator
 from clusterscape.linalg.thresholded import ThresholdedCoassociation
 
 _BLOCK = 2**22  # elements of a temporary block
 Cut = Literal["sign", "best"]
+Order = Literal["best", "largest"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,35 @@ class Candidate:
     side: np.ndarray  # mask of the points that keep the label
     value: float
     eigenvalue: float
+    # A point x keeps the label if the sum of its similarities times this is >= 0 (strict: > 0).
+    sums: np.ndarray
+    strict: bool
+
+
+def next_part(
+    operator: Any,
+    weight: np.ndarray,
+    parts: dict[int, np.ndarray],
+    known: dict[int, Candidate | None],
+    *,
+    cut: Cut,
+    order: Order,
+    seed: int,
+) -> tuple[int, Candidate] | None:
+    """Return the part to split next, and how; ``known`` remembers the splits looked at."""
+    best: tuple[int, Candidate] | None = None
+    for part in sorted(parts, key=lambda p: -float(weight[parts[p]].sum())):
+        if part not in known:
+            points = parts[part]
+            inner = operator if points.size == weight.size else restricted(operator, points)
+            known[part] = candidate(inner, weight[points], cut, seed)
+        found = known[part]
+        # Of equal cuts the heavier part's is made; rounding must not decide.
+        if found is not None and (best is None or found.value < best[1].value - 1e-12):
+            best = part, found
+            if order == "largest":
+                break
+    return best
 
 
 def restricted(operator: Any, points: np.ndarray) -> Any:
@@ -71,15 +102,41 @@ def candidate(operator: Any, weight: np.ndarray, cut: Cut, seed: int) -> Candida
         apart = _split_off(operator, weight, degree)
         if apart is not None:
             return apart
-    vector = found.vectors[:, 0] / root
+    vector, pull = _settled(
+        operator, weight, degree, found.vectors[:, 0] / root, float(found.values[0])
+    )
     if cut == "sign":
         # What is zero but for rounding goes with the positive side.
-        side = vector >= -1e-10 * np.abs(vector).max()
+        place = -1e-10 * float(np.abs(vector).max())
+        side = vector >= place
     else:
         side = _sweep(operator, weight, degree, vector)
     if side.all() or not side.any():
         return None
-    return Candidate(side, _cut_value(operator, weight, degree, side), eigenvalue)
+    if cut == "best":
+        place = float(vector[side].min() + vector[~side].max()) / 2.0
+    value = _cut_value(operator, weight, degree, side)
+    if pull is None:
+        return Candidate(side, value, eigenvalue, _balance(weight, degree, side), False)
+    return Candidate(side, value, eigenvalue, pull - place * weight, False)
+
+
+def _settled(
+    operator: Any, weight: np.ndarray, degree: np.ndarray, vector: np.ndarray, similarity: float
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return a generalised eigenvector as the graph's own points would get it by extension.
+
+    With ``pull``, which gives other points their values: ``A(x, :) @ pull / d(x)``. Taking the
+    step here makes the side of a fitted point and its extended side the same numbers. ``pull`` is
+    None where the eigenvalue is zero, and nothing can be extended.
+    """
+    if abs(similarity) < LEAST_EIGENVALUE:
+        return vector, None
+    mass = weight * degree
+    # The step would blow up what is left of the constant vector.
+    vector = vector - float(mass @ vector) / float(mass.sum())
+    pull = weight * vector / similarity
+    return (aslinearoperator(operator) @ pull) / degree, pull
 
 
 def _split_off(operator: Any, weight: np.ndarray, degree: np.ndarray) -> Candidate | None:
@@ -87,7 +144,20 @@ def _split_off(operator: Any, weight: np.ndarray, degree: np.ndarray) -> Candida
     side = _component(operator, weight * degree)
     if side.all():
         return None
-    return Candidate(side, _cut_value(operator, weight, degree, side), 0.0)
+    value = _cut_value(operator, weight, degree, side)
+    # A point without any similarity was not in the heaviest component either.
+    return Candidate(side, value, 0.0, _balance(weight, degree, side), True)
+
+
+def _balance(weight: np.ndarray, degree: np.ndarray, side: np.ndarray) -> np.ndarray:
+    """Return what weighs the similarities to one side, over its degree, against the other's.
+
+    It is the extension of the eigenvector that is constant on both sides.
+    """
+    mass = weight * degree
+    if mass[side].sum() <= 0 or mass[~side].sum() <= 0:
+        mass = weight
+    return np.where(side, weight / mass[side].sum(), -weight / mass[~side].sum())
 
 
 def _is_alike(rest: LinearOperator, unit: np.ndarray, seed: int) -> bool:
@@ -99,7 +169,9 @@ def _is_alike(rest: LinearOperator, unit: np.ndarray, seed: int) -> bool:
     factor = float((probe.T @ image).item())
     if np.linalg.norm(image - factor * probe) > 1e-9:
         return False
-    return unit.size > 2 or abs(factor) < 1e-9  # of two points, only equal ones are alike
+    # A positive factor: every point is more like itself than like the others, and any split is as
+    # good as another (equal clusters, one row each). Two points are alike only if they are equal.
+    return factor < 1e-9 if unit.size > 2 else abs(factor) < 1e-9
 
 
 def _component(operator: Any, mass: np.ndarray) -> np.ndarray:
@@ -153,14 +225,16 @@ def _earlier_links(
         swap = rank[pairs.row] < rank[pairs.col]
         later = np.where(swap, pairs.col, pairs.row)
         data = pairs.data * weight[np.where(swap, pairs.row, pairs.col)]
-        links: np.ndarray = np.bincount(later, weights=data, minlength=n)
+        # Without any pair the counts would be integers.
+        links: np.ndarray = np.bincount(later, weights=data, minlength=n).astype(np.float64)
         links[order] += operator.background * (np.cumsum(weight[order]) - weight[order])
         return links, operator.diagonal()
     if sparse.issparse(operator):
         pairs = operator.tocoo()
         former = rank[pairs.col] < rank[pairs.row]
         data = (pairs.data * weight[pairs.col])[former]
-        return np.bincount(pairs.row[former], weights=data, minlength=n), operator.diagonal()
+        links = np.bincount(pairs.row[former], weights=data, minlength=n)
+        return links.astype(np.float64), operator.diagonal()
     links, diagonal = np.empty(n), np.empty(n)
     step = max(1, _BLOCK // n)
     for start in range(0, n, step):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +10,15 @@ from numpy.typing import ArrayLike
 from scipy.sparse.linalg import aslinearoperator
 
 from clusterscape._params import Choice, Integer, checked
-from clusterscape.linalg._bipartition import Candidate, Cut, candidate, degrees, restricted
+from clusterscape.linalg._bipartition import Candidate, Cut, Order, degrees, next_part
+from clusterscape.linalg._extension import (
+    LEAST_EIGENVALUE,
+    Extension,
+    NearestRow,
+    SplitTree,
+    checked_similarities,
+    embedded_rows,
+)
 from clusterscape.linalg.eigen import symmetric_eigen
 from clusterscape.linalg.kmeans import kmeans
 from clusterscape.linalg.operators import checked_operator, normalized
@@ -62,6 +70,42 @@ class NcutResult:
     value: float
     eigenvalues: np.ndarray
     splits: tuple[Split, ...] = ()
+    _extension: Extension | None = field(default=None, repr=False, compare=False)
+
+    def extend(self, similarities: Any) -> np.ndarray:
+        """Return the clusters of points that were not in the graph.
+
+        An eigenvector y of the normalised cut, with eigenvalue ``1 - mu`` of the Laplacian, has
+        ``y(x) = sum_j A(x, j) w_j y_j / (mu d(x))`` at its own points, and takes this value at any
+        other. A new point goes down the splits by the sign of its value (or its side of the best
+        cut); where a component was split off, to the side with the larger similarity over degree;
+        after :func:`kway_ncut` to the nearest centre of the embedding. A fitted point's own row
+        gives its own cluster, save where ``mu`` is zero: there the component's rule is used. Far
+        from all points the values say little, and a label is given all the same.
+
+        Parameters
+        ----------
+        similarities : (m, n) array or sparse matrix
+            Of m new points to the n points of the graph, >= 0.
+
+        Returns
+        -------
+        (m,) array
+            As in ``labels``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from clusterscape.linalg import recursive_ncut
+        >>> A = np.kron(np.eye(2), np.ones((2, 2))) + 0.1
+        >>> found = recursive_ncut(A, 2)
+        >>> found.extend([[0.9, 0.8, 0.1, 0.0]]) == found.labels[0]
+        array([ True])
+        """
+        rows = checked_similarities(similarities, self.labels.size)
+        if self._extension is None:
+            raise ValueError("this result was not made by a cut, so nothing can be extended.")
+        return self._extension.labels(rows)
 
 
 @checked(
@@ -119,13 +163,18 @@ def kway_ncut(
     weight = _checked_weight(weights, operator.shape[0], n_clusters)
     degree = degrees(operator, weight)
     found = symmetric_eigen(normalized(operator, weight), n_clusters, seed=seed)
-    norm = np.sqrt(weight * degree) if rows == "degree" else np.linalg.norm(found.vectors, axis=1)
-    points = np.divide(
-        found.vectors, norm[:, None], out=np.zeros_like(found.vectors), where=norm[:, None] > 0
-    )
+    # Eigenvectors of the value zero are any vectors, and say nothing of the graph.
+    used = np.abs(found.values) > LEAST_EIGENVALUE
+    used[0] = True
+    root = np.sqrt(np.divide(weight, degree, out=np.zeros_like(degree), where=degree > 0))[:, None]
+    values = np.where(found.values == 0, 1.0, found.values)[used]
+    pull = root * found.vectors[:, used] / values
+    points = embedded_rows(aslinearoperator(operator) @ pull, degree, unit=rows == "unit")
     mass = weight * degree if rows == "degree" else weight
-    labels = kmeans(points, n_clusters, n_init=n_init, sample_weight=mass, seed=seed).labels
-    return NcutResult(labels, ncut_value(operator, labels, weights=weight), found.values)
+    grouped = kmeans(points, n_clusters, n_init=n_init, tol=0.0, sample_weight=mass, seed=seed)
+    extension = NearestRow(pull, weight, grouped.centers, rows == "unit")
+    value = ncut_value(operator, grouped.labels, weights=weight)
+    return NcutResult(grouped.labels, value, found.values, _extension=extension)
 
 
 @checked(
@@ -142,7 +191,7 @@ def recursive_ncut(
     *,
     weights: ArrayLike | None = None,
     cut: Cut = "sign",
-    order: Literal["best", "largest"] = "best",
+    order: Order = "best",
     seed: int = 0,
 ) -> NcutResult:
     """Cut a graph in two, again and again, by the second eigenvector of each part's Laplacian.
@@ -166,7 +215,8 @@ def recursive_ncut(
         and Malik's sweep, here over all places; it needs the entries, O(n) products for a general
         operator).
     order : {"best", "largest"}
-        Which part is split next: the one with the least normalised cut, or the heaviest.
+        Which part is split next: the one with the least normalised cut, which may split off single
+        points that are like no other; or the heaviest, which cuts through a large pure cluster.
     seed : int
         Of the eigen-solver.
 
@@ -188,8 +238,10 @@ def recursive_ncut(
     parts = {0: np.arange(weight.size)}
     known: dict[int, Candidate | None] = {}
     splits: list[Split] = []
+    sums: list[np.ndarray] = []
+    strict: list[bool] = []
     while len(parts) < n_clusters:
-        chosen = _next_part(operator, weight, parts, known, cut=cut, order=order, seed=seed)
+        chosen = next_part(operator, weight, parts, known, cut=cut, order=order, seed=seed)
         if chosen is None:
             break
         part, candidate = chosen
@@ -198,11 +250,16 @@ def recursive_ncut(
         known.pop(part)
         sizes = (float(weight[points[inside]].sum()), float(weight[points[~inside]].sum()))
         splits.append(Split(part, candidate.value, candidate.eigenvalue, sizes))
+        sums.append(np.zeros(weight.size))
+        sums[-1][points] = candidate.sums
+        strict.append(candidate.strict)
     labels = np.empty(weight.size, dtype=np.int32)
     for part, points in parts.items():
         labels[points] = part
     value = ncut_value(operator, labels, weights=weight)
-    return NcutResult(labels, value, np.empty(0), tuple(splits))
+    columns = np.column_stack(sums) if sums else np.empty((weight.size, 0))
+    tree = SplitTree(columns, tuple(split.part for split in splits), tuple(strict))
+    return NcutResult(labels, value, np.empty(0), tuple(splits), tree)
 
 
 def ncut_value(operator: Any, labels: ArrayLike, *, weights: ArrayLike | None = None) -> float:
@@ -307,32 +364,6 @@ def eigengap(
     most = int((values[:-1] > 1e-8).sum())  # an eigenvalue of zero is not a group
     least = min(min_clusters, most)
     return least + int(np.argmax(gaps[least - 1 : most])), gaps
-
-
-def _next_part(
-    operator: Any,
-    weight: np.ndarray,
-    parts: dict[int, np.ndarray],
-    known: dict[int, Candidate | None],
-    *,
-    cut: Cut,
-    order: str,
-    seed: int,
-) -> tuple[int, Candidate] | None:
-    """Return the part to split next, and how; ``known`` remembers the splits looked at."""
-    best: tuple[int, Candidate] | None = None
-    for part in sorted(parts, key=lambda p: -float(weight[parts[p]].sum())):
-        if part not in known:
-            points = parts[part]
-            inner = operator if points.size == weight.size else restricted(operator, points)
-            known[part] = candidate(inner, weight[points], cut, seed)
-        found = known[part]
-        # Of equal cuts the heavier part's is made; rounding must not decide.
-        if found is not None and (best is None or found.value < best[1].value - 1e-12):
-            best = part, found
-            if order == "largest":
-                break
-    return best
 
 
 def _checked_weight(weights: ArrayLike | None, n: int, n_clusters: int) -> np.ndarray:

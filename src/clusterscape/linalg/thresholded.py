@@ -17,6 +17,9 @@ from clusterscape.linalg.coassociation import Coassociation
 _SLACK = 1e-12
 _BLOCK = 2**22  # pairs looked at before the kept ones are put away
 _PAIR_BYTES = 12  # a float64 and an int32
+# exp(700) is the last power of ten below overflow, and the degrees are sums of them.
+LARGEST_SCALE = 600.0
+SCALE = (Null(), Number(0, LARGEST_SCALE, open_low=True))
 
 
 class ThresholdedCoassociation(LinearOperator):
@@ -76,8 +79,7 @@ class ThresholdedCoassociation(LinearOperator):
     _parameter_rules: Rules = {
         "coassociation": [Instance(Coassociation)],
         "threshold": [Number(0, 1)],
-        # exp(700) is the last power of ten below overflow, and the degrees are sums of them.
-        "scale": [Null(), Number(0, 600, open_low=True)],
+        "scale": SCALE,
         "diagonal": [Null(), Number(0, 1)],
         "max_gb": [Number(0, open_low=True)],
     }
@@ -100,11 +102,7 @@ class ThresholdedCoassociation(LinearOperator):
             "max_gb": max_gb,
         }
         check_params(type(self).__name__, given, self._parameter_rules)
-        if coassociation.normalize != "pairs":
-            raise ValueError(
-                "coassociation has normalize='counts', but a threshold is a share; use "
-                "ensemble.coassociation(), whose entries are co-occurrences over co-samplings."
-            )
+        check_shares(coassociation)
         n = coassociation.shape[0]
         own = coassociation.diagonal()
         self._set(
@@ -141,8 +139,7 @@ class ThresholdedCoassociation(LinearOperator):
 
     def _entries(self, share: np.ndarray) -> np.ndarray:
         """Return what co-associations become, without the background."""
-        kept = np.where(share >= self.threshold - _SLACK, share, 0.0)
-        return kept if self.scale is None else np.expm1(self.scale * kept)
+        return regularised(share, self.threshold, self.scale)
 
     def _like(
         self, pairs: csr_matrix, points: np.ndarray | slice, threshold: float
@@ -271,6 +268,21 @@ class ThresholdedCoassociation(LinearOperator):
                 f"max_gb={max_gb:g}; use the operator itself, or raise max_gb."
             )
         return self.tocsr().toarray() + self.background
+
+
+def check_shares(coassociation: Coassociation) -> None:
+    """Refuse co-association that is counted rather than averaged."""
+    if coassociation.normalize != "pairs":
+        raise ValueError(
+            "coassociation has normalize='counts', but a threshold is a share; use "
+            "ensemble.coassociation(), whose entries are co-occurrences over co-samplings."
+        )
+
+
+def regularised(share: np.ndarray, threshold: float, scale: float | None) -> np.ndarray:
+    """Return what co-associations become by threshold and scaling, without the background."""
+    kept = np.where(share >= threshold - _SLACK, share, 0.0)
+    return kept if scale is None else np.expm1(scale * kept)
 
 
 def _checked_weight(sample_weight: ArrayLike | None, n: int) -> np.ndarray:

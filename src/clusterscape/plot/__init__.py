@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from clusterscape.plot.consensus_matrix import ConsensusMatrixDisplay
+from clusterscape.plot.feature_occurrence import FeatureOccurrenceDisplay
+from clusterscape.plot.feature_profile import FeatureProfileDisplay
+from clusterscape.plot.gain import GainDisplay
 from clusterscape.plot.k_selection import KSelectionDisplay
 from clusterscape.plot.palette import cluster_colors
 from clusterscape.plot.scatter import ScatterDisplay
@@ -10,6 +13,9 @@ from clusterscape.plot.trajectory import TrajectoryDisplay
 
 __all__ = [
     "ConsensusMatrixDisplay",
+    "FeatureOccurrenceDisplay",
+    "FeatureProfileDisplay",
+    "GainDisplay",
     "KSelectionDisplay",
     "ScatterDisplay",
     "TrajectoryDisplay",

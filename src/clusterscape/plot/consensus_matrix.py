@@ -7,6 +7,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from clusterscape.combine.scores import consensus_scores
+from clusterscape.linalg.thresholded import LARGEST_SCALE, ThresholdedCoassociation
+from clusterscape.plot._axes import axes_beside_square
 from clusterscape.plot.palette import cluster_colors
 
 
@@ -18,7 +21,7 @@ class ConsensusMatrixDisplay:
     Parameters
     ----------
     matrix : (m, m) array
-        Co-association of the points shown, in the order shown.
+        Co-association of the points shown, or what a forest makes of it, in the order shown.
     labels : (m,) array
         Their clusters.
     confidence : (m,) array
@@ -27,6 +30,10 @@ class ConsensusMatrixDisplay:
         Their positions in the data.
     n_points : int
         Points in the data; more than m when a sample is shown.
+    groups : (m,) array, optional
+        What the points are ordered by, where it is not their clusters.
+    scale : float, optional
+        Of a regularised matrix ``exp(scale * share)``; None for plain co-association.
 
     Attributes
     ----------
@@ -56,25 +63,44 @@ class ConsensusMatrixDisplay:
         confidence: np.ndarray,
         points: np.ndarray,
         n_points: int,
+        groups: np.ndarray | None = None,
+        scale: float | None = None,
     ) -> None:
         self.matrix = matrix
         self.labels = labels
         self.confidence = confidence
         self.points = points
         self.n_points = n_points
+        self.groups = groups
+        self.scale = scale
 
     @classmethod
     def from_estimator(
-        cls, model: Any, *, max_points: int = 500, ax: Any = None, random_state: int = 0
+        cls,
+        model: Any,
+        *,
+        max_points: int = 500,
+        order_by: Any = None,
+        regularised: bool = False,
+        ax: Any = None,
+        random_state: int = 0,
     ) -> Self:
-        """Draw a fitted :class:`~clusterscape.ConsensusClustering`.
+        """Draw a fitted :class:`~clusterscape.ConsensusClustering` or cluster forest.
 
         Parameters
         ----------
-        model : ConsensusClustering
-            Fitted.
+        model : estimator
+            Fitted, with ``ensemble_`` and ``labels_``: :class:`~clusterscape.ConsensusClustering`,
+            :class:`~clusterscape.combine.ClusterForest`. Where it has no ``confidence_``, that of
+            :func:`~clusterscape.combine.consensus_scores` is shown.
         max_points : int
             A random sample of this many points is shown when there are more; the title says so.
+        order_by : (n,) array, optional
+            Known classes to order the points by; by default their clusters. The bars at the side
+            keep the colours of the clusters.
+        regularised : bool
+            Show what a cluster forest cuts: shares below its threshold removed, then
+            ``exp(scale * share)``.
         ax : matplotlib Axes, optional
             Where the matrix is drawn; the confidence goes beside it.
         random_state : int
@@ -86,19 +112,31 @@ class ConsensusMatrixDisplay:
         """
         check_is_fitted(model)
         n = len(model.labels_)
+        groups = model.labels_ if order_by is None else _checked_groups(order_by, n)
+        confidence = getattr(model, "confidence_", None)
+        if confidence is None:
+            confidence = consensus_scores(model.ensemble_, model.labels_).confidence
         points = np.arange(n)
         if n > max_points:
             rng = np.random.default_rng(random_state)
             points = np.sort(rng.choice(n, size=max_points, replace=False))
-        matrix = model.ensemble_.subset(points).coassociation().toarray()
-        order = _ordered(matrix, model.labels_[points])
+        shares = model.ensemble_.subset(points).coassociation()
+        matrix = shares.toarray()
+        order = _ordered(matrix, groups[points])
+        scale = None
+        if regularised:
+            threshold, scale = _regularisation(model)
+            operator = ThresholdedCoassociation(shares, threshold, scale=scale, diagonal=1.0)
+            matrix = operator.toarray()
         points, matrix = points[order], matrix[np.ix_(order, order)]
         display = cls(
             matrix,
             labels=model.labels_[points],
-            confidence=model.confidence_[points],
+            confidence=confidence[points],
             points=points,
             n_points=n,
+            groups=None if order_by is None else groups[points],
+            scale=scale,
         )
         return display.plot(ax=ax)
 
@@ -119,22 +157,31 @@ class ConsensusMatrixDisplay:
 
             ax = plt.subplots(figsize=(7.5, 6), layout="constrained")[1]
         m = len(self.labels)
-        image = ax.imshow(self.matrix, cmap="Blues", vmin=0, vmax=1, interpolation="nearest")
+        groups = self.labels if self.groups is None else self.groups
+        largest = 1.0 if self.scale is None else float(np.exp(self.scale))
+        image = ax.imshow(self.matrix, cmap="Blues", vmin=0, vmax=largest, interpolation="nearest")
         shown = f"{m} of {self.n_points:,} points" if m < self.n_points else f"{m} points"
-        ax.set_title(f"Co-association, ordered by cluster ({shown})", fontsize=11)
+        what = "Co-association" if self.scale is None else "Regularised co-association"
+        by = "cluster" if self.groups is None else "class"
+        ax.set_title(f"{what}, ordered by {by} ({shown})", fontsize=11)
         ax.set_xticks([])
-        borders = np.flatnonzero(np.diff(self.labels)) + 0.5
+        borders = np.flatnonzero(groups[1:] != groups[:-1]) + 0.5
         for border in borders:
             ax.axhline(border, color="white", linewidth=0.8)
             ax.axvline(border, color="white", linewidth=0.8)
         edges = np.concatenate([[-0.5], borders, [m - 0.5]])
         ax.set_yticks((edges[1:] + edges[:-1]) / 2)
-        ax.set_yticklabels([_name(self.labels[int(e + 0.5)]) for e in edges[:-1]])
-        side = ax.inset_axes([1.02, 0, 0.16, 1])
+        ax.set_yticklabels([_name(groups[int(e + 0.5)]) for e in edges[:-1]])
+        side = axes_beside_square(ax, 6)
         side.barh(np.arange(m), self.confidence, height=1.0, color=cluster_colors(self.labels))
-        side.set(ylim=(m - 0.5, -0.5), xlim=(0, 1), yticks=[], xticks=[0, 0.5, 1])
-        side.set_xlabel("confidence")
-        ax.figure.colorbar(image, ax=ax, location="left", shrink=0.5, label="share of partitions")
+        side.set(ylim=(m - 0.5, -0.5), xlim=(0, 1), xticks=[0, 1], xlabel="confidence")
+        side.tick_params(left=False, labelleft=False)
+        times = "\N{MULTIPLICATION SIGN}"
+        label = (
+            "share of partitions" if self.scale is None else f"exp({self.scale:g} {times} share)"
+        )
+        both = [ax, side] if side.get_subplotspec() else ax
+        ax.figure.colorbar(image, ax=both, location="left", shrink=0.5, label=label)
         self.ax_ = ax
         self.figure_ = ax.figure
         return self
@@ -157,5 +204,28 @@ def _ordered(matrix: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return np.concatenate(order)
 
 
-def _name(label: int) -> str:
-    return "none" if label < 0 else f"{int(label)}"
+def _checked_groups(order_by: Any, n: int) -> np.ndarray:
+    groups = np.asarray(order_by)
+    if groups.shape != (n,):
+        raise ValueError(
+            f"order_by must have one class for each of the {n} points; got shape {groups.shape}."
+        )
+    return groups
+
+
+def _regularisation(model: Any) -> tuple[float, float]:
+    """Return the threshold and the scale by which a forest regularises its shares."""
+    if not hasattr(model, "feature_occurrence_"):
+        raise ValueError(
+            "regularised=True shows the matrix that a ClusterForest cuts, and "
+            f"{type(model).__name__} has none; leave it out."
+        )
+    default = min(0.1 * model.n_vectors, LARGEST_SCALE)
+    scale = default if model.scale is None else model.scale
+    return float(model.threshold), float(scale)
+
+
+def _name(label: Any) -> str:
+    if isinstance(label, (int, np.integer)):
+        return "none" if label < 0 else f"{int(label)}"
+    return str(label)
