@@ -161,8 +161,8 @@ def main() -> None:
     growth = (peaks[-1] - peaks[-2]) / max(peaks[-2] - peaks[-3], 1.0) if len(sizes) > 2 else 0.0
     said = f"; memory of the last doubling x{growth:.1f} of the one before (bar {BAR_GROWTH})"
     _common.finish(
-        f"bars held on {sum(fine)} of {len(fine)} sets: at least {BAR:g} times less CPU time at the "
-        f"same accuracy{said if len(sizes) > 2 else ''}",
+        f"bars held on {sum(fine)} of {len(fine)} sets: at least {BAR:g} times less CPU time at "
+        f"the same accuracy{said if len(sizes) > 2 else ''}",
         all(fine) and growth <= BAR_GROWTH,
         options.check,
     )
