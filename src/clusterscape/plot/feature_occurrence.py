@@ -141,6 +141,7 @@ class FeatureOccurrenceDisplay:
         ax.scatter(column, vector, s=diameter**2, c=colours[column], linewidths=0)
         ax.set(ylabel="clustering vector", xlim=(-0.5 - 0.01 * d, d - 0.5 + 0.01 * d))
         ax.set_ylim(T - 0.5, -0.5)
+        ax.yaxis.get_major_locator().set_params(integer=True)
         ax.set_title(f"Columns used by {T:,} clustering vectors", fontsize=11)
         below = axes_below(ax, 0.3)
         if d <= _BARS:

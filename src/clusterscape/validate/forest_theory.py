@@ -86,7 +86,8 @@ def population_kappa(means: ArrayLike, *, form: Kappa = "pairs") -> float:
     form : {"pairs", "anova"}
         By squared distances of pairs, SS_W / SS_B = s^2 / (s^2 + 2 c^2), or by analysis of
         variance, s^2 / c^2, where c is the distance of a centre from the middle and s^2 the mean
-        squared distance of a point from its centre. Both rank vectors in the same order.
+        squared distance of a point from its centre. Both rank vectors in the same order. The
+        grower's default is "anova", the proofs have "pairs".
 
     Returns
     -------
