@@ -206,7 +206,7 @@ def no_growth(data: Data, seed: int) -> dict[str, float]:
         rows.coassociation(), 0.4, scale=10.0, diagonal=1.0, sample_weight=weights
     )
     found = recursive_ncut(matrix, data.k, weights=weights, order=CF["order"])
-    share = float(np.mean([PROLINE in record.columns for record in grown.records]))
+    share = float(np.mean([PROLINE in np.asarray(r.columns) for r in grown.records]))
     return {**scores(data, found.labels[inverse]), "share": share}
 
 
@@ -259,13 +259,13 @@ def projected(data: Data, seed: int) -> dict[str, float]:
 def single(data: Data, method: str, seed: int) -> dict[str, float]:
     """K-means with (200, 20) or (1000, 100), or NJW with a local bandwidth."""
     from clusterscape.linalg import njw
-    from clusterscape.linalg.kmeans import kmeans
 
     if method == "NJW":
         return scores(data, njw(data.X, data.k, scale="local", random_state=seed))
     n_iter, n_starts = (200, 20) if method == "K-means-1" else (1000, 100)
-    options = {"algorithm": "hartigan", "init": "random", "n_init": n_starts, "max_iter": n_iter}
-    return scores(data, kmeans(data.X, data.k, seed=seed, **options).labels)
+    options = _options(seed, n_starts) | {"max_iter": n_iter}
+    made = restarts(1, n_clusters=data.k, **options).generate(data.X)
+    return scores(data, made.labels[:, 0])
 
 
 OTHERS: dict[str, Callable[[Data, int], dict[str, float]]] = {
@@ -320,7 +320,7 @@ class Results:
         large = title in ("ImgSeg", "Madelon")
         if method in FORESTS:
             often = {"ImgSeg": 20}.get(title, 100)
-            few = 5 if title == "ImgSeg" else 20
+            few = {"ImgSeg": 3, "Madelon": 10}.get(title, 20)
             return often if SAME.get(method, method) == "CF" else few
         if self.options.check:
             return 2
@@ -404,7 +404,8 @@ def tables_2_3(results: Results, sets: tuple[str, ...]) -> tuple[float, int]:
     for title in sets:
         trivial = [r for r in RIVALS if results.mean(title, r, "largest") > 0.95]
         if trivial:
-            print(f"{title}: {' and '.join(trivial)} put nearly all points into one cluster")
+            word = "puts" if len(trivial) == 1 else "put"
+            print(f"{title}: {' and '.join(trivial)} {word} nearly all points into one cluster")
     print("\nCF and the paper's, rho_c: " + ", ".join(f"{t} {gain(results, t):+.1f}" for t in sets))
     ahead = {
         rival: [t for t in sets if results.mean(t, "CF") > results.mean(t, rival)]
@@ -517,7 +518,21 @@ def choice(results: Results, sets: tuple[str, ...]) -> None:
 
 
 REMARKS = """
-"""
+What differs from the paper, and what was chosen by its figures:
+- Patience 1, kappa by analysis of variance and splitting the largest part were chosen by holding
+  the settings that the text leaves open against the paper's rho_c, so reaching it is no independent
+  test. What was not looked at then agrees too: rho_r of six sets within 1.2 points, and the fall of
+  rho_c with q on Wine. The text says patience 3, and what was run must have tried fewer columns.
+- Soybean and ImgSeg are far above the paper; why was not tested. Printed figures of R's kmeans() on
+  categorical columns hang on draws with too few distinct rows, where it stops with an error.
+- bC2 and, where n_b = n_f, EA are as printed to a few tenths. They are only with Hartigan's k-means
+  from random rows; with batch k-means EA is better (ImgSeg 63, Robot 42, Soybean 89) and beats CF
+  on three sets. So the count of sets hangs on the base clusterer, and EA's figures on an oracle.
+- RP and EA reach 80 on SPECT with one large cluster, since 79 % of its points are of one class.
+  The paper's figures, 61 and 57, cannot come from an oracle that may do so.
+- RP on ImgSeg falls to 29: single linkage cut at k clusters splits off single points. The paper
+  has 48; its text may mean a searched threshold, as for EA.
+- On standardised columns a forest is better on six sets, by 13 points on Heart and on Wine."""
 
 
 # -- figures ------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def theirs(X: np.ndarray, k: int, seed: int) -> np.ndarray:
     return model.fit_predict(np.exp(SCALE * shares))
 
 
-def ours(X: np.ndarray, k: int, seed: int, ncut: str = "kway") -> np.ndarray:
+def ours(X: np.ndarray, k: int, seed: int, ncut: Any = "kway") -> np.ndarray:
     """Return the clusters of ClusterForest with the same setting."""
     model = ClusterForest(
         k,
