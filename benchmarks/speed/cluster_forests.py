@@ -14,7 +14,7 @@ compiled code. And on 5,000 of the points the labels, extended from landmarks, m
 as those of the exact cut of the same vectors on these points, less one percent. Beside it a forest
 grown on the 5,000 alone, all pairs cut.
 
-``--check`` has WDBC alone with fewer seeds, and fewer points, vectors and starts.
+``--check`` has WDBC alone with fewer seeds, and fewer points and starts.
 """
 
 from __future__ import annotations
@@ -239,8 +239,8 @@ def large_forest(size: Size) -> dict[str, float]:
 
 def grow_with_n(check: bool) -> list[tuple[str, bool]]:
     """Measure memory and accuracy at three sizes, each in a process of its own."""
-    sizes = (12_500, 25_000, 50_000) if check else (25_000, 50_000, 100_000)
-    vectors, starts = (30, 2) if check else (T, STARTS)
+    sizes = (6_000, 12_000, 24_000) if check else (25_000, 50_000, 100_000)
+    vectors, starts = (T, 2) if check else (T, STARTS)
     rows = []
     alone = _common.in_fresh_process(large_forest, Size(SAMPLE, vectors, starts, None)).result
     found = {}
