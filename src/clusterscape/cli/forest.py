@@ -96,6 +96,7 @@ def forest(
     )
     from clusterscape.combine.cluster_forest import ClusterForest
 
+    # kappa and ncut are words that were checked above, which a type checker cannot see.
     model = ClusterForest(
         clusters,
         n_vectors=vectors,
@@ -164,6 +165,7 @@ def _result(model: ClusterForest, table: Any) -> dict[str, Any]:
     from clusterscape.combine import consensus_scores
 
     scores = consensus_scores(model.ensemble_, model.labels_)
+    # A forest in the shape of the main job's model, of which the words read these attributes only.
     seen = SimpleNamespace(
         labels_=model.labels_,
         n_clusters=model.n_clusters,
@@ -206,7 +208,7 @@ def _selection(model: ClusterForest) -> Any:
     values = np.append(model.eigenvalues_, 0.0)  # the rest of a short spectrum is zero
     return KSelection(
         k,
-        "largest eigengap of the co-association of fine vectors",
+        "largest eigengap of fine partitions on the columns that a forest prefers",
         model.eigenvalues_,
         log_gaps(np.clip(values, 0.0, 1.0)),
         f"Eigenvalue {k} is {values[k - 1]:.3f} and the next one {values[k]:.3f}.",
