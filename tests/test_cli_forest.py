@@ -129,7 +129,7 @@ def test_options_reach_the_forest(table: str) -> None:
 def test_the_number_is_found(table: str) -> None:
     done = call("forest", table, "--exclude", "kind", "-r", "20", "-o", "out.csv")
     assert done.exit_code == 0, done.stderr
-    assert "2 clusters (chosen by the largest eigengap of the co-association" in done.stderr
+    assert "2 clusters (chosen by the largest eigengap of fine partitions on" in done.stderr
     assert pd.read_csv("out.csv")["label"].nunique() == 2
 
 
