@@ -12,7 +12,7 @@ import numpy as np
 
 from clusterscape.kernels._forest_room import copy, ratio
 from clusterscape.kernels._jit import jit
-from clusterscape.kernels._two_means import Halves, descend, forget, parts, project, split
+from clusterscape.kernels._two_means import Halves, descend, forget, gather, parts, project, split
 
 
 class Starts(NamedTuple):
@@ -63,68 +63,41 @@ def _farthest(X, d, a, n):
 
 
 @jit
-def _divide(X, lo, d, known, limit, weight, codes, halves):
-    """Split by the direction in the buffers; return the code of the second cluster."""
-    code, _ = split(
-        X,
-        lo,
-        d,
-        known,
-        limit,
-        weight,
-        codes,
-        halves.mask,
-        halves.score,
-        halves.lanes,
-        halves.sums,
-        halves.direction,
-        False,
-    )
-    return code
-
-
-@jit
-def _start_two(room, starts, lo, d, r, every):
-    """Make the mask of start ``r`` (-1 is the accepted partition); return its code."""
-    X, codes, weight, halves = room.X, room.codes, starts.weight, starts.halves
-    code = np.int64(0)
+def _start_two(room, starts, lo, d, r, total):
+    """Begin with start ``r`` (-1 is the accepted partition); return the second cluster's weight."""
+    X, weight, halves = room.X, starts.weight, starts.halves
     if r < 0:
         for i in range(room.accepted.shape[0]):
-            inside = room.accepted[i] == 1
-            halves.mask[i] = weight[i] if inside else 0
-            code += codes[i] if inside else 0
-        return code
+            halves.mask[i] = weight[i] if room.accepted[i] == 1 else 0
+        return gather(X, d, halves.mask, halves.lanes, halves.sums)
     a, b = room.picks[r, 0], room.picks[r, 1]
     kept = starts.known.shape[0] > 0
     first = lo if kept else np.int64(0)
     known = starts.known[r] if kept else weight
     limit = _toward(X, first, d, a, b, halves.direction)
     limit += starts.limits[r] if first > 0 else 0.0
-    code = _divide(X, first, d, known, limit, weight, codes, halves)
-    if code == 0 or code == every:
+    mass = split(X, first, d, known, limit, weight, halves)
+    if mass <= 0.0 or mass >= total:
         # The two rows are equal on the columns.
         b = _farthest(X, d, a, room.weight.shape[0])
         first = np.int64(0)
         limit = _toward(X, first, d, a, b, halves.direction)
-        code = _divide(X, first, d, known, limit, weight, codes, halves)
-    return code
+        mass = split(X, first, d, known, limit, weight, halves)
+    return mass
 
 
 @jit
 def fit_two(room, starts, lo, d, growth):
     """Try the columns with two clusters; set ``room.labels`` and return kappa."""
-    codes, memo, halves, weight = room.codes, room.memo, starts.halves, starts.weight
-    every, total = np.int64(0), 0.0
-    for i in range(codes.shape[0]):
-        every += codes[i]
-        total += weight[i]
+    memo, halves, weight = room.memo, starts.halves, starts.weight
+    # By the same partial sums as any mask, so that a cluster of all points has all of the weight.
+    total = gather(room.X, np.int64(0), weight, halves.lanes, halves.sums)
     forget(memo)
     best = -1.0
     for r in range(-1 if lo > 0 else 0, growth.n_init):
-        code = _start_two(room, starts, lo, d, r, every)
-        whole = (every, total)
+        mass = _start_two(room, starts, lo, d, r, total)
         between = descend(
-            room.X, d, weight, codes, whole, growth.max_iter, r + 1, code, halves, memo
+            room.X, d, weight, total, room.scatter, growth.max_iter, r + 1, mass, halves, memo
         )
         if between > best:
             best = between

@@ -6,6 +6,8 @@ the sum ``s`` of the second cluster. A point is nearer to the second centre when
 products, half the work of two distances, and every sum is a function of the partition alone, so
 that nothing drifts.
 
+A partition is known by the sums of its second cluster, of which alone its way goes on.
+
 The columns in use are the first ``d`` rows of ``X``. A partition is its mask: the weight of a
 point of the second cluster, 0 elsewhere. Rows may be padded by points of weight 0.
 """
@@ -26,6 +28,8 @@ LANES = 16
 STRIDE = 4 * LANES
 # Partitions remembered at most; slots are twice as many, so that free ones are found soon.
 REMEMBERED = 1024
+# Sums are told apart to this share of the largest possible: far above rounding.
+_UNITS = 2.0**40
 # Below this share of the total, what is left after a subtraction is not precise enough.
 _PRECISE = 1e-6
 
@@ -114,6 +118,32 @@ def _add_products(X, f, mask, start, stop, lanes):
 
 
 @jit
+def _add_pair(X, f, mask, start, stop, lanes):
+    """Do so with the columns f and f + 1: the mask is read once."""
+    one = np.uint64(LANES)
+    two, three = one + one, one + one + one
+    g = f + 1
+    for base in range(np.uint64(start), np.uint64(stop), np.uint64(STRIDE)):
+        for j in range(one):
+            i = base + j
+            p, q, r, s = mask[i], mask[i + one], mask[i + two], mask[i + three]
+            near, far = X[f, i] * p + X[f, i + one] * q, X[f, i + two] * r + X[f, i + three] * s
+            lanes[f, j] += near + far
+            near, far = X[g, i] * p + X[g, i + one] * q, X[g, i + two] * r + X[g, i + three] * s
+            lanes[g, j] += near + far
+
+
+@jit
+def _add_columns(X, d, mask, start, stop, lanes):
+    """Add all columns times the mask, and the mask, to the partial sums."""
+    for f in range(0, d - 1, 2):
+        _add_pair(X, f, mask, start, stop, lanes)
+    if d % 2 == 1:
+        _add_products(X, d - 1, mask, start, stop, lanes)
+    _add_mask(mask, start, stop, lanes)
+
+
+@jit
 def _add_mask(mask, start, stop, lanes):
     """Add the mask to the last row of the partial sums."""
     one = np.uint64(LANES)
@@ -137,9 +167,7 @@ def _add_squares(X, f, mask, lanes):
 def gather(X, d, mask, lanes, sums):
     """Set the sums of the second cluster; return its weight."""
     _clear(lanes, d)
-    _add_mask(mask, 0, mask.shape[0], lanes)
-    for f in range(d):
-        _add_products(X, f, mask, 0, mask.shape[0], lanes)
+    _add_columns(X, d, mask, 0, mask.shape[0], lanes)
     return _close(d, lanes, sums)
 
 
@@ -175,7 +203,7 @@ def project(X, lo, d, direction, start, stop, out):
 
 
 @jit
-def _cut(X, f, d, direction, base, shift, bound, weight, codes, start, stop, mask):
+def _cut(X, f, d, direction, base, shift, bound, weight, start, stop, mask):
     """Finish the products with the columns f..d-1, at most four, and compare them with the bound.
 
     ``base[shift:]`` are the products so far; a negative shift means that there are none.
@@ -190,57 +218,48 @@ def _cut(X, f, d, direction, base, shift, bound, weight, codes, start, stop, mas
     q = direction[g] if f + 1 < d else zero
     r = direction[h] if f + 2 < d else zero
     s = direction[e] if f + 3 < d else zero
-    code = np.int64(0)
     # Loads stand before the choices: the loops then vectorise.
     if f + 2 < d:
         for i in span:
             at = first + i
             product = (X[f, at] * p + X[g, at] * q) + (X[h, at] * r + X[e, at] * s)
             product += keep * base[offset + i]
-            w, c = weight[at], codes[at]
+            w = weight[at]
             mask[at] = w if product > bound else zero
-            code += c if product > bound else np.int64(0)
     else:
         for i in span:
             at = first + i
             product = (X[f, at] * p + X[g, at] * q) + keep * base[offset + i]
-            w, c = weight[at], codes[at]
+            w = weight[at]
             mask[at] = w if product > bound else zero
-            code += c if product > bound else np.int64(0)
-    return code
 
 
 @jit
-def split(X, lo, d, known, limit, weight, codes, mask, score, lanes, sums, direction, summing):
+def split(X, lo, d, known, limit, weight, halves):
     """Put the points whose product exceeds the limit into the second cluster.
 
-    ``known`` are the products of the columns before ``lo``. Return the code of the second cluster
-    and, when ``summing``, its weight; its sums are then set too.
+    ``known`` are the products of the columns before ``lo``. Set the sums of the second cluster, and
+    return its weight.
     """
+    # Taken out of the tuple once: every look into it counts references.
+    mask, score, lanes, direction = halves.mask, halves.score, halves.lanes, halves.direction
     bound = score.dtype.type(limit)
-    code = np.int64(0)
     # The last one to four columns are done together with the comparison.
     tail = d - 1 - (d - lo - 1) % 4
     none = np.int64(0)
-    if summing:
-        _clear(lanes, d)
+    _clear(lanes, d)
     for start in range(0, mask.shape[0], BLOCK):
         stop = min(start + BLOCK, mask.shape[0])
         if tail == lo:
             shift = np.int64(start if lo > 0 else -1)
-            code += _cut(X, lo, d, direction, known, shift, bound, weight, codes, start, stop, mask)
+            _cut(X, lo, d, direction, known, shift, bound, weight, start, stop, mask)
         else:
             for i in range(np.uint64(stop - start)):
                 score[i] = known[np.uint64(start) + i] if lo > 0 else 0
             project(X, lo, tail, direction, start, stop, score)
-            code += _cut(
-                X, tail, d, direction, score, none, bound, weight, codes, start, stop, mask
-            )
-        if summing:
-            _add_mask(mask, start, stop, lanes)
-            for f in range(d):
-                _add_products(X, f, mask, start, stop, lanes)
-    return code, (_close(d, lanes, sums) if summing else 0.0)
+            _cut(X, tail, d, direction, score, none, bound, weight, start, stop, mask)
+        _add_columns(X, d, mask, start, stop, lanes)
+    return _close(d, lanes, halves.sums)
 
 
 @jit
@@ -260,21 +279,36 @@ def aim(sums, d, mass, rest, direction):
 
 
 @jit
-def descend(X, d, weight, codes, whole, max_iter, owner, code, halves, memo):
-    """Run Lloyd from the mask, whose code is given; return the sum of squares between clusters.
+def _mark(sums, d, mass, total, scatter):
+    """Return a key of the partition; the same with its clusters exchanged."""
+    largest, sign = 0.0, 1.0
+    for f in range(d):
+        size = sums[f] ** 2 / scatter[f] if scatter[f] > 0.0 else 0.0
+        if size > largest:
+            largest, sign = size, (1.0 if sums[f] > 0.0 else -1.0)
+    share = (mass if sign > 0.0 else total - mass) / total
+    key = np.int64(np.rint(share * _UNITS))
+    for f in range(d):
+        part = 0.0
+        if scatter[f] > 0.0:
+            part = sign * sums[f] / np.sqrt(total * scatter[f])
+        key = (key ^ np.int64(np.rint(part * _UNITS))) * 0x3F4A7C15F39CC061
+        key ^= key >> 29
+    return key
+
+
+@jit
+def descend(X, d, weight, total, scatter, max_iter, owner, mass, halves, memo):
+    """Run Lloyd from the sums in ``halves``; return the sum of squares between clusters.
 
     It is -1 when a start before this one came to the same partition: this one would end where
-    that one ended. ``whole`` are the code and the weight of all points.
+    that one ended. ``mass`` is the weight of the second cluster, ``total`` that of all points.
     """
-    every, total = whole
     none = np.int64(0)
-    mark = min(code, every - code)  # with its clusters exchanged, it is the same partition
+    sums, direction = halves.sums, halves.direction
+    mark = _mark(sums, d, mass, total, scatter)
     if visit(memo, mark, owner) >= 0:
         return -1.0
-    # Taken out of the tuple once: every look into it counts references.
-    mask, score, lanes = halves.mask, halves.score, halves.lanes
-    sums, direction = halves.sums, halves.direction
-    mass = gather(X, d, mask, lanes, sums)
     n_iter = 1
     while 0.0 < mass < total:
         square = 0.0
@@ -285,11 +319,9 @@ def descend(X, d, weight, codes, whole, max_iter, owner, code, halves, memo):
             forget(memo)  # this path was cut short; another start may go farther on it
             return between
         limit = aim(sums, d, mass, total - mass, direction)
-        code, mass = split(
-            X, none, d, weight, limit, weight, codes, mask, score, lanes, sums, direction, True
-        )
+        mass = split(X, none, d, weight, limit, weight, halves)
         n_iter += 1
-        fresh = min(code, every - code)
+        fresh = _mark(sums, d, mass, total, scatter)
         if fresh == mark:
             return between
         mark = fresh

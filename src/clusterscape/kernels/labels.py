@@ -41,6 +41,15 @@ def gather(labels, offsets, table, out):
 
 
 @jit
+def weighted_sums(labels, weights, values, out):
+    """Add the weighted rows of ``values`` (n, m) to the rows of ``out`` (k, m) that labels name."""
+    for x in range(labels.shape[0]):
+        code, w = labels[x], weights[x]
+        for j in range(values.shape[1]):
+            out[code, j] += w * values[x, j]
+
+
+@jit
 def sizes(labels, offsets, weights, out):
     """Add each cluster's total point weight to ``out`` (D,)."""
     n, r = labels.shape

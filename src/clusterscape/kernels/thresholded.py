@@ -63,6 +63,58 @@ def _agreements_above(columns, x, weights, together, sampled):
 
 
 @jit
+def add_both_halves(indptr, indices, data, values, out):
+    """Add P @ values and P.T @ values to ``out``, reading every pair of the upper triangle once.
+
+    ``values`` and ``out`` are (m, n): a line a vector. A row that kept all its pairs needs no
+    indices, and its products vectorise.
+    """
+    m, n = values.shape
+    for x in range(n):
+        first, last = indptr[x], indptr[x + 1]
+        count = np.uint64(last - first)
+        if count == 0:
+            continue
+        share, column = data[first:last], indices[first:last]
+        if last - first == n - 1 - x:
+            for v in range(m):
+                out[v, x] += _whole_row(share, values[v, x], values[v, x + 1 :], out[v, x + 1 :])
+            continue
+        for v in range(m):
+            own, sums, line = values[v, x], out[v], values[v]
+            total = 0.0
+            for p in range(count):
+                y = np.uint64(column[p])
+                total += share[p] * line[y]
+                sums[y] += share[p] * own
+            out[v, x] += total
+
+
+@jit
+def _whole_row(share, own, line, sums):
+    """Add ``own`` times the shares to ``sums``; return the shares' product with ``line``."""
+    n = np.uint64(share.shape[0])
+    lanes = np.uint64(8)
+    whole = n - n % lanes
+    # Eight sums, which need not wait for each other, in a fixed order.
+    part = np.zeros(8)
+    for base in range(np.uint64(0), whole, lanes):
+        for j in range(lanes):
+            at = base + j
+            part[j] += share[at] * line[at]
+            sums[at] += share[at] * own
+    total = 0.0
+    for at in range(whole, n):
+        total += share[at] * line[at]
+        sums[at] += share[at] * own
+    return (
+        total
+        + ((part[0] + part[4]) + (part[1] + part[5]))
+        + ((part[2] + part[6]) + (part[3] + part[7]))
+    )
+
+
+@jit
 def cluster_gram(columns, offsets, weights, scale, out):
     """Write B^T diag(weights) B, scaled on both sides by ``scale``, to the (D, D) ``out``.
 

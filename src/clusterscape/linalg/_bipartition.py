@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from clusterscape.linalg._extension import LEAST_EIGENVALUE
 from clusterscape.linalg.eigen import symmetric_eigen
-from clusterscape.linalg.operators import normalized, row_sums, symmetric_operator
+from clusterscape.linalg.operators import row_sums, scaled, symmetric_operator
 from clusterscape.linalg.thresholded import ThresholdedCoassociation
 
 _BLOCK = 2**22  # elements of a temporary block
@@ -87,13 +87,7 @@ def candidate(operator: Any, weight: np.ndarray, cut: Cut, seed: int) -> Candida
     root = np.sqrt(weight * degree)
     if (root <= 0).any():  # a point without any similarity is a component of its own
         return _split_off(operator, weight, degree)
-    inner = normalized(operator, weight)
-    # The known first eigenvector is moved to the far end of the spectrum, so that the second one
-    # is the largest.
-    unit = (root / np.linalg.norm(root))[:, None]
-    rest = symmetric_operator(
-        weight.size, lambda block: inner @ block - 3.0 * unit @ (unit.T @ block)
-    )
+    rest, unit = without_first(operator, weight, degree)
     if _is_alike(rest, unit, seed):
         return None
     found = symmetric_eigen(rest, 1, seed=seed)
@@ -119,6 +113,22 @@ def candidate(operator: Any, weight: np.ndarray, cut: Cut, seed: int) -> Candida
     if pull is None:
         return Candidate(side, value, eigenvalue, _balance(weight, degree, side), False)
     return Candidate(side, value, eigenvalue, pull - place * weight, False)
+
+
+def without_first(
+    operator: Any, weight: np.ndarray, degree: np.ndarray
+) -> tuple[LinearOperator, np.ndarray]:
+    """Return the normalised similarity without its first eigenvector, which is known, and that one.
+
+    It is moved to the far end of the spectrum, so that the second one is the largest.
+    """
+    inner = scaled(operator, np.sqrt(np.divide(weight, degree, where=degree > 0, out=0 * degree)))
+    root = np.sqrt(weight * degree)
+    unit = (root / max(np.linalg.norm(root), np.finfo(float).tiny))[:, None]
+    rest = symmetric_operator(
+        weight.size, lambda block: inner @ block - 3.0 * unit @ (unit.T @ block)
+    )
+    return rest, unit
 
 
 def _settled(

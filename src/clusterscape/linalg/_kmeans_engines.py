@@ -224,12 +224,14 @@ def batches(n: int, width: int) -> Iterator[slice]:
 def cluster_sums(X: Any, labels: np.ndarray, weight: np.ndarray, k: int) -> np.ndarray:
     """Return the weighted sum of each cluster's rows, in float64."""
     out = np.zeros((k, X.shape[1]))
+    if not sparse.issparse(X):
+        kernels.labels.weighted_sums(labels, weight, X, out)
+        return out
     for rows in batches(X.shape[0], X.shape[1]):
         part = labels[rows]
         shape = (k, len(part))
         indicator = sparse.csr_array((weight[rows], (part, np.arange(len(part)))), shape=shape)
-        product = indicator @ X[rows]
-        out += product.toarray() if sparse.issparse(product) else product
+        out += (indicator @ X[rows]).toarray()
     return out
 
 

@@ -114,15 +114,17 @@ def symmetric_eigen(
             values, vectors = _lobpcg(upward, m, rng)
     else:
         values, vectors = _lobpcg(upward, m, rng)
-    if chosen != "dense" and len(values) == m:
+    # A single vector has no copy that could be missing: any of its eigenspace will do.
+    if chosen != "dense" and 1 < len(values) == m:
         values, vectors = _with_missing(upward, values, vectors, rng)
     order = np.argsort(values)[::-1]
     values, vectors = sign * values[order], vectors[:, order]
-    residual = np.linalg.norm(A @ vectors - vectors * values, axis=0)
-    worst = float(residual.max(initial=0.0))
     # Relative to the operator, whose norm is at least what it does to any vector.
-    probe = rng.standard_normal(size)
-    norm = max(float(np.linalg.norm(A @ probe) / np.linalg.norm(probe)), np.abs(values).max())
+    probe = rng.standard_normal((size, 1))
+    product = A @ np.hstack([vectors, probe / np.linalg.norm(probe)])
+    residual = np.linalg.norm(product[:, :-1] - vectors * values, axis=0)
+    worst = float(residual.max(initial=0.0))
+    norm = max(float(np.linalg.norm(product[:, -1])), np.abs(values).max())
     if len(values) < m or not worst <= _LARGEST_RESIDUAL * norm + np.finfo(float).tiny:
         raise RuntimeError(
             f"the eigen-solver ({chosen}) found {len(values)} of {m} eigenvalues of a {size} x "

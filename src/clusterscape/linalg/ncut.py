@@ -10,7 +10,14 @@ from numpy.typing import ArrayLike
 from scipy.sparse.linalg import aslinearoperator
 
 from clusterscape._params import Choice, Integer, checked
-from clusterscape.linalg._bipartition import Candidate, Cut, Order, degrees, next_part
+from clusterscape.linalg._bipartition import (
+    Candidate,
+    Cut,
+    Order,
+    degrees,
+    next_part,
+    without_first,
+)
 from clusterscape.linalg._extension import (
     LEAST_EIGENVALUE,
     Extension,
@@ -21,11 +28,12 @@ from clusterscape.linalg._extension import (
 )
 from clusterscape.linalg.eigen import symmetric_eigen
 from clusterscape.linalg.kmeans import kmeans
-from clusterscape.linalg.operators import checked_operator, normalized
+from clusterscape.linalg.operators import checked_operator
 
 # An eigenvalue that misses 1 by less than this is as good as 1: without the floor, rounding would
 # make enormous ratios of two gaps that are both nothing.
 _FLOOR = 0.02
+_TOGETHER = 16  # clusters whose links are summed at a time
 
 
 @dataclass(frozen=True)
@@ -162,19 +170,24 @@ def kway_ncut(
     operator = checked_operator(operator, "operator")
     weight = _checked_weight(weights, operator.shape[0], n_clusters)
     degree = degrees(operator, weight)
-    found = symmetric_eigen(normalized(operator, weight), n_clusters, seed=seed)
+    rest, first = without_first(operator, weight, degree)
+    eigenvalues, vectors = np.array([1.0 if degree.any() else 0.0]), first
+    if n_clusters > 1:
+        found = symmetric_eigen(rest, n_clusters - 1, seed=seed)
+        eigenvalues = np.append(eigenvalues, found.values)
+        vectors = np.hstack([first, found.vectors])
     # Eigenvectors of the value zero are any vectors, and say nothing of the graph.
-    used = np.abs(found.values) > LEAST_EIGENVALUE
+    used = np.abs(eigenvalues) > LEAST_EIGENVALUE
     used[0] = True
     root = np.sqrt(np.divide(weight, degree, out=np.zeros_like(degree), where=degree > 0))[:, None]
-    values = np.where(found.values == 0, 1.0, found.values)[used]
-    pull = root * found.vectors[:, used] / values
+    values = np.where(eigenvalues == 0, 1.0, eigenvalues)[used]
+    pull = root * vectors[:, used] / values
     points = embedded_rows(aslinearoperator(operator) @ pull, degree, unit=rows == "unit")
     mass = weight * degree if rows == "degree" else weight
     grouped = kmeans(points, n_clusters, n_init=n_init, tol=0.0, sample_weight=mass, seed=seed)
     extension = NearestRow(pull, weight, grouped.centers, rows == "unit")
     value = ncut_value(operator, grouped.labels, weights=weight)
-    return NcutResult(grouped.labels, value, found.values, _extension=extension)
+    return NcutResult(grouped.labels, value, eigenvalues, _extension=extension)
 
 
 @checked(
@@ -293,11 +306,16 @@ def ncut_value(operator: Any, labels: ArrayLike, *, weights: ArrayLike | None = 
         raise ValueError(f"labels has shape {groups.shape}, but the graph {weight.size} points.")
     total = 0.0
     A = aslinearoperator(operator)
-    degree = A @ weight
-    for group in np.unique(groups[groups >= 0]):
-        inside = np.where(groups == group, weight, 0.0)
-        volume = float(inside @ degree)
-        total += (volume - float(inside @ (A @ inside))) / volume if volume > 0 else 0.0
+    found = np.unique(groups[groups >= 0])
+    degree: np.ndarray | None = None
+    for at in range(0, found.size, _TOGETHER):
+        inside = np.where(groups[:, None] == found[at : at + _TOGETHER], weight[:, None], 0.0)
+        block = inside if degree is not None else np.column_stack([inside, weight])
+        links = A @ block
+        degree = links[:, -1] if degree is None else degree
+        volume = degree @ inside
+        cut = volume - np.einsum("xg,xg->g", inside, links[:, : inside.shape[1]])
+        total += float(np.divide(cut, volume, out=np.zeros_like(cut), where=volume > 0).sum())
     return total
 
 

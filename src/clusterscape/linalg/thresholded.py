@@ -16,6 +16,7 @@ from clusterscape.linalg.coassociation import Coassociation
 # A share of 0.1 + 0.2 must reach a threshold of 0.3 in spite of rounding.
 _SLACK = 1e-12
 _BLOCK = 2**22  # pairs looked at before the kept ones are put away
+_FEW_VOTES = 2**16 - 1
 _PAIR_BYTES = 12  # a float64 and an int32
 # exp(700) is the last power of ten below overflow, and the degrees are sums of them.
 LARGEST_SCALE = 600.0
@@ -113,7 +114,7 @@ class ThresholdedCoassociation(LinearOperator):
             scale=scale,
             sample_weight=_checked_weight(sample_weight, n),
         )
-        self._pairs.data = self._entries(self._pairs.data)
+        self._pairs.data = self._pair_entries(coassociation)
 
     def _set(
         self,
@@ -141,6 +142,17 @@ class ThresholdedCoassociation(LinearOperator):
         """Return what co-associations become, without the background."""
         return regularised(share, self.threshold, self.scale)
 
+    def _pair_entries(self, coassociation: Coassociation) -> np.ndarray:
+        """Return the entries of the pairs that are left, from their shares."""
+        shares = self._pairs.data
+        votes = int(_counted(coassociation._weights).sum())
+        few = coassociation.is_complete and not coassociation._soft and 0 < votes <= _FEW_VOTES
+        if self.scale is None or not few or shares.size < votes:
+            return self._entries(shares)
+        # Shares of few votes have few values, and looking them up beats an exponential a pair.
+        table = self._entries(np.arange(votes + 1) / votes)
+        return table[np.rint(shares * votes).astype(np.uint16)]
+
     def _like(
         self, pairs: csr_matrix, points: np.ndarray | slice, threshold: float
     ) -> ThresholdedCoassociation:
@@ -161,13 +173,13 @@ class ThresholdedCoassociation(LinearOperator):
         return int(self._pairs.nnz)
 
     def _matmat(self, X: np.ndarray) -> np.ndarray:
-        values = np.ascontiguousarray(X, dtype=np.float64)
-        product = self._pairs @ values
-        product += self._pairs.T @ values
-        product += self._diagonal[:, None] * values
+        lines = np.ascontiguousarray(np.asarray(X, dtype=np.float64).T)
+        product = self._diagonal * lines
         if self.background:
-            product += self.background * values.sum(axis=0)
-        return product
+            product += self.background * lines.sum(axis=1, keepdims=True)
+        pairs = self._pairs
+        kernels.thresholded.add_both_halves(pairs.indptr, pairs.indices, pairs.data, lines, product)
+        return product.T
 
     def _matvec(self, x: np.ndarray) -> np.ndarray:
         return self._matmat(np.asarray(x).reshape(-1, 1)).ravel()
