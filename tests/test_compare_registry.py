@@ -16,16 +16,20 @@ from clusterscape.compare import MEASURES, Measure
 
 NOT_MEASURES = {
     "ensemble_utility",
+    "Explanation",
     "MEASURES",
     "Measure",
     "PairwiseResult",
     "average_nmi",
     "contingency_table",
+    "explain",
     "pairwise",
 }
+# Measures in space have tests of their own.
+TABLES = [name for name, measure in MEASURES.items() if measure.prepare is None]
 # The other choices of a measure's options, which keep the same promises unless listed below.
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
-    *((name, {}) for name in MEASURES),
+    *((name, {}) for name in TABLES),
     *(("nmi", {"average": average}) for average in ("min", "arithmetic", "max")),
     *(("ami", {"average": average}) for average in ("min", "geometric", "max")),
     *(("nvi", {"norm": norm}) for norm in ("joint", "sum", "2logk")),
@@ -68,9 +72,25 @@ def test_declarations_are_complete_and_consistent(measure: Measure) -> None:
     if measure.identity is not None:
         assert measure.identity == (low if measure.direction == "distance" else high)
     parameters = list(inspect.signature(measure.function).parameters.values())
-    assert [p.name for p in parameters[:2]] == ["a", "b"]
-    assert all(p.kind is p.KEYWORD_ONLY for p in parameters[2:])
+    places = ["a", "b"] if measure.prepare is None else ["a", "b", "features"]
+    assert [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY] == places
     assert {"noise", "sample_weight", "return_coverage"} <= {p.name for p in parameters}
+    default = next(p.default for p in parameters if p.name == "noise")
+    assert default == measure.noise[0]
+    assert measure.needs_features == (measure.prepare is not None)
+
+
+@pytest.mark.parametrize("measure", MEASURES.values(), ids=lambda m: m.name)
+def test_options_are_those_of_the_function(measure: Measure) -> None:
+    """What prepare and formula take as options are options of the function, with its defaults."""
+    public = inspect.signature(measure.function).parameters
+    for part in (measure.prepare, measure.formula):
+        if part is not None:
+            taken = inspect.signature(part).parameters
+            for name in (set(taken) & measure.option_names()) - {"max_gb"}:
+                assert taken[name].default == public[name].default, name
+    shared = {"a", "b", "features", "noise", "sample_weight", "return_coverage"}
+    assert set(public) - shared <= measure.option_names()
 
 
 def test_the_registry_cannot_be_written() -> None:
@@ -186,7 +206,7 @@ def test_unrelated_partitions_have_the_mean_zero(name: str, noise: str, seed: in
     assert abs(np.mean(values)) < 4 * np.std(values) / np.sqrt(400)
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("name", TABLES)
 def test_noise_policies_are_three_things(name: str) -> None:
     measure = MEASURES[name]
     a, b = [0, 0, 0, 1, -1, -1, -1], [0, 0, 1, 1, 1, -1, -1]

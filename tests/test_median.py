@@ -239,3 +239,23 @@ def test_what_is_refused(monkeypatch):
     soft = Ensemble.from_labels([np.full((4, 2), 0.5), [0, 0, 1, 1]])
     with pytest.raises(ValueError, match="ami is not defined for soft partitions"):
         MedianPartition(distance="ami").fit(soft)
+
+
+def test_a_distance_in_space_weighs_points_and_partitions():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(0, 1, (12, 2)), rng.normal(5, 1, (12, 2))])
+    labels = np.stack([(X[:, 0] > limit).astype(int) for limit in (1.0, 2.0, 2.5, 5.0)], axis=1)
+    labels[3, 0] = -1
+    counts, votes = rng.integers(1, 4, 24), np.array([1.0, 2.0, 1.0, 1.0])
+    ensemble = Ensemble.from_labels(labels, weights=votes, sample_weight=counts)
+    found = MedianPartition(distance="lift_emd").fit(ensemble, features=X)
+
+    def cost(candidate):
+        distance = MEASURES["lift_emd"].function
+        return sum(
+            vote * distance(candidate, column, X, sample_weight=counts)
+            for vote, column in zip(votes, labels.T, strict=True)
+        )
+
+    assert found.cost_ == pytest.approx(cost(found.labels_), abs=1e-9)
+    assert found.cost_ <= min(cost(column) for column in labels.T) + 1e-9

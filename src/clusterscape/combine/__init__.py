@@ -14,6 +14,7 @@ from clusterscape.combine.hbgf import HBGF
 from clusterscape.combine.hgpa import HGPA
 from clusterscape.combine.ikl import IKL
 from clusterscape.combine.kcc import KCC
+from clusterscape.combine.lift import LiftHAC, LiftKM
 from clusterscape.combine.majority import MajorityVote
 from clusterscape.combine.mcla import MCLA
 from clusterscape.combine.median import MedianPartition
@@ -51,6 +52,8 @@ __all__ = [
     "ConsensusScores",
     "ConsensusWarning",
     "FeatureScaleWarning",
+    "LiftHAC",
+    "LiftKM",
     "MajorityVote",
     "MedianPartition",
     "Method",

@@ -55,7 +55,7 @@ class Costs:
         values = np.empty(k * r)
         if self.measure.needs_features:
             both = Ensemble.from_labels(candidates).concat(self.ensemble)
-            values = self.measure.formula(both, self.features, _pairs(k, r))
+            values = self.measure.in_space(both, self.features, _pairs(k, r))
         else:
             for batch, tables in self._tables(candidates):
                 values[batch] = self.measure.values(tables)

@@ -14,6 +14,7 @@ from clusterscape.combine.hbgf import HBGF
 from clusterscape.combine.hgpa import HGPA
 from clusterscape.combine.ikl import IKL
 from clusterscape.combine.kcc import KCC
+from clusterscape.combine.lift import LiftHAC, LiftKM
 from clusterscape.combine.majority import MajorityVote
 from clusterscape.combine.mcla import MCLA
 from clusterscape.combine.median import MedianPartition
@@ -282,6 +283,30 @@ METHODS: dict[str, Method] = {
             memory="n^2 for a dense affinity",
             reference="Wang, Ding, Li 2009; our reading",
             summary="k-means and spectral clustering of the features in one relaxation.",
+        ),
+        Method(
+            "lift_km",
+            LiftKM,
+            needs_k=True,
+            k_rule="",
+            features="needed",
+            soft=True,
+            cost="n rho (d + r) to lift, D K rho an iteration",
+            memory="D rho, and a block of points",
+            reference="Raman, Phillips, Venkatasubramanian 2011",
+            summary="k-means of all clusters as points of the kernel's space.",
+        ),
+        Method(
+            "lift_hac",
+            LiftHAC,
+            needs_k=True,
+            k_rule="",
+            features="needed",
+            soft=True,
+            cost="n rho (d + r) to lift, D^2 rho for the linkage",
+            memory="D (D + rho), and a block of points",
+            reference="Raman, Phillips, Venkatasubramanian 2011",
+            summary="Agglomerative clustering of all clusters as points of the kernel's space.",
         ),
     )
 }

@@ -7,6 +7,7 @@ says whether it is symmetric, a metric, bounded or corrected for chance.
 from __future__ import annotations
 
 from clusterscape.compare.all_pairs import PairwiseResult, contingency_table, pairwise
+from clusterscape.compare.explain import Explanation, explain
 from clusterscape.compare.information import (
     ami,
     average_nmi,
@@ -15,6 +16,7 @@ from clusterscape.compare.information import (
     nvi,
     vi,
 )
+from clusterscape.compare.lift import lift_emd, lift_hausdorff, lift_kernel
 from clusterscape.compare.matching import accuracy, purity
 from clusterscape.compare.pair_counting import (
     adjusted_rand,
@@ -25,21 +27,30 @@ from clusterscape.compare.pair_counting import (
     rand_distance,
 )
 from clusterscape.compare.registry import MEASURES, Measure
+from clusterscape.compare.spatial import adco, cc_distance, cdistance
 from clusterscape.compare.utilities import category_utility, ensemble_utility, utility
 
 __all__ = [
     "MEASURES",
+    "Explanation",
     "Measure",
     "PairwiseResult",
     "accuracy",
+    "adco",
     "adjusted_rand",
     "ami",
     "average_nmi",
     "category_utility",
+    "cc_distance",
+    "cdistance",
     "contingency_table",
     "ensemble_utility",
+    "explain",
     "fowlkes_mallows",
     "jaccard_distance",
+    "lift_emd",
+    "lift_hausdorff",
+    "lift_kernel",
     "mirkin",
     "mutual_information",
     "nmi",

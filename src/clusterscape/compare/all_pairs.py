@@ -1,8 +1,7 @@
-"""All pairs of an ensemble at once, each pair's table counted a single time."""
+"""All pairs of an ensemble at once: equal partitions and shared work are done a single time."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +22,8 @@ from clusterscape._params import (
     checked,
     shown,
 )
-from clusterscape.compare.registry import MEASURES, Measure, two_columns
+from clusterscape.compare._equal import equal_partitions
+from clusterscape.compare.registry import MEASURES, Measure, coverage, two_columns
 from clusterscape.compare.tables import POLICIES, Columns, Noise
 from clusterscape.ensemble import Ensemble, as_ensemble
 
@@ -38,9 +38,11 @@ class PairwiseResult:
     ----------
     matrices : dict
         For every measure asked for, by name, its (r, r) matrix: entry (i, j) compares partition i
-        (as ``a``) with j (as ``b``); nan where the two have no point in common.
+        (as ``a``) with j (as ``b``); nan where the two have no point in common (in space: where
+        one has no cluster).
     coverage : (r, r) array
-        Share of the points, by weight, that each two partitions were compared on.
+        Share of the points, by weight, that each two partitions were compared on (in space: that
+        both have in a cluster).
     names : tuple of str
         The partitions' names.
 
@@ -82,7 +84,7 @@ class PairwiseResult:
 
 @checked(
     {
-        "noise": [Choice(*POLICIES)],
+        "noise": [Null(), Choice(*POLICIES)],
         "metric_params": [Null(), Instance(Mapping)],
         "n_jobs": N_JOBS,
         "progress": PROGRESS,
@@ -92,7 +94,7 @@ def pairwise(
     ensemble: Any,
     metric: str | Sequence[str] = "rand_distance",
     *,
-    noise: Noise = "singletons",
+    noise: Noise | None = None,
     features: Any = None,
     metric_params: Mapping[str, Mapping[str, Any]] | None = None,
     n_jobs: int | None = None,
@@ -100,9 +102,14 @@ def pairwise(
 ) -> PairwiseResult:
     """Compare every partition of an ensemble with every other.
 
-    Each pair's contingency table is counted once, whatever the number of measures. The ensemble's
-    ``sample_weight`` is respected. Time and memory grow with the square of the number of
-    partitions; where many of them are equal, remove the duplicates first.
+    Partitions that are equal up to the names of their clusters are found first and compared once.
+    Each pair's contingency table is counted once, whatever the number of measures. Measures in
+    space share what they have in common: ``lift_emd``, ``lift_hausdorff`` and ``lift_kernel`` with
+    the same kernel lift all clusters of all partitions once, and then compare blocks of partitions,
+    so that memory holds the lifted clusters and one block of distances for each thread, never the
+    distances of all clusters at once; more than 4 GB of lifted clusters are refused unless their
+    option ``max_gb`` allows it. The ensemble's ``sample_weight`` is respected. Time grows with the
+    square of the number of different partitions.
 
     Parameters
     ----------
@@ -110,12 +117,14 @@ def pairwise(
         The partitions.
     metric : str or list of str
         Names of measures: see ``MEASURES``.
-    noise : {"singletons", "cluster", "drop"}
-        What a noise point is: a cluster of its own, a member of one more cluster, or left out.
+    noise : {"singletons", "cluster", "drop"}, optional
+        What a noise point is: a cluster of its own, a member of one more cluster, or left out. By
+        default what each measure has as its own: "singletons", and "cluster" in space.
     features : (n, d) array, optional
-        The points, for measures that look at them.
+        The points, for measures that look at them, or what those take in its place.
     metric_params : dict, optional
-        Options of measures by name, for example ``{"nmi": {"average": "max"}}``.
+        Options of measures by name, for example ``{"nmi": {"average": "max"}}`` or
+        ``{"lift_emd": {"bandwidth": 2.0}}``.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     progress : bool, optional
@@ -133,37 +142,26 @@ def pairwise(
     array([[0., 2., 0.],
            [2., 0., 2.],
            [0., 2., 0.]])
+    >>> X = [[0.0], [0.1], [5.0], [9.0]]
+    >>> pairwise([[0, 0, 1, 1], [0, 0, 1, 2]], "lift_emd", features=X).matrix.round(3)
+    array([[0.  , 0.19],
+           [0.19, 0.  ]])
     """
-    partitions = as_ensemble(ensemble)
+    every = as_ensemble(ensemble)
     options = {name: dict(given) for name, given in (metric_params or {}).items()}
     measures = _chosen(metric, options)
-    _check(measures, partitions, features)
-    r = partitions.n_partitions
-    pairs = np.column_stack(np.triu_indices(r))
-    columns = Columns.of(partitions, sample_weight=partitions.sample_weight)
-    plain = [m for m in measures if not m.needs_features]
-    covers_all = partitions.is_complete and not (noise == "drop" and partitions.has_noise)
-    # Measures in space need no tables, and coverage none where every point is compared.
-    batches = list(columns.batches(pairs)) if plain or not covers_all else []
-    tasks = [[pairs[b] for b in run] for run in _runs(batches)]
-    work = partial(_compare_batches, columns, plain, options, noise)
-    done = parallel_map(work, tasks, n_jobs=n_jobs, label="comparing", progress=progress)
-    found = [result for results in done for result in results]
-    coverage = np.ones((r, r))
-    matrices = {m.name: np.empty((r, r)) for m in measures}
-    for batch, (covered, forward, backward) in zip(batches, found, strict=True):
-        _fill(coverage, pairs[batch], covered, covered)
-        for m, there, back in zip(plain, forward, backward, strict=True):
-            _fill(matrices[m.name], pairs[batch], there, back)
-    for m in measures:
-        if m.needs_features:
-            given = options.get(m.name, {})
-            there = m.formula(partitions, features, pairs, **given)
-            back = (
-                there if m.symmetric else m.formula(partitions, features, pairs[:, ::-1], **given)
-            )
-            _fill(matrices[m.name], pairs, there, back)
-    return PairwiseResult(matrices, coverage, partitions.names)
+    _check(measures, every, noise)
+    first, inverse = equal_partitions(every)
+    partitions = every if first.size == every.n_partitions else every.select(first)
+    work = _Work(partitions, options, noise, n_jobs, progress)
+    spatial = [m for m in measures if m.prepare is not None]
+    found = work.by_tables([m for m in measures if m.prepare is None])
+    found |= work.in_space(spatial, features)
+    covered = coverage(partitions, noise or POLICIES[0])
+    if partitions is not every:
+        back = np.ix_(inverse, inverse)
+        found, covered = {name: matrix[back] for name, matrix in found.items()}, covered[back]
+    return PairwiseResult({m.name: found[m.name] for m in measures}, covered, every.names)
 
 
 def _chosen(metric: Any, options: Mapping[str, Any]) -> list[Measure]:
@@ -183,21 +181,79 @@ def _chosen(metric: Any, options: Mapping[str, Any]) -> list[Measure]:
             )
     for name, given in options.items():
         rules = getattr(MEASURES[name].function, "_parameter_rules", {})
-        takes = inspect.signature(MEASURES[name].formula).parameters
-        unknown = [option for option in given if option not in takes]
+        unknown = [option for option in given if option not in MEASURES[name].option_names()]
         if unknown:
             raise InvalidParameter(f"pairwise: {name} has no option {unknown[0]!r}.")
         check_params(f"pairwise, {name}", given, rules)
     return [MEASURES[name] for name in dict.fromkeys(names)]
 
 
-def _check(measures: list[Measure], partitions: Ensemble, features: Any) -> None:
-    """Check what needs the data: soft partitions, and features where a measure reads them."""
+def _check(measures: list[Measure], partitions: Ensemble, noise: str | None) -> None:
+    """Refuse measures that do not take soft partitions or this noise policy."""
     for m in measures:
         if partitions.is_soft and not m.soft:
             m.refuse_soft()
-        if m.needs_features and features is None:
-            raise ValueError(f"{m.name} looks at the points: pass them as features=X.")
+        if noise is not None and noise not in m.noise:
+            raise InvalidParameter(
+                f"pairwise: noise must be {' or '.join(map(repr, m.noise))} for {m.name}; got "
+                f"{noise!r}. Leave noise out for each measure's own."
+            )
+
+
+@dataclass(frozen=True)
+class _Work:
+    """All pairs of different partitions, and how they are to be compared."""
+
+    partitions: Ensemble
+    options: Mapping[str, Mapping[str, Any]]
+    noise: Noise | None
+    n_jobs: int | None
+    progress: bool | None
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """Return the pairs (i, j) with i <= j."""
+        return np.column_stack(np.triu_indices(self.partitions.n_partitions))
+
+    def by_tables(self, measures: list[Measure]) -> dict[str, np.ndarray]:
+        """Return the matrices of measures that read contingency tables."""
+        if not measures:
+            return {}
+        pairs, r = self.pairs, self.partitions.n_partitions
+        columns = Columns.of(self.partitions, sample_weight=self.partitions.sample_weight)
+        batches = list(columns.batches(pairs))
+        tasks = [[pairs[b] for b in run] for run in _runs(batches)]
+        policy = POLICIES[0] if self.noise is None else self.noise
+        work = partial(_compare_batches, columns, measures, self.options, policy)
+        done = parallel_map(
+            work, tasks, n_jobs=self.n_jobs, label="comparing", progress=self.progress
+        )
+        matrices = {m.name: np.empty((r, r)) for m in measures}
+        found = (result for results in done for result in results)
+        for batch, (forward, backward) in zip(batches, found, strict=True):
+            for m, there, back in zip(measures, forward, backward, strict=True):
+                _fill(matrices[m.name], pairs[batch], there, back)
+        return matrices
+
+    def in_space(self, measures: list[Measure], features: Any) -> dict[str, np.ndarray]:
+        """Return the matrices of measures in space; what they prepare alike is prepared once."""
+        pairs, r = self.pairs, self.partitions.n_partitions
+        matrices: dict[str, np.ndarray] = {}
+        known: list[tuple[Any, dict[str, Any], Any]] = []
+        for m in measures:
+            assert m.prepare is not None
+            first, second = m.split(self.options.get(m.name, {}))
+            given = {"noise": self.noise or m.noise[0], "n_jobs": self.n_jobs} | first
+            prepared = next((k[2] for k in known if k[0] is m.prepare and k[1] == given), None)
+            if prepared is None:
+                prepared = m.prepare(self.partitions, features, **given)
+                known.append((m.prepare, given, prepared))
+            second |= {"n_jobs": self.n_jobs, "progress": self.progress}
+            there = m.formula(prepared, pairs, **second)
+            back = there if m.symmetric else m.formula(prepared, pairs[:, ::-1], **second)
+            matrices[m.name] = np.empty((r, r))
+            _fill(matrices[m.name], pairs, there, back)
+        return matrices
 
 
 def _runs(batches: list[np.ndarray]) -> list[list[np.ndarray]]:
@@ -211,8 +267,8 @@ def _compare_batches(
     options: Mapping[str, Mapping[str, Any]],
     noise: str,
     batches: list[np.ndarray],
-) -> list[tuple[np.ndarray, list[np.ndarray], list[np.ndarray]]]:
-    """Return coverage and every measure, there and back, of each batch of pairs."""
+) -> list[tuple[list[np.ndarray], list[np.ndarray]]]:
+    """Return every measure, there and back, of each batch of pairs."""
     found = []
     for pairs in batches:
         tables = columns.tables(pairs, noise)
@@ -222,7 +278,7 @@ def _compare_batches(
             there = m.values(tables, **given)
             forward.append(there)
             backward.append(there if m.symmetric else m.values(tables.swapped(), **given))
-        found.append((tables.coverage, forward, backward))
+        found.append((forward, backward))
     return found
 
 

@@ -18,12 +18,16 @@ from clusterscape.datasets.synthetic import (
     make_overlapping_blobs,
     make_planted_ensemble,
 )
+from clusterscape.datasets.triples import Triple, make_2d2c, make_2d3c
 
 __all__ = [
     "Mixture",
+    "Triple",
     "bayes_accuracy",
     "list_available",
     "load",
+    "make_2d2c",
+    "make_2d3c",
     "make_g1",
     "make_g2",
     "make_g3",

@@ -18,6 +18,7 @@ _MODULES = (
     "kmeans",
     "kmeans_sparse",
     "labels",
+    "lifting",
     "linkage",
     "markov",
     "median",
@@ -28,6 +29,7 @@ _MODULES = (
     "rows",
     "rowspace",
     "thresholded",
+    "transport",
 )
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
         kmeans,
         kmeans_sparse,
         labels,
+        lifting,
         linkage,
         markov,
         median,
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
         rows,
         rowspace,
         thresholded,
+        transport,
     )
 
 __all__ = [
@@ -57,6 +61,7 @@ __all__ = [
     "kmeans",
     "kmeans_sparse",
     "labels",
+    "lifting",
     "linkage",
     "markov",
     "median",
@@ -67,6 +72,7 @@ __all__ = [
     "rows",
     "rowspace",
     "thresholded",
+    "transport",
 ]
 
 

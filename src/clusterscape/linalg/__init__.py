@@ -12,18 +12,22 @@ _HOMES = {
     "EigenResult": "eigen",
     "KMeansResult": "kmeans",
     "LaplacianInverse": "embedding",
+    "Lifted": "lifting",
     "NcutResult": "ncut",
     "Scaling": "sinkhorn",
     "SparseProjection": "projection",
     "Split": "ncut",
     "SupportDiagnosis": "markov",
     "ThresholdedCoassociation": "thresholded",
+    "TransportPlan": "transport",
     "coassociation_spectrum": "eigen",
     "combination": "operators",
+    "components_for_error": "lifting",
     "cross_coassociation": "cross",
     "eigengap": "ncut",
     "kway_ncut": "ncut",
     "laplacian_quotient": "embedding",
+    "lift": "lifting",
     "log_gaps": "ncut",
     "ncut_value": "ncut",
     "njw": "embedding",
@@ -40,6 +44,8 @@ _HOMES = {
     "symmetric_eigen": "eigen",
     "symmetric_operator": "operators",
     "total_support": "markov",
+    "transport_costs": "transport",
+    "transport_plan": "transport",
     "without_diagonal": "operators",
 }
 
@@ -50,18 +56,22 @@ __all__ = [
     "EigenResult",
     "KMeansResult",
     "LaplacianInverse",
+    "Lifted",
     "NcutResult",
     "Scaling",
     "SparseProjection",
     "Split",
     "SupportDiagnosis",
     "ThresholdedCoassociation",
+    "TransportPlan",
     "coassociation_spectrum",
     "combination",
+    "components_for_error",
     "cross_coassociation",
     "eigengap",
     "kway_ncut",
     "laplacian_quotient",
+    "lift",
     "log_gaps",
     "ncut_value",
     "njw",
@@ -78,6 +88,8 @@ __all__ = [
     "symmetric_eigen",
     "symmetric_operator",
     "total_support",
+    "transport_costs",
+    "transport_plan",
     "without_diagonal",
 ]
 
@@ -94,6 +106,7 @@ if TYPE_CHECKING:
     )
     from clusterscape.linalg.graphcut import Cut, partition_graph, partition_hypergraph
     from clusterscape.linalg.kmeans import KMeansResult
+    from clusterscape.linalg.lifting import Lifted, components_for_error, lift
     from clusterscape.linalg.markov import SupportDiagnosis, stochastic_complement, total_support
     from clusterscape.linalg.ncut import (
         NcutResult,
@@ -116,6 +129,7 @@ if TYPE_CHECKING:
     from clusterscape.linalg.projection import SparseProjection, sparse_projection
     from clusterscape.linalg.sinkhorn import Scaling
     from clusterscape.linalg.thresholded import ThresholdedCoassociation
+    from clusterscape.linalg.transport import TransportPlan, transport_costs, transport_plan
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
-from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.metrics.pairwise import euclidean_distances, pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array, gen_batches
@@ -264,7 +264,7 @@ def _dense_affinity(X: Any, scale: Scale, max_gb: float, rng: np.random.Generato
         own, bandwidth = 1.0 / local, float(np.median(local))
         words = "Gaussian with local scaling"
     else:
-        bandwidth = _median_distance(X, rng) if scale == "median" else float(scale)
+        bandwidth = median_distance(X, rng, sample=_SAMPLE) if scale == "median" else float(scale)
         own = np.full(n, np.sqrt(0.5) / bandwidth)
         words = f"Gaussian of bandwidth {bandwidth:.4g}"
     matrix = np.empty((n, n), dtype=dtype)
@@ -289,10 +289,14 @@ def _squared_distances(left: Any, right: Any) -> np.ndarray:
     return np.asarray(euclidean_distances(left, right, squared=True), dtype=np.float64)
 
 
-def _median_distance(X: Any, rng: np.random.Generator) -> float:
+def median_distance(
+    X: Any, rng: np.random.Generator, *, sample: int, metric: str = "euclidean"
+) -> float:
+    """Return the median distance of the points, or of at most ``sample`` drawn ones."""
     n = X.shape[0]
-    rows = np.arange(n) if n <= _SAMPLE else np.sort(rng.choice(n, _SAMPLE, replace=False))
-    distances = np.sqrt(_squared_distances(X[rows], X[rows]))
+    rows = np.arange(n) if n <= sample else np.sort(rng.choice(n, sample, replace=False))
+    some = X[rows] if sparse.issparse(X) else X[rows] - X[rows].mean(axis=0, dtype=np.float64)
+    distances = pairwise_distances(some, metric=metric)
     return _typical(distances[np.triu_indices(len(rows), 1)])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clusterscape.plot.consensus_matrix import ConsensusMatrixDisplay
+from clusterscape.plot.differences import DifferencesDisplay
 from clusterscape.plot.feature_occurrence import FeatureOccurrenceDisplay
 from clusterscape.plot.feature_profile import FeatureProfileDisplay
 from clusterscape.plot.gain import GainDisplay
@@ -10,14 +11,17 @@ from clusterscape.plot.k_selection import KSelectionDisplay
 from clusterscape.plot.palette import cluster_colors
 from clusterscape.plot.scatter import ScatterDisplay
 from clusterscape.plot.trajectory import TrajectoryDisplay
+from clusterscape.plot.transport import TransportDisplay
 
 __all__ = [
     "ConsensusMatrixDisplay",
+    "DifferencesDisplay",
     "FeatureOccurrenceDisplay",
     "FeatureProfileDisplay",
     "GainDisplay",
     "KSelectionDisplay",
     "ScatterDisplay",
     "TrajectoryDisplay",
+    "TransportDisplay",
     "cluster_colors",
 ]

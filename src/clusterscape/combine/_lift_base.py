@@ -1,0 +1,202 @@
+"""What LiftKM and LiftHAC share: lift the clusters, group their vectors, give points a group."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.random import SeedSequence
+from sklearn.utils import _safe_indexing, check_array
+from sklearn.utils.validation import check_is_fitted
+
+from clusterscape._labels import canonical
+from clusterscape._params import N_JOBS, Choice, Flag, Integer, Rules, Seed, shown
+from clusterscape._seeds import RandomState, spawn
+from clusterscape.combine._lift_groups import Clusters, Groups, ballot, shares
+from clusterscape.combine.base import BaseConsensus, Outcome
+from clusterscape.ensemble import Ensemble
+from clusterscape.linalg._lifting_checks import RULES
+from clusterscape.linalg.lifting import Kernel, Lifted, lift
+
+LIFT_RULES: Rules = {
+    "n_clusters": [Integer(1)],
+    "kernel": RULES["kernel"],
+    "bandwidth": RULES["bandwidth"],
+    "n_components": RULES["n_components"],
+    "error": RULES["error"],
+    "assign": [Choice("kernel", "vote")],
+    "normalize_centers": [Flag()],
+    "max_gb": RULES["max_gb"],
+    "random_state": [Seed()],
+    "n_jobs": N_JOBS,
+}
+
+
+class _Points(NamedTuple):
+    """What the kernel sees of the points that take part, and which of all points they are."""
+
+    objects: Any
+    inside: np.ndarray
+
+
+class LiftConsensus(BaseConsensus):
+    """A consensus that groups the clusters of the partitions in the space of a kernel."""
+
+    _needs_features: ClassVar[bool] = True
+
+    n_clusters: int
+    kernel: Kernel
+    bandwidth: Literal["median"] | float
+    n_components: Literal["auto"] | int | None
+    error: float | None
+    assign: Literal["kernel", "vote"]
+    normalize_centers: bool
+    max_gb: float
+    random_state: RandomState
+    n_jobs: int | None
+
+    @property
+    def _reads_features(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel not in ("discrete", "precomputed")
+
+    def _check_features(self, features: Any, inside: np.ndarray) -> _Points:
+        """Return what the kernel needs of the points inside."""
+        if self.kernel == "discrete":
+            return _Points(None, inside)
+        if features is None or isinstance(self.kernel, str):
+            X = super()._check_features(features, np.ones(inside.size, dtype=bool))
+            if self.kernel == "precomputed":
+                if X.shape[1] != inside.size:
+                    raise ValueError(
+                        f"features has {X.shape[1]} columns; with kernel='precomputed' it holds "
+                        f"the kernel of all pairs of points, {inside.size} by {inside.size}."
+                    )
+                return _Points(X if inside.all() else X[inside][:, inside], inside)
+            return _Points(X if inside.all() else X[inside], inside)
+        objects = _sequence(features, "features")
+        size = objects.shape[0] if hasattr(objects, "shape") else len(objects)
+        if size != inside.size:
+            raise ValueError(
+                f"features has {size} objects and the ensemble {inside.size} points; pass one "
+                "object a point, in the same order."
+            )
+        if not inside.all():
+            objects = _safe_indexing(objects, np.flatnonzero(inside))
+        return _Points(objects, inside)
+
+    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+        points: _Points = features
+        lifting, grouping = spawn(self.random_state, 2)
+        lifted = lift(
+            ensemble,
+            points.objects,
+            kernel=self.kernel,
+            bandwidth=self.bandwidth,
+            n_components=self.n_components,
+            error=self.error,
+            noise="drop",
+            random_state=lifting,
+            n_jobs=self.n_jobs,
+            max_gb=self.max_gb,
+        )
+        if lifted.mass.size == 0:
+            raise ValueError(
+                "features: every cluster has length 0 under the kernel, so there is nothing to "
+                "combine; give a kernel that is not zero everywhere."
+            )
+        clusters = Clusters.of(lifted, ensemble)
+        found, details = self._group(clusters, lifted, grouping)
+        groups = Groups.make(clusters, found, normalize=self.normalize_centers)
+        labels, membership = self._place(ensemble, points.objects, (lifted, clusters, groups))
+        # Groups are numbered as the labels will be; those that won no point come last.
+        labels, before = canonical(labels, ensemble.sample_weight), labels
+        won = before[np.unique(labels, return_index=True)[1]]
+        order = np.concatenate([won, np.setdiff1d(np.arange(groups.norms.size), won)])
+        groups = groups.renumbered(order)
+        details |= {
+            "lifted_": lifted,
+            "groups_": groups.of,
+            "coefficients_": groups.coefficients,
+            "center_norms_": groups.norms,
+            "inside_": points.inside,
+        }
+        if self._reads_features:
+            details["n_features_in_"] = points.objects.shape[1]
+        return Outcome(labels, groups.cost, details, membership=membership[:, order])
+
+    def _group(
+        self, clusters: Clusters, lifted: Lifted, seed: SeedSequence
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Return the group of every distinct vector, and fitted attributes."""
+        raise NotImplementedError
+
+    def _place(
+        self, ensemble: Ensemble, objects: Any, what: tuple[Lifted, Clusters, Groups]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return labels and memberships of the points."""
+        lifted, clusters, groups = what
+        if self.assign == "kernel":
+            scores = lifted.scores(objects, groups.coefficients)
+        else:
+            scores = ballot(ensemble, clusters, groups)
+            # Only a cluster that the kernel sends to zero has no vote.
+            if (silent := ~scores.any(axis=1)).any():
+                scores[silent] = lifted.scores(objects, groups.coefficients)[silent]
+        return shares(scores, groups.norms)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the cluster of new points: that of the centre with the largest inner product.
+
+        New points are in no partition's cluster and have no votes, so this rule is used whatever
+        ``assign`` is.
+
+        Parameters
+        ----------
+        X : array of shape (m, d), or what the kernel takes
+            Features of the new points, as in fit. With ``kernel="precomputed"`` the (m, n) kernel
+            values of new points and all n points of fit; with a callable, objects it takes.
+
+        Returns
+        -------
+        (m,) array
+            Labels, all of them below ``n_clusters_``.
+        """
+        check_is_fitted(self)
+        scores = self.lifted_.scores(self._check_new(X), self.coefficients_[:, : self.n_clusters_])
+        return shares(scores, self.center_norms_[: self.n_clusters_])[0]
+
+    def _check_new(self, X: Any) -> Any:
+        """Return new points as the lifted clusters take them."""
+        if self.kernel == "discrete":
+            raise ValueError(
+                "predict: the discrete kernel finds no new point like any other; fit with another "
+                "kernel and features=X."
+            )
+        if callable(self.kernel):
+            return _sequence(X, "X")
+        new = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+        if self._reads_features:
+            if new.shape[1] != self.n_features_in_:
+                raise ValueError(
+                    f"X has {new.shape[1]} columns, and the features of fit had "
+                    f"{self.n_features_in_}; give the same columns."
+                )
+            return new
+        if new.shape[1] != self.inside_.size:
+            raise ValueError(
+                f"X has {new.shape[1]} columns; with kernel='precomputed' it holds the kernel of "
+                f"each new point and all {self.inside_.size} points of fit."
+            )
+        return new if self.inside_.all() else new[:, self.inside_]
+
+
+def _sequence(objects: Any, name: str) -> Any:
+    """Return objects that a kernel function can be given some of; of a frame the rows."""
+    if hasattr(objects, "to_numpy"):
+        return objects.to_numpy()
+    if not hasattr(objects, "shape") and not hasattr(objects, "__len__"):
+        raise TypeError(
+            f"{name} must be a list or an array of what the kernel function takes; got "
+            f"{shown(objects)}."
+        )
+    return objects

@@ -1,0 +1,392 @@
+"""Distances between partitions whose clusters are points in a kernel's Hilbert space.
+
+A cluster becomes the sum of its points' images under a kernel, of length one; a partition the set
+of its clusters with their shares of the points. Partitions that differ only where points are close
+to each other are then close, however many labels changed.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from clusterscape._params import Choice, Flag, Rules, Seed
+from clusterscape._seeds import RandomState
+from clusterscape.compare._blocks import Side, by_blocks
+from clusterscape.compare.registry import Score, compare_two_in_space, spatial_measure
+from clusterscape.ensemble import Ensemble
+from clusterscape.linalg._lifting_checks import RULES as LIFT_RULES
+from clusterscape.linalg.lifting import Kernel, Lifted, lift
+from clusterscape.linalg.transport import transport_costs
+
+Ground = Literal["euclidean", "sqeuclidean"]
+
+# Squared kernel distances below this one are computed again, from the clusters that differ.
+_CLOSE = 1e-6
+
+RULES: Rules = {
+    **{name: LIFT_RULES[name] for name in ("kernel", "bandwidth", "n_components", "error")},
+    "random_state": [Seed()],
+    "normalize": [Flag()],
+}
+GROUND_RULE: Rules = {"ground": [Choice("euclidean", "sqeuclidean")]}
+TEXTS = {
+    "lifting": """features : (n, d) array, optional
+    The points; sparse ones stay sparse. With ``kernel="precomputed"`` their (n, n) kernel matrix,
+    with a callable kernel any sequence of n objects, with ``kernel="discrete"`` nothing.
+kernel : {"gaussian", "laplacian", "cauchy", "discrete", "precomputed"} or callable
+    What makes two points alike. The first three look at how far apart they are, "discrete" at
+    whether they are the same point. A callable takes two sequences of objects and returns their
+    kernel matrix, which has to be positive semidefinite.
+bandwidth : "median" or float
+    The distance over which points stop being alike; the median distance in a sample of the points
+    unless given.
+n_components : "auto", int or None
+    None sums kernel values exactly, in time that grows with n**2; a number is that of the random
+    Fourier features that approximate them, in one pass over the points. "auto" is None up to 3000
+    points and for kernels without such features.
+error : float, optional
+    Take as many random features as keep all kernel values within this error.
+random_state : int, generator or None
+    Seed of the random features and of the sample of points.""",
+    "normalize": """normalize : bool
+    Give every lifted cluster the length one, as the definition has it.""",
+}
+_PROPERTIES: dict[str, Any] = {
+    "direction": "distance",
+    "bounds": (0.0, float(np.sqrt(2.0))),
+    "identity": 0.0,
+    "metric": True,
+}
+
+
+def lift_partitions(
+    ensemble: Ensemble,
+    features: Any,
+    *,
+    noise: Literal["cluster", "drop"],
+    n_jobs: int | None,
+    kernel: Kernel = "gaussian",
+    bandwidth: Literal["median"] | float = "median",
+    n_components: Literal["auto"] | int | None = "auto",
+    error: float | None = None,
+    random_state: RandomState = 0,
+    max_gb: float = 4.0,
+) -> Lifted:
+    """Lift all clusters of all partitions: what the three distances are computed from."""
+    return lift(
+        ensemble,
+        features,
+        kernel=kernel,
+        bandwidth=bandwidth,
+        n_components=n_components,
+        error=error,
+        noise=noise,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        max_gb=max_gb,
+    )
+
+
+def _emd(
+    lifted: Lifted,
+    pairs: np.ndarray,
+    *,
+    n_jobs: int | None,
+    progress: bool | None,
+    ground: Ground = "euclidean",
+    normalize: bool = True,
+) -> np.ndarray:
+    work = partial(_emd_block, ground == "sqeuclidean", normalize)
+    return by_blocks(work, lifted, pairs, n_jobs=n_jobs, progress=progress)
+
+
+def _emd_block(
+    squared: bool, normalize: bool, lifted: Lifted, a: Side, b: Side, pairs: np.ndarray
+) -> np.ndarray:
+    costs = lifted.distances(a.clusters, b.clusters, normalize=normalize, squared=squared)
+    return transport_costs(costs, (a.offsets, b.offsets), (a.mass, b.mass), pairs=pairs)
+
+
+@spatial_measure(
+    prepare=lift_partitions,
+    formula=_emd,
+    rules={**RULES, **GROUND_RULE},
+    texts=TEXTS,
+    label="LiftEMD",
+    reference="LiftEMD of Raman (2013), eq. (3.4.2)",
+    **_PROPERTIES,
+)
+def lift_emd(
+    a: Any,
+    b: Any,
+    features: Any = None,
+    *,
+    kernel: Kernel = "gaussian",
+    bandwidth: Literal["median"] | float = "median",
+    n_components: Literal["auto"] | int | None = "auto",
+    error: float | None = None,
+    random_state: RandomState = 0,
+    ground: Ground = "euclidean",
+    normalize: bool = True,
+    noise: Literal["cluster", "drop"] = "cluster",
+    sample_weight: Any = None,
+    return_coverage: bool = False,
+) -> Score:
+    """Least work of moving the clusters of one partition onto those of the other, in space.
+
+    Clusters are lifted into the kernel's space; the mass of each, its share of the points, is moved
+    to clusters of the other partition, over the distance between them. The value is between 0 and
+    sqrt 2 where the kernel is never negative; random features may pass sqrt 2 by their error.
+
+    With the kernels "gaussian", "laplacian" and "cauchy", summed exactly, and a ground distance
+    that is not squared it is a metric on the partitions of different points. Where points coincide
+    it is a pseudo-metric: partitions that differ only in which of the equal points goes where have
+    the distance 0. Clusters of a soft partition whose memberships are proportional count as one.
+    What the bandwidth does not show is not seen: with one far larger than the data all clusters
+    look alike, with one far smaller than the gaps between points only shared points count.
+
+    Parameters
+    ----------
+    {partitions}
+    {lifting}
+    ground : {"euclidean", "sqeuclidean"}
+        Cost of moving a unit of mass: the distance, or its square.
+    {normalize}
+        With ``kernel="discrete"``, ``normalize=False`` and ``ground="sqeuclidean"`` the value
+        divided by n - 1 is at most the Rand distance, which is what moving every point from its
+        cluster to its other cluster costs.
+    {common}
+
+    Returns
+    -------
+    {returns}
+
+    See Also
+    --------
+    explain : Which clusters and points the distance comes from.
+
+    Examples
+    --------
+    >>> from clusterscape.compare import lift_emd, rand_distance
+    >>> X = [[0.0], [1.0], [2.0], [8.0], [9.0], [10.0]]
+    >>> reference, near, far = [0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], [1, 0, 0, 1, 1, 1]
+    >>> rand_distance(reference, near) == rand_distance(reference, far)
+    True
+    >>> round(lift_emd(reference, near, X), 3), round(lift_emd(reference, far, X), 3)
+    (0.261, 0.275)
+    """
+    return compare_two_in_space(
+        "lift_emd",
+        (a, b),
+        features,
+        kernel=kernel,
+        bandwidth=bandwidth,
+        n_components=n_components,
+        error=error,
+        random_state=random_state,
+        ground=ground,
+        normalize=normalize,
+        noise=noise,
+        sample_weight=sample_weight,
+        return_coverage=return_coverage,
+    )
+
+
+def _hausdorff(
+    lifted: Lifted,
+    pairs: np.ndarray,
+    *,
+    n_jobs: int | None,
+    progress: bool | None,
+    normalize: bool = True,
+) -> np.ndarray:
+    work = partial(_hausdorff_block, normalize)
+    return by_blocks(work, lifted, pairs, n_jobs=n_jobs, progress=progress)
+
+
+def _hausdorff_block(
+    normalize: bool, lifted: Lifted, a: Side, b: Side, pairs: np.ndarray
+) -> np.ndarray:
+    apart = lifted.distances(a.clusters, b.clusters, normalize=normalize)
+    rows, cols = a.offsets[:-1], b.offsets[:-1]
+    there = np.maximum.reduceat(np.minimum.reduceat(apart, cols, axis=1), rows, axis=0)
+    back = np.maximum.reduceat(np.minimum.reduceat(apart, rows, axis=0), cols, axis=1)
+    return np.maximum(there, back)[pairs[:, 0], pairs[:, 1]]
+
+
+@spatial_measure(
+    prepare=lift_partitions,
+    formula=_hausdorff,
+    rules=RULES,
+    texts=TEXTS,
+    label="LiftH",
+    reference="LiftH of Raman (2013), eq. (3.4.5)",
+    **_PROPERTIES,
+)
+def lift_hausdorff(
+    a: Any,
+    b: Any,
+    features: Any = None,
+    *,
+    kernel: Kernel = "gaussian",
+    bandwidth: Literal["median"] | float = "median",
+    n_components: Literal["auto"] | int | None = "auto",
+    error: float | None = None,
+    random_state: RandomState = 0,
+    normalize: bool = True,
+    noise: Literal["cluster", "drop"] = "cluster",
+    sample_weight: Any = None,
+    return_coverage: bool = False,
+) -> Score:
+    """Largest distance of a cluster to the nearest cluster of the other partition, in space.
+
+    Sizes of clusters play no role, so one odd cluster of a single point decides the value: it says
+    whether every cluster has a counterpart. The bounds are those of :func:`lift_emd`. A metric on
+    hard partitions where :func:`lift_emd` is one; soft partitions whose clusters differ in size
+    alone have the distance 0.
+
+    Parameters
+    ----------
+    {partitions}
+    {lifting}
+    {normalize}
+    {common}
+
+    Returns
+    -------
+    {returns}
+
+    Examples
+    --------
+    >>> from clusterscape.compare import lift_hausdorff
+    >>> X = [[0.0], [1.0], [2.0], [8.0], [9.0], [10.0]]
+    >>> round(lift_hausdorff([0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], X), 3)
+    0.217
+    """
+    return compare_two_in_space(
+        "lift_hausdorff",
+        (a, b),
+        features,
+        kernel=kernel,
+        bandwidth=bandwidth,
+        n_components=n_components,
+        error=error,
+        random_state=random_state,
+        normalize=normalize,
+        noise=noise,
+        sample_weight=sample_weight,
+        return_coverage=return_coverage,
+    )
+
+
+def _kernel_distance(
+    lifted: Lifted,
+    pairs: np.ndarray,
+    *,
+    n_jobs: int | None,
+    progress: bool | None,
+    normalize: bool = True,
+) -> np.ndarray:
+    # With K' = 1 - E the ones cancel, and what is left is accurate for clusters close together.
+    work = partial(_away_block, normalize)
+    used = np.unique(pairs)
+    own = np.full(lifted.offsets.size - 1, np.nan)
+    own[used] = by_blocks(work, lifted, np.column_stack([used, used]), n_jobs=n_jobs)
+    cross = by_blocks(work, lifted, pairs, n_jobs=n_jobs, progress=progress)
+    squared = 2.0 * cross - own[pairs[:, 0]] - own[pairs[:, 1]]
+    for p in np.flatnonzero(squared < _CLOSE):
+        squared[p] = _close(lifted, *(int(i) for i in pairs[p]), normalize=normalize)
+    return np.sqrt(squared)
+
+
+def _away_block(normalize: bool, lifted: Lifted, a: Side, b: Side, pairs: np.ndarray) -> np.ndarray:
+    """Return the mean of 1 - K' over the clusters of each pair of partitions, by mass."""
+    away = _away(lifted, a.clusters, b.clusters, normalize)
+    away *= a.mass[:, None]
+    away *= b.mass
+    sums = np.add.reduceat(np.add.reduceat(away, b.offsets[:-1], axis=1), a.offsets[:-1], axis=0)
+    return sums[pairs[:, 0], pairs[:, 1]]
+
+
+def _away(lifted: Lifted, i: np.ndarray, j: np.ndarray, normalize: bool) -> np.ndarray:
+    return -np.expm1(-lifted.distances(i, j, normalize=normalize, squared=True))
+
+
+def _close(lifted: Lifted, i: int, j: int, *, normalize: bool) -> float:
+    """Return the squared distance of two nearly equal partitions from the masses that differ."""
+    left, right = (np.arange(*lifted.offsets[p : p + 2]) for p in (i, j))
+    clusters = np.concatenate([left, right])
+    _, first, which = np.unique(lifted.same[clusters], return_index=True, return_inverse=True)
+    signed = np.concatenate([lifted.mass[left], -lifted.mass[right]])
+    surplus = np.bincount(which, weights=signed)
+    odd = surplus != 0
+    surplus, clusters = surplus[odd], clusters[first[odd]]
+    return max(-float(surplus @ _away(lifted, clusters, clusters, normalize) @ surplus), 0.0)
+
+
+@spatial_measure(
+    prepare=lift_partitions,
+    formula=_kernel_distance,
+    rules=RULES,
+    texts=TEXTS,
+    label="LiftKD",
+    reference="LiftKD of Raman (2013), eq. (3.4.6)",
+    **_PROPERTIES,
+)
+def lift_kernel(
+    a: Any,
+    b: Any,
+    features: Any = None,
+    *,
+    kernel: Kernel = "gaussian",
+    bandwidth: Literal["median"] | float = "median",
+    n_components: Literal["auto"] | int | None = "auto",
+    error: float | None = None,
+    random_state: RandomState = 0,
+    normalize: bool = True,
+    noise: Literal["cluster", "drop"] = "cluster",
+    sample_weight: Any = None,
+    return_coverage: bool = False,
+) -> Score:
+    """Kernel distance between the two sets of lifted clusters: a second lifting, no transport.
+
+    The masses p and q of the partitions' lifted clusters are compared by
+    sqrt((p - q)' K' (p - q)) with K'(v, w) = exp(-|v - w|^2). There is no plan to look at, and far
+    moves cost little more than middling ones; in return it is a Euclidean distance, which can be
+    averaged and embedded. A metric where :func:`lift_emd` is one, with the same bounds.
+
+    Parameters
+    ----------
+    {partitions}
+    {lifting}
+    {normalize}
+    {common}
+
+    Returns
+    -------
+    {returns}
+
+    Examples
+    --------
+    >>> from clusterscape.compare import lift_kernel
+    >>> X = [[0.0], [1.0], [2.0], [8.0], [9.0], [10.0]]
+    >>> round(lift_kernel([0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], X), 3)
+    0.155
+    """
+    return compare_two_in_space(
+        "lift_kernel",
+        (a, b),
+        features,
+        kernel=kernel,
+        bandwidth=bandwidth,
+        n_components=n_components,
+        error=error,
+        random_state=random_state,
+        normalize=normalize,
+        noise=noise,
+        sample_weight=sample_weight,
+        return_coverage=return_coverage,
+    )

@@ -1,0 +1,182 @@
+"""Random Fourier features of shift-invariant kernels, and their sums over clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy import sparse
+from scipy.special import ndtri
+
+from clusterscape._parallel import one_thread, parallel_map
+from clusterscape.linalg._lifting_members import Members
+
+# The phases of a chunk of points and a block of frequencies stay in the cache.
+_CHUNK = 1024
+_BLOCK = 256
+_STRETCH = 16 * _CHUNK  # points that one worker takes at least
+_PARTIAL = 2**23  # elements of the sums that all stretches may hold together
+_FEW = 16  # dimensions in which a Sobol sequence spreads better than orthogonal directions
+_CENTRE = 1000  # rows that tell where the data lie
+
+
+@dataclass(frozen=True, eq=False)
+class FourierMap:
+    """The map of a point to the cosines and sines of its products with random frequencies.
+
+    Inner products of the features approach the kernel, and every feature vector has length 1.
+
+    Attributes
+    ----------
+    blocks : list of (d, b) arrays
+        The frequencies in single precision, some at a time; the features of a block are its
+        cosines followed by its sines.
+    centre : (d,) array or None
+        Subtracted from dense data first: the kernel does not see it, and phases keep their digits.
+    """
+
+    blocks: list[np.ndarray]
+    centre: np.ndarray | None
+
+    @property
+    def edges(self) -> np.ndarray:
+        """The first feature of each block, and the number of features."""
+        return np.concatenate([[0], np.cumsum([2 * block.shape[1] for block in self.blocks])])
+
+    def sums(self, X: Any, members: Members, n_jobs: int | None) -> np.ndarray:
+        """Return the sums of the features over each row of ``members``.
+
+        The points are cut into stretches by their number alone, and the blocks do not mix, so
+        every figure comes from the same operations for any ``n_jobs``.
+        """
+        n, edges = X.shape[0], self.edges
+        width = int(edges[-1])
+        stretches = min(16, n // _STRETCH, _PARTIAL // max(1, members.n_rows * width))
+        stretches = max(1, stretches)
+        points = np.linspace(0, n, stretches + 1).astype(int)
+        groups = min(len(self.blocks), -(-effective_n_jobs(n_jobs) // stretches))
+        cuts = np.linspace(0, len(self.blocks), groups + 1).astype(int)
+        tasks = [
+            (self, X, members, tuple(points[s : s + 2]), tuple(cuts[g : g + 2]))
+            for s in range(stretches)
+            for g in range(groups)
+        ]
+        parts = parallel_map(_partial_sums, tasks, n_jobs=n_jobs)
+        if len(parts) == 1:
+            total = parts[0]
+        else:
+            total = np.zeros((members.n_rows, width))
+            for (*_, (begin, end)), part in zip(tasks, parts, strict=True):
+                total[:, edges[begin] : edges[end]] += part
+        total *= np.sqrt(2.0 / width)
+        return total
+
+    def scores(self, X: Any, table: np.ndarray) -> np.ndarray:
+        """Return the inner products of the points' features with the columns of ``table``."""
+        out = np.zeros((X.shape[0], table.shape[1]))
+        edges = self.edges
+        table = (table * np.sqrt(2.0 / edges[-1])).astype(np.float32)
+        with one_thread():
+            for start in range(0, X.shape[0], _CHUNK):
+                part = slice(start, start + _CHUNK)
+                rows = _clean(X[part], self.centre)
+                for block, begin in zip(self.blocks, edges[:-1], strict=True):
+                    middle = begin + block.shape[1]
+                    phases = np.asarray(rows @ block)
+                    out[part] += np.cos(phases) @ table[begin:middle]
+                    out[part] += np.sin(phases) @ table[middle : middle + block.shape[1]]
+        return out
+
+
+def fourier_map(
+    X: Any,
+    kernel: str,
+    bandwidth: float,
+    *,
+    n_components: int,
+    independent: bool,
+    rng: np.random.Generator,
+) -> FourierMap:
+    """Draw a map with ``n_components`` features.
+
+    The frequencies follow the kernel's spectral measure. Where they need not be independent they
+    are spread evenly, which lowers the error: by a Sobol sequence in few dimensions (5 to 15 times
+    at 1,000 features in the plane), in more as orthogonal directions (for the Gaussian; 2 to 3
+    times). With fewer frequencies than dimensions nothing is gained.
+    """
+    d, m = X.shape[1], n_components // 2
+    if not independent and d <= min(m, _FEW if kernel == "gaussian" else 4 * _FEW):
+        frequencies = _spread(m, d, kernel, rng)
+    elif not independent and d <= m and kernel == "gaussian":
+        frequencies = _orthogonal(m, d, rng)
+    elif kernel == "gaussian":
+        frequencies = rng.standard_normal((m, d))
+    elif kernel == "laplacian":
+        frequencies = rng.standard_cauchy((m, d))
+    else:
+        frequencies = rng.laplace(size=(m, d))
+    with np.errstate(over="ignore"):  # what is not finite is found in the sums
+        columns = (frequencies / bandwidth).astype(np.float32).T
+    blocks = [np.ascontiguousarray(columns[:, s : s + _BLOCK]) for s in range(0, m, _BLOCK)]
+    centre = None
+    if not sparse.issparse(X):
+        some = X[:: max(1, X.shape[0] // _CENTRE)]
+        centre = some.mean(axis=0, dtype=np.float64).astype(X.dtype)
+    return FourierMap(blocks, centre)
+
+
+def _spread(m: int, d: int, kernel: str, rng: np.random.Generator) -> np.ndarray:
+    """Return m frequencies from a scrambled Sobol sequence in d dimensions."""
+    from scipy.stats.qmc import Sobol  # slow to load
+
+    level = max(1, (m - 1).bit_length())
+    # The figures are multiples of 2^-30; half a step up none of them is 0 or 1.
+    u = Sobol(d, scramble=True, bits=30, seed=rng).random_base2(level)[:m] + 2.0**-31
+    if kernel == "gaussian":
+        return ndtri(u)
+    if kernel == "laplacian":
+        return np.tan(np.pi * (u - 0.5))
+    return -np.sign(u - 0.5) * np.log1p(-2.0 * np.abs(u - 0.5))
+
+
+def _orthogonal(m: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    """Return m directions of R^d, orthogonal in groups of d, as long as normal vectors are."""
+    parts = []
+    for start in range(0, m, d):
+        directions, triangle = np.linalg.qr(rng.standard_normal((d, d)))
+        directions *= np.where(np.diagonal(triangle) < 0, -1.0, 1.0)  # uniform over rotations
+        lengths = np.sqrt(rng.chisquare(d, size=d))
+        parts.append((directions * lengths).T[: m - start])
+    return np.concatenate(parts)
+
+
+def _clean(rows: Any, centre: np.ndarray | None) -> Any:
+    """Return some rows of the data, ready for the product with the frequencies."""
+    if centre is not None:
+        rows = rows - centre
+    return rows.astype(np.float32, copy=False)
+
+
+def _partial_sums(task: tuple[FourierMap, Any, Members, Any, Any]) -> np.ndarray:
+    """Return the sums over a stretch of points for some blocks of frequencies."""
+    lift, X, members, (begin, end), (low, high) = task
+    blocks = lift.blocks[low:high]
+    edges = lift.edges[low : high + 1] - lift.edges[low]
+    out = np.zeros((members.n_rows, int(edges[-1])))
+    for start in range(begin, end, _CHUNK):
+        stop = min(start + _CHUNK, end)
+        rows, chunk = _clean(X[start:stop], lift.centre), members.chunk(start, stop)
+        weight = (
+            None if members.weight is None else members.weight[start:stop, None].astype(np.float32)
+        )
+        for block, column in zip(blocks, edges[:-1], strict=True):
+            with np.errstate(over="ignore", invalid="ignore"):
+                phases = np.asarray(rows @ block)
+                waves = np.cos(phases), np.sin(phases)
+            for values, place in zip(waves, (column, column + block.shape[1]), strict=True):
+                if weight is not None:
+                    values *= weight
+                chunk.add(values, out, int(place))
+    return out

@@ -1,0 +1,34 @@
+"""Features as two coordinates to draw, and what the coordinates are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.decomposition import PCA, TruncatedSVD
+
+
+def plane(X: Any, n: int, what: str) -> tuple[np.ndarray, tuple[str, str]]:
+    """Return an (n, 2) array of coordinates and the words for the axes.
+
+    Two columns are drawn as they are, others at their first two principal components (singular
+    vectors of sparse features). ``what`` ends the sentence on how many points there must be.
+    """
+    names = [str(name) for name in getattr(X, "columns", ())]
+    features = X if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+    if features.ndim != 2 or features.shape[0] != n or features.shape[1] < 2:
+        raise ValueError(
+            f"X must have the {n} points that {what} as rows, and two columns or more; got shape "
+            f"{features.shape}."
+        )
+    if sparse.issparse(features):
+        points = TruncatedSVD(2, random_state=0).fit_transform(features)
+        return points, ("singular vector 1", "singular vector 2")
+    if features.shape[1] == 2:
+        first, second = names or ("feature 0", "feature 1")
+        return features, (first, second)
+    found = PCA(2, random_state=0).fit(features)
+    first, second = (f"{share:.0%}" for share in found.explained_variance_ratio_)
+    axes = (f"principal component 1 ({first})", f"principal component 2 ({second})")
+    return found.transform(features), axes

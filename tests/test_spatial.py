@@ -1,0 +1,369 @@
+"""CC distance, CDistance and D_ADCO: by definition, and what they promise."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from clusterscape import Ensemble
+from clusterscape.compare import _distributions as parts
+from clusterscape.compare.lift import lift_emd
+from clusterscape.compare.registry import MEASURES
+from clusterscape.compare.spatial import adco, cc_distance, cdistance
+from strategies import ensembles, rows_of
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # those of compiling its files for the first time
+    import ot
+
+NAMES = ["cc_distance", "cdistance", "adco"]
+POLICIES = ["cluster", "drop"]
+
+
+# ---- slowly, by definition --------------------------------------------------------------------
+
+
+def distributions(ensemble: Ensemble, i: int, noise: str) -> np.ndarray:
+    """Return the weight of each point (columns) in each cluster that has some (rows)."""
+    table, seen = rows_of(ensemble, i)
+    if noise == "cluster":
+        table = np.column_stack([table, seen & (ensemble.labels[:, i] == -1)])
+    table = (table * ensemble.sample_weight[:, None]).T
+    return table[table.sum(axis=1) > 0]
+
+
+def shares(table: np.ndarray) -> np.ndarray:
+    return table.sum(axis=1) / table.sum()
+
+
+def gaps(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    return np.linalg.norm(left[:, None, :] - right[None, :, :], axis=2)
+
+
+def slow_cc(a: np.ndarray, b: np.ndarray, X: np.ndarray) -> float:
+    centers = [(table @ X) / table.sum(axis=1, keepdims=True) for table in (a, b)]
+    return float(ot.emd2(shares(a), shares(b), gaps(*centers)))
+
+
+def slow_cdistance(a: np.ndarray, b: np.ndarray, X: np.ndarray) -> float:
+    between = gaps(X, X)
+    costs = np.array([[ot.emd2(p / p.sum(), q / q.sum(), between) for q in b] for p in a])
+    naive = shares(a) @ costs @ shares(b)
+    return float(ot.emd2(shares(a), shares(b), costs) / naive) if naive > 1e-12 else 0.0
+
+
+def slow_adco(a: np.ndarray, b: np.ndarray, X: np.ndarray, n_bins: int, normalize: str) -> float:
+    def histogram(cluster: np.ndarray) -> np.ndarray:
+        counts = [
+            np.histogram(x, bins=n_bins, range=(x.min(), x.max()), weights=cluster)[0]
+            if x.min() < x.max()
+            else np.eye(n_bins)[0] * cluster.sum()
+            for x in X.T
+        ]
+        return np.concatenate(counts)
+
+    if {p.tobytes() for p in a} == {q.tobytes() for q in b}:
+        return 0.0
+    left, right = (np.array([histogram(c) for c in side / side.sum()]) for side in (a, b))
+    if len(left) > len(right):
+        left, right = right, left
+    best = max(
+        sum(float(left[i] @ right[j]) for i, j in enumerate(order))
+        for order in itertools.permutations(range(len(right)), len(left))
+    )
+    own = [float((side**2).sum()) for side in (left, right)]
+    return 2.0 - best / (max(own) if normalize == "max" else np.sqrt(own[0] * own[1]))
+
+
+@st.composite
+def cases(draw, **options):
+    """Two partitions or more, hard or soft, with weights, noise and unsampled points; a policy."""
+    ensemble = draw(ensembles(max_partitions=2, **options))
+    assume(ensemble.n_partitions == 2)
+    rng = np.random.default_rng(draw(st.integers(0, 1000)))
+    X = rng.normal(size=(ensemble.n_points, 2)).round(draw(st.sampled_from([0, 6])))
+    noise = draw(st.sampled_from(POLICIES))
+    return ensemble, X, noise
+
+
+def value(name: str, ensemble: Ensemble, X, noise: str, **options) -> float:
+    found = MEASURES[name].in_space(ensemble, X, np.array([[0, 1]]), noise=noise, **options)
+    assert found.shape == (1,)
+    return float(found[0])
+
+
+@given(cases())
+def test_the_measures_are_what_they_are_defined_to_be(case) -> None:
+    ensemble, X, noise = case
+    a, b = (distributions(ensemble, i, noise) for i in range(2))
+    if not (len(a) and len(b)):
+        assert all(np.isnan(value(name, ensemble, X, noise)) for name in NAMES)
+        return
+    close = {"abs": 1e-9, "rel": 1e-9}
+    assert value("cc_distance", ensemble, X, noise) == pytest.approx(slow_cc(a, b, X), **close)
+    assert value("cdistance", ensemble, X, noise) == pytest.approx(slow_cdistance(a, b, X), **close)
+
+
+@given(cases(), st.sampled_from([1, 3, 10]), st.sampled_from(["max", "geometric"]))
+def test_adco_is_what_it_is_defined_to_be(case, n_bins: int, normalize: str) -> None:
+    ensemble, X, noise = case
+    X = X + np.random.default_rng(0).uniform(0, 1e-3, X.shape)  # no point between two bins
+    a, b = (distributions(ensemble, i, noise) for i in range(2))
+    found = value("adco", ensemble, X, noise, n_bins=n_bins, normalize=normalize)
+    expected = slow_adco(a, b, X, n_bins, normalize) if len(a) and len(b) else np.nan
+    assert found == pytest.approx(expected, nan_ok=True)
+    assert np.isnan(found) or found == 0.0 or 1.0 <= found <= 2.0
+
+
+@given(cases(), st.sampled_from(["size", "uniform"]))
+def test_the_membership_form_sums_differences_of_memberships(case, masses: str) -> None:
+    ensemble, _, noise = case
+    lowest = -2 if noise == "cluster" else -1
+    both = (ensemble.labels > lowest).all(axis=1)
+    weights = ensemble.sample_weight
+    plain = ensemble.with_weights(sample_weight=np.ones(ensemble.n_points))
+    sides = []
+    for i in range(2):
+        table = distributions(plain, i, noise)
+        sides.append(table[(table * weights * both).sum(axis=1) > 0])
+    found = value("cc_distance", ensemble, None, noise, form="membership", masses=masses)
+    if not all(map(len, sides)):
+        assert np.isnan(found)
+        return
+    apart = (weights * both * np.abs(sides[0][:, None] - sides[1][None])).sum(axis=2)
+    mass = [shares(side * weights * both) for side in sides]
+    if masses == "uniform":
+        mass = [np.full(len(m), 1 / len(m)) for m in mass]
+    assert found == pytest.approx(ot.emd2(*mass, apart), abs=1e-9)
+
+
+def test_for_hard_partitions_a_membership_cost_is_a_symmetric_difference() -> None:
+    # {0, 1}, {2, 3} to {0, 1, 2}, {3}: differences 1, 3, 3, 1 and a quarter moves across.
+    found = cc_distance([0, 0, 1, 1], [0, 0, 0, 1], form="membership")
+    assert found == pytest.approx(0.5 * 1 + 0.25 * 3 + 0.25 * 1)
+
+
+# ---- what they promise ------------------------------------------------------------------------
+
+DISTANCES = [
+    ("cc_distance", {}),
+    ("cc_distance", {"form": "membership"}),
+    ("cdistance", {}),
+    ("adco", {}),
+    ("adco", {"normalize": "geometric", "n_bins": 3}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), DISTANCES, ids=str)
+@given(case=cases())
+def test_properties_of_the_registry(name: str, options, case) -> None:
+    ensemble, X, noise = case
+    measure = MEASURES[name]
+    both = np.array([[0, 1], [1, 0], [0, 0]])
+    there, back, own = measure.in_space(ensemble, X, both, noise=noise, **options)
+    assert there == pytest.approx(back, nan_ok=True, rel=1e-9, abs=1e-12)
+    if np.isnan(there):
+        return
+    low, high = measure.bounds
+    assert low <= there <= high
+    assert own == pytest.approx(measure.identity, abs=1e-12)
+
+
+def test_which_are_metrics() -> None:
+    assert [MEASURES[name].metric for name in NAMES] == [False, False, True]
+    assert all(MEASURES[name].direction == "distance" for name in NAMES)
+    assert all(MEASURES[name].noise == tuple(POLICIES) for name in NAMES)
+
+
+@pytest.mark.parametrize(("name", "options"), [("cc_distance", {}), ("adco", {})])
+@given(case=st.data())
+def test_the_triangle_inequality_holds(name: str, options, case) -> None:
+    seed = case.draw(st.integers(0, 10**6))
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(8, 2))
+    triple = Ensemble.from_labels(rng.integers(-1, 4, (8, 3)))
+    pairs = np.array([[0, 1], [1, 2], [0, 2]])
+    first, second, across = MEASURES[name].in_space(triple, X, pairs, **options)
+    assert across <= first + second + 1e-12
+
+
+def test_cdistance_breaks_the_triangle_inequality() -> None:
+    X = [[0.0], [1.0], [2.0], [3.0]]
+    a, b, c = [0, 1, 1, 2], [0, 1, 2, 3], [0, 1, 2, 0]
+    assert cdistance(a, b, X) == pytest.approx(0.2)
+    assert cdistance(b, c, X) == pytest.approx(0.6)
+    assert cdistance(a, c, X) == pytest.approx(8 / 9)
+
+
+def test_the_squared_ground_distance_breaks_the_triangle_inequality() -> None:
+    X = [[0.0], [0.0], [1.0], [2.0]]
+    one, two, far = [0, 0, -2, -2], [-2, -2, 0, -2], [-2, -2, -2, 0]
+    squares = [cc_distance(*p, X, ground="sqeuclidean") for p in ((one, two), (two, far))]
+    assert cc_distance(one, far, X, ground="sqeuclidean") == 4.0 > sum(squares) == 2.0
+    assert cc_distance(one, far, X) == 2.0
+
+
+def rings(count: int = 12) -> tuple[np.ndarray, np.ndarray]:
+    angles = np.arange(count) * 2 * np.pi / count
+    circle = np.column_stack([np.cos(angles), np.sin(angles)])
+    return np.vstack([circle, 2 * circle, 3 * circle]), np.repeat([0, 1, 2], count)
+
+
+def test_concentric_rings_are_one_to_the_cc_distance() -> None:
+    X, labels = rings()
+    other = np.where(labels == 2, 1, labels)  # the two outer rings are one cluster
+    assert cc_distance(labels, other, X) == pytest.approx(0.0, abs=1e-12)
+    assert cc_distance(labels, np.zeros(36, int), X) == pytest.approx(0.0, abs=1e-12)
+    assert cdistance(labels, other, X) > 0.1
+    assert adco(labels, other, X) > 1.0
+
+
+def test_rings_are_apart_for_lifted_clusters() -> None:
+    X, labels = rings()
+    assert lift_emd(labels, np.where(labels == 2, 1, labels), X) > 0.01
+
+
+def test_adco_sees_the_next_cell_and_the_farthest_alike() -> None:
+    """Four clusters in a cell each: neighbours are no more alike than the two farthest."""
+    cells = np.array([[0.0, 0.0], [1.5, 1.5], [2.5, 2.5], [10.0, 10.0]])
+    X, labels = np.repeat(cells, 4, axis=0), np.repeat([0, 1, 2, 3], 4)
+    near, far = labels.copy(), labels.copy()
+    near[4], far[4] = 2, 3  # a point of the second cluster goes to the next one, or to the last
+    assert adco(labels, near, X) == pytest.approx(adco(labels, far, X))
+    assert 1.0 < adco(labels, near, X) < 2.0
+    assert cdistance(labels, near, X) < cdistance(labels, far, X)
+    assert cc_distance(labels, near, X) < cc_distance(labels, far, X)
+    # And no more than that a cluster is replaced by its neighbour, or by the farthest.
+    blue, red = (
+        ([0] * 4 + [-2] * 12, [-2] * 4 + [0] * 4 + [-2] * 8),
+        ([0] * 4 + [-2] * 12, [-2] * 12 + [0] * 4),
+    )
+    assert adco(*blue, X) == adco(*red, X) == 2.0
+    assert cc_distance(*blue, X) < cc_distance(*red, X)
+
+
+def test_equal_partitions_are_at_distance_zero_whatever_their_names(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 3))
+    a = rng.integers(-1, 5, 40)
+    b = np.where(a >= 0, (a + 2) % 5, a)
+    for function in (cc_distance, cdistance, adco):
+        assert function(a, b, X) == pytest.approx(0.0, abs=1e-15)
+    assert cc_distance(a, b, form="membership") == 0.0
+
+
+def test_points_that_coincide_are_at_no_distance() -> None:
+    X = np.ones((6, 2))
+    assert cdistance([0, 0, 0, 1, 1, 1], [0, 1, 0, 1, 0, 1], X) == 0.0
+    assert cc_distance([0, 0, 0, 1, 1, 1], [0, 1, 0, 1, 0, 1], X) == 0.0
+    assert adco([0, 0, 0, 1, 1, 1], [0, 1, 0, 1, 0, 1], X) == 1.0
+
+
+def test_one_cluster_each() -> None:
+    X = np.arange(4.0)[:, None]
+    assert cdistance([0, 0, 0, 0], [7, 7, 7, 7], X) == 0.0
+    assert cdistance([0, 0, 0, -2], [0, 0, 0, 0], X) == 1.0
+
+
+def test_a_weight_is_a_number_of_equal_points(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, weights = rng.normal(size=(12, 2)), rng.integers(0, 4, 12)
+    a, b = rng.integers(-2, 3, (2, 12))
+    many = [np.repeat(v, weights, axis=0) for v in (a, b, X)]
+    for function in (cc_distance, cdistance, adco):
+        for noise in POLICIES:
+            once = function(a, b, X, noise=noise, sample_weight=weights)
+            # Points without weight do not move the bins here: the ranges are those of all points.
+            if function is adco and (weights[[*X.argmin(0), *X.argmax(0)]] == 0).any():
+                continue
+            assert once == pytest.approx(function(*many, noise=noise)), function.__name__
+    once = cc_distance(a, b, form="membership", sample_weight=weights)
+    assert once == pytest.approx(cc_distance(*many[:2], form="membership"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_hard_partition_is_a_soft_one(name: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, (a, b) = rng.normal(size=(15, 2)), rng.integers(0, 3, (2, 15))
+    function = MEASURES[name].function
+    soft = function(np.eye(3)[a], np.eye(3)[b], X)
+    assert soft == pytest.approx(function(a, b, X))
+    assert function(np.eye(3)[a], b, X) == pytest.approx(soft)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_pairs_at_once_are_the_pairs_one_by_one(name: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, labels = rng.normal(size=(20, 2)), rng.integers(-2, 4, (20, 5))
+    labels[:, 4] = labels[:, 1]
+    ensemble = Ensemble.from_labels(labels)
+    pairs = rng.integers(0, 5, (23, 2))
+    found = MEASURES[name].in_space(ensemble, X, pairs)
+    again = MEASURES[name].in_space(ensemble, X, pairs, n_jobs=2)
+    np.testing.assert_array_equal(found, again)
+    for (i, j), one in zip(pairs, found, strict=True):
+        assert one == pytest.approx(MEASURES[name].function(labels[:, i], labels[:, j], X))
+
+
+@pytest.mark.parametrize("function", [cc_distance, cdistance])
+def test_sparse_features_are_dense_features(function, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 6)) * (rng.random((30, 6)) < 0.3)
+    a, b = rng.integers(-1, 4, (2, 30))
+    assert function(a, b, sparse.csr_matrix(X)) == pytest.approx(function(a, b, X))
+
+
+def test_distances_are_exact_where_products_are_not(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    left = 1e6 + rng.normal(size=(7, 3))
+    right = np.vstack([left[:3], left[3:5] + 1e-3])
+    found = parts.distances(left, right)
+    np.testing.assert_allclose(found, gaps(left, right), rtol=1e-9, atol=0)
+    assert (np.diag(found)[:3] == 0).all()
+    thin = parts.distances(sparse.csr_matrix(left), sparse.csr_matrix(right), squared=True)
+    np.testing.assert_allclose(thin, gaps(left, right) ** 2, rtol=1e-9, atol=0)
+
+
+def test_large_clusters_use_the_network_simplex(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, (a, b) = rng.normal(size=(300, 2)), rng.integers(0, 2, (2, 300))
+    ensemble = Ensemble.from_labels(np.column_stack([a, b]))
+    sides = [distributions(ensemble, i, "cluster") for i in range(2)]
+    assert cdistance(a, b, X) == pytest.approx(slow_cdistance(*sides, X))
+
+
+# ---- wrong input ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_features_are_needed_and_checked(name: str) -> None:
+    function = MEASURES[name].function
+    with pytest.raises(ValueError, match=f"{name} looks at the points: pass them as features=X"):
+        function([0, 1], [0, 1])
+    with pytest.raises(ValueError, match="features has 3 rows and the partitions 2 points"):
+        function([0, 1], [0, 1], np.ones((3, 1)))
+    with pytest.raises(ValueError, match="features contains NaN"):
+        function([0, 1], [0, 1], [[np.nan], [1.0]])
+
+
+def test_too_many_points_are_refused_with_a_remedy() -> None:
+    labels, X = np.zeros(30, int), np.ones((30, 1))
+    with pytest.raises(ValueError, match=r"30, more than max_points=29\. Compare a subsample"):
+        cdistance(labels, labels, X, max_points=29)
+    assert cdistance(labels, labels, X, max_points=30) == 0.0
+
+
+def test_a_ground_distance_has_no_meaning_for_memberships() -> None:
+    with pytest.raises(ValueError, match="leave it out"):
+        cc_distance([0, 1], [0, 0], form="membership", ground="sqeuclidean")
+
+
+def test_adco_refuses_sparse_features() -> None:
+    with pytest.raises(TypeError, match="adco does not take sparse features"):
+        adco([0, 1], [0, 0], sparse.eye(2, format="csr"))
