@@ -103,7 +103,7 @@ QUICK = (*RUN, "--references", "0", "-q")
 def test_version_and_help() -> None:
     assert call("--version").stdout == f"clusterscape {clusterscape.__version__}\n"
     text = call("--help").stdout
-    for verb in ("run", "generate", "combine", "compare", "info", "demo"):
+    for verb in ("run", "generate", "combine", "forest", "compare", "explain", "info", "demo"):
         assert f" {verb} " in text
         assert call(verb, "-h").exit_code == 0
     assert set(re.findall(r"[\w.]+\.\w+", call("run", "-h").stdout)) >= RUN_FILES
@@ -314,6 +314,7 @@ def test_no_input_is_written_over(table: str, labels: str) -> None:
         ("combine", labels, "-o", labels),
         ("combine", "out/labels.csv", labels, "-o", "./labels.csv"),
         ("compare", labels, "-o", labels),
+        ("combine", labels, "--method", "lsce", "--features", table, "-o", table),
         ("run", "out/labels.csv", "-o", "out"),
         ("run", "out/labels.csv", "-o", "out", "--force"),
     ):

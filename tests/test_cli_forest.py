@@ -164,7 +164,7 @@ def test_refusals(table: str) -> None:
     assert "imp.txt must end in .csv" in refused(
         "forest", table, *QUICK, "--importances", "imp.txt", code=2
     )
-    assert "is to hold the labels already" in refused(
+    assert "x.csv is what --output writes already" in refused(
         "forest", table, *QUICK, "-o", "x.csv", "--importances", "./x.csv", code=2
     )
     assert "points.csv is the input itself" in refused(

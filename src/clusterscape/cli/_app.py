@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from clusterscape import __version__
-from clusterscape.cli import combine, compare, demo, forest, generate, info, run
+from clusterscape.cli import combine, compare, demo, explain, forest, generate, info, run
 
 app = typer.Typer(
     name="clusterscape",
@@ -21,7 +21,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for verb in (run, generate, combine, forest, compare, info, demo):
+for verb in (run, generate, combine, forest, compare, explain, info, demo):
     app.command()(getattr(verb, verb.__name__.rpartition(".")[2]))
 
 

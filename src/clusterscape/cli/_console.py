@@ -20,6 +20,7 @@ F = TypeVar("F", bound=Callable[..., None])
 _SPELLING = {
     "n_base_clusters": "--base-clusters",
     "n_competitors": "--competitors",
+    "n_components": "--components",
     "n_vectors": "--vectors",
     "n_clusters": "--clusters",
     "n_partitions": "--partitions",

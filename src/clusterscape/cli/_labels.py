@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,32 +18,6 @@ if TYPE_CHECKING:
 _ENDINGS = {".npz": "to_npz", ".parquet": "to_parquet", ".pq": "to_parquet", ".csv": "to_csv"}
 ENSEMBLES = tuple(_ENDINGS)
 LABELS = (".csv", ".parquet", ".pq")
-
-
-def check_output(path: Path, inputs: Sequence[str], endings: Sequence[str]) -> None:
-    """Refuse, before the work, a file that cannot be written, or that is one of the inputs."""
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; name a file with --output.")
-    if path.suffix.lower() not in endings:
-        which = "" if len(endings) == 1 else "one of "
-        raise typer.BadParameter(
-            f"{path} must end in {which}{', '.join(endings)}.", param_hint="--output"
-        )
-    if not path.absolute().parent.is_dir():
-        raise ValueError(f"there is no folder {path.parent}; make it, or name another file.")
-    keep_inputs([path], inputs)
-
-
-def keep_inputs(outputs: Iterable[Path], inputs: Sequence[str]) -> None:
-    """Refuse to write over a file that is read, by whatever name or link it is given."""
-    present = [path for path in outputs if path.exists()]
-    for name in inputs:
-        for path in present:
-            if name != "-" and os.path.exists(name) and os.path.samefile(path, name):
-                raise ValueError(
-                    f"{path} is the input itself and would be lost; name another place with "
-                    "--output."
-                )
 
 
 def write(ensemble: Ensemble, path: Path) -> None:

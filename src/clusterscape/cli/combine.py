@@ -32,7 +32,7 @@ def combine(
             "--features",
             metavar="FILE",
             help="Table of the points' features, for the methods that use them (lsce, nsce, ikl, "
-            "bagclust); rows are matched by id where both have ids.",
+            "lift_km, lift_hac, bagclust); rows are matched by id where both have ids.",
             rich_help_panel="The work",
         ),
     ] = None,
@@ -54,13 +54,14 @@ def combine(
     In a table of labels -1 is noise, and an empty cell or -2 a point that the clustering did not
     see; a column called confidence is left out. Files end in .csv or .parquet.
     """
-    from clusterscape.cli import _features, _labels, _words, _work
+    from clusterscape.cli import _features, _files, _labels, _space, _words, _work
     from clusterscape.io.atomic import json_text, labels_csv, labels_frame, write_labels
 
     _work.check_consensus(consensus, clusters)
     _features.check(consensus, features)
+    read = _space.inputs(files, features)
     if output is not None:
-        _labels.check_output(output, files, _labels.LABELS)
+        _files.check(output, read, _labels.LABELS)
     reading = opt.reading(
         id_column=id_column,
         columns=columns,

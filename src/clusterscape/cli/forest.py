@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -71,14 +70,15 @@ def forest(
     column. With --scale none one column of large numbers can decide everything; a note then says
     so.
     """
-    from clusterscape.cli import _labels, _work
+    from clusterscape.cli import _files, _labels, _work
 
     choose("--kappa", kappa, ("anova", "pairs"))
     choose("--ncut", ncut, ("recursive", "kway"))
     if output is not None:
-        _labels.check_output(output, [data], _labels.LABELS)
+        _files.check(output, [data], _labels.LABELS)
     if importances is not None:
-        _check_importances(importances, data, output)
+        _files.check(importances, [data], (".csv",), option="--importances")
+        _files.keep_apart({"--output": output, "--importances": importances})
     reading = opt.reading(
         id_column=id_column,
         columns=columns,
@@ -116,23 +116,6 @@ def forest(
         say(f"{output}: the cluster and the confidence (0 to 1) of every point.", quiet=quiet)
     if importances is not None:
         say(f"{importances}: how much every column counts.", quiet=quiet)
-
-
-def _check_importances(path: Path, data: str, output: Path | None) -> None:
-    """Refuse, before the work, a file that cannot be written or is needed for something else."""
-    hint = "--importances"
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; name a file with {hint}.")
-    if path.suffix.lower() != ".csv":
-        raise typer.BadParameter(f"{path} must end in .csv.", param_hint=hint)
-    if not path.absolute().parent.is_dir():
-        raise ValueError(f"there is no folder {path.parent}; make it, or name another file.")
-    if data != "-" and path.exists() and os.path.exists(data) and os.path.samefile(path, data):
-        raise ValueError(
-            f"{path} is the input itself and would be lost; name another place with {hint}."
-        )
-    if output is not None and os.path.abspath(path) == os.path.abspath(output):
-        raise typer.BadParameter(f"{path} is to hold the labels already.", param_hint=hint)
 
 
 def _named(X: Any, names: Any) -> Any:

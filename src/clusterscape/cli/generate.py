@@ -54,10 +54,10 @@ def generate(
     With the same options and seed these are the clusterings that 'clusterscape run' makes.
     --clusters is the number that a consensus is to have: members take at least as many.
     """
-    from clusterscape.cli import _labels, _work
+    from clusterscape.cli import _files, _labels, _work
 
     _work.check_generator(generator, algorithm)
-    _labels.check_output(output, [data], _labels.ENSEMBLES)
+    _files.check(output, [data], _labels.ENSEMBLES)
     reading = opt.reading(
         id_column=id_column,
         columns=columns,

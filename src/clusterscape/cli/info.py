@@ -80,7 +80,8 @@ def _rows(what: str) -> dict[str, str]:
 
         return {
             name: f"{m.label}; a {m.direction}{', metric' if m.metric else ''}"
-            f"{', corrected for chance' if m.chance_corrected else ''} ({m.reference})"
+            f"{', corrected for chance' if m.chance_corrected else ''}"
+            f"{', needs --features' if m.needs_features else ''} ({m.reference})"
             for name, m in MEASURES.items()
         }
     if what == "generators":

@@ -51,12 +51,12 @@ def run(
     seed, version and finding) into DIR, all of them or none. run.json records --jobs, so it alone
     differs between numbers of workers. Points without ids are numbered from 0.
     """
-    from clusterscape.cli import _labels, _words, _work
+    from clusterscape.cli import _files, _words, _work
 
     _work.check_generator(generator, algorithm)
     _work.check_consensus(consensus, clusters)
     _work.check_folder(output, force)
-    _labels.keep_inputs([output / name for name in _words.FILES], [data])
+    _files.keep_inputs([output / name for name in _words.FILES], [data])
     reading = opt.reading(
         id_column=id_column,
         columns=columns,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.random import SeedSequence
 
 from clusterscape import kernels
 from clusterscape._parallel import one_thread, parallel_map
-from clusterscape._seeds import sklearn_seed
+from clusterscape._seeds import sklearn_seed, spawn
 from clusterscape.combine._landmarks import draw_landmarks
 from clusterscape.compare import accuracy
 from clusterscape.ensemble import Ensemble
@@ -20,7 +21,10 @@ from clusterscape.linalg.ncut import NcutResult, kway_ncut, recursive_ncut
 from clusterscape.linalg.thresholded import ThresholdedCoassociation
 
 EXACT_ROWS = 5000  # distinct rows up to which landmarks="auto" looks at all pairs
-LANDMARKS = 2500
+LANDMARKS = 5000
+# Independent sets of landmarks. The place of a cut varies from sample to sample, far more than the
+# extension errs; of three cuts the one in the middle is known.
+SETS = 3
 _BLOCK = 2**21  # similarities of one block
 
 
@@ -99,47 +103,49 @@ def aggregate(
     n_landmarks : int
         Rows that were cut; 0 if all were.
     agreement : float
-        Of the landmarks, see :func:`_agreement`; NaN without them.
+        Of the sets of landmarks, see :func:`_middle`; NaN without them.
     """
     small, inverse = ensemble.compress()
     solid = np.flatnonzero(small.sample_weight > 0)
     limit = EXACT_ROWS if plan.landmarks == "auto" else plan.landmarks
-    sampled = limit is not None and solid.size > limit
-    if sampled:
-        count = LANDMARKS if plan.landmarks == "auto" else int(plan.landmarks or 0)
-        marks, rows = draw_landmarks(small, count, seeds[0])
-        weights = marks.sample_weight
-    else:
-        rows, weights = solid, small.sample_weight[solid]
     seed = sklearn_seed(seeds[1])
-    made = Aggregate.of(small, rows, weights, plan, seed)
+    if limit is None or solid.size <= limit:
+        made = Aggregate.of(small, solid, small.sample_weight[solid], plan, seed)
+        return _spread(made, small, solid)[inverse], made, 0, np.nan
+    count = LANDMARKS if plan.landmarks == "auto" else limit
+    found = []
+    for draw in spawn(seeds[0], SETS):
+        marks, rows = draw_landmarks(small, count, draw)
+        made = Aggregate.of(small, rows, marks.sample_weight, plan, seed)
+        found.append((_spread(made, small, rows), made))
+    chosen, agreement = _middle([groups for groups, _ in found], small.sample_weight)
+    groups, made = found[chosen]
+    return groups[inverse], made, made.weights.size, agreement
+
+
+def _spread(made: Aggregate, small: Ensemble, rows: np.ndarray) -> np.ndarray:
+    """Return the groups of all rows; those that were cut keep theirs."""
     groups = np.empty(small.n_points, dtype=np.int32)
     groups[rows] = made.cut.labels
     others = np.ones(small.n_points, dtype=bool)
     others[rows] = False
     if others.any():
         groups[others] = made.labels(small.labels[others])
-    agreement = _agreement(small, rows, made, seed) if sampled else np.nan
-    return groups[inverse], made, rows.size if sampled else 0, agreement
+    return groups
 
 
-def _agreement(small: Ensemble, rows: np.ndarray, made: Aggregate, seed: int) -> float:
-    """Return how far each half of the landmarks gets its clusters from a cut of the other half.
+def _middle(found: list[np.ndarray], weights: np.ndarray) -> tuple[int, float]:
+    """Return which partition is most like the others, and the mean likeness of two of them.
 
-    A landmark that is merely left out of its own similarities keeps its side nearly always, since
-    the eigenvector knew it; a half that was never seen is in the place of all other points.
+    Likeness is the share of all points that are in the same cluster, matched one to one. The sets
+    of landmarks know nothing of one another, so that it holds both what the cut of a sample and
+    what its extension leave to chance.
     """
-    total = 0.0
-    odd = np.arange(rows.size) % 2 == 1
-    for unseen in (odd, ~odd):
-        if not unseen.any() or unseen.all():
-            return np.nan
-        half = Aggregate.of(small, rows[~unseen], made.weights[~unseen], made.plan, seed)
-        found = half.labels(small.labels[rows[unseen]])
-        weight = made.weights[unseen]
-        share = accuracy(made.cut.labels[unseen], found, sample_weight=weight)
-        total += share * float(weight.sum())
-    return total / float(made.weights.sum())
+    same = np.zeros((len(found), len(found)))
+    for i, j in combinations(range(len(found)), 2):
+        same[i, j] = same[j, i] = accuracy(found[i], found[j], sample_weight=weights)
+    pairs = len(found) * (len(found) - 1)
+    return int(np.argmax(same.sum(axis=1))), float(same.sum()) / pairs
 
 
 def _cut(votes: Coassociation, weights: np.ndarray, plan: Plan, seed: int) -> NcutResult:

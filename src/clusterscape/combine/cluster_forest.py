@@ -97,9 +97,9 @@ class ClusterForest(ClusterMixin, BaseEstimator):
         may split off outliers, "largest" cuts through a large cluster beside small ones.
     landmarks : "auto", int or None
         "auto" looks at all pairs of distinct rows (points with the same label in every vector are
-        one row) up to 5,000 of them; above, it cuts 2,500 landmarks, drawn by weight, and every
-        other point gets its values of the eigenvectors from its similarities to them, as in
-        :meth:`predict`. An integer: so many draws, whenever there are more rows. None: all pairs.
+        one row) up to 5,000 of them; above, it cuts three sets of 5,000 landmarks, drawn by weight,
+        extends each to all points as :meth:`predict` does, and keeps the partition most like the
+        other two. An integer: so many draws a set, whenever there are more rows. None: all pairs.
     max_clusters : int
         Largest number that ``n_clusters=None`` finds.
     max_gb : float
@@ -137,8 +137,8 @@ class ClusterForest(ClusterMixin, BaseEstimator):
     n_landmarks_ : int
         Landmarks that were cut; 0 when all rows were.
     landmark_agreement_ : float
-        Share of the landmarks' weight that gets its cluster also from a cut of the other half of
-        the landmarks, as all other points do (clusters matched one to one); NaN without landmarks.
+        Share of all points' weight that two sets of landmarks put into the same cluster (matched
+        one to one), the mean of the three pairs of sets; NaN without landmarks.
     n_base_clusters_ : int
         Clusters asked of each vector.
     n_iter_ : int

@@ -119,7 +119,8 @@ class Explanation:
             )
         if len(moved) > _MOVES_SHOWN:
             rest = moved["share"].iloc[_MOVES_SHOWN:].sum()
-            lines.append(f"  and {len(moved) - _MOVES_SHOWN} smaller moves, {rest:.0%}")
+            more = len(moved) - _MOVES_SHOWN
+            lines.append(f"  and {more} smaller move{'s' if more > 1 else ''}, {rest:.0%}")
         top = ", ".join(str(point) for point in self.top_points(5).index)
         lines.append(f"  points that differ most: {top}" if top else "  no point differs")
         return "\n".join(lines)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -157,10 +160,19 @@ def _solved(costs: np.ndarray, a: np.ndarray, b: np.ndarray) -> TransportPlan:
     return _network_simplex(costs, a, b)
 
 
-def _network_simplex(costs: np.ndarray, a: np.ndarray, b: np.ndarray) -> TransportPlan:
-    # POT loads torch, jax and others where they are installed; hence here, and not for the small.
-    import ot
+def _pot() -> Any:
+    """Return POT, which loads torch, jax and others where they are installed: only if needed."""
+    if "ot" in sys.modules:
+        return sys.modules["ot"]
+    with warnings.catch_warnings():
+        # Its source has escape sequences that Python warns of when it is compiled.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", SyntaxWarning)
+        return importlib.import_module("ot")
 
+
+def _network_simplex(costs: np.ndarray, a: np.ndarray, b: np.ndarray) -> TransportPlan:
+    ot = _pot()
     plan, log = ot.emd(a, b, costs, numItermax=_PIVOTS, log=True, check_marginals=False)
     if log["warning"] is not None:
         raise RuntimeError(

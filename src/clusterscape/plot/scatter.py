@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
-from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.utils.validation import check_is_fitted
 
+from clusterscape.plot._plane import plane
 from clusterscape.plot.palette import cluster_colors
 
 
@@ -82,24 +81,7 @@ class ScatterDisplay:
         ScatterDisplay
         """
         check_is_fitted(model)
-        features = X if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
-        n = len(model.labels_)
-        if features.ndim != 2 or features.shape[0] != n or features.shape[1] < 2:
-            raise ValueError(
-                f"X must have the {n} points that the model was fitted to as rows, and two columns "
-                f"or more; got shape {features.shape}."
-            )
-        axes = ("feature 0", "feature 1")
-        if features.shape[1] == 2 and not sparse.issparse(features):
-            points = features
-        elif sparse.issparse(features):
-            points = TruncatedSVD(2, random_state=0).fit_transform(features)
-            axes = ("singular vector 1", "singular vector 2")
-        else:
-            found = PCA(2, random_state=0).fit(features)
-            points = found.transform(features)
-            first, second = (f"{share:.0%}" for share in found.explained_variance_ratio_)
-            axes = (f"principal component 1 ({first})", f"principal component 2 ({second})")
+        points, axes = plane(X, len(model.labels_), "the model was fitted to")
         made = cls(points, model.labels_, getattr(model, "confidence_", None), axes=axes)
         return made.plot(ax=ax)
 
