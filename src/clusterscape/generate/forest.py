@@ -326,10 +326,12 @@ def _grow_member(task: tuple[_Work, int, SeedSequence]) -> Outcome:
 
 def _all_labels(work: _Work, grown: Grown) -> tuple[np.ndarray, int]:
     """Return the codes of all points and their number; rows without weight join the nearest."""
-    values, labels = np.unique(grown.labels, return_inverse=True)
-    kind = smallest_type(values.size)
+    present = np.bincount(grown.labels) > 0
+    k = int(present.sum())
+    kind = smallest_type(k)
+    labels = (np.cumsum(present) - 1)[grown.labels]
     if work.every is None:
-        return labels.astype(kind), int(values.size)
+        return labels.astype(kind), k
     used = work.ground.columns.take(grown.columns).astype(np.float64)
     weights = work.ground.weights
     mass = np.bincount(labels, weights=weights)
@@ -341,4 +343,4 @@ def _all_labels(work: _Work, grown: Grown) -> tuple[np.ndarray, int]:
     codes = np.empty(work.kept.size, dtype=kind)
     codes[work.kept] = labels
     codes[~work.kept] = nearest_center(rows.astype(np.float64), centres)
-    return codes, int(values.size)
+    return codes, k

@@ -49,7 +49,7 @@ def _agreements_above(columns, x, weights, together, sampled):
             w = weights[i]
             row = columns[i]
             for y in range(first, last):
-                together[y] += w if row[y] == code else 0
+                together[y] += w * (row[y] == code)
     if sampled.size == 0:
         return
     for y in range(first, last):
@@ -59,7 +59,7 @@ def _agreements_above(columns, x, weights, together, sampled):
             w = weights[i]
             row = columns[i]
             for y in range(first, last):
-                sampled[y] += w if row[y] != -2 else 0
+                sampled[y] += w * (row[y] != -2)
 
 
 @jit

@@ -16,7 +16,6 @@ from clusterscape.linalg.coassociation import Coassociation
 # A share of 0.1 + 0.2 must reach a threshold of 0.3 in spite of rounding.
 _SLACK = 1e-12
 _BLOCK = 2**22  # pairs looked at before the kept ones are put away
-_FEW_VOTES = 2**16 - 1
 _PAIR_BYTES = 12  # a float64 and an int32
 # exp(700) is the last power of ten below overflow, and the degrees are sums of them.
 LARGEST_SCALE = 600.0
@@ -145,8 +144,9 @@ class ThresholdedCoassociation(LinearOperator):
     def _pair_entries(self, coassociation: Coassociation) -> np.ndarray:
         """Return the entries of the pairs that are left, from their shares."""
         shares = self._pairs.data
-        votes = int(_counted(coassociation._weights).sum())
-        few = coassociation.is_complete and not coassociation._soft and 0 < votes <= _FEW_VOTES
+        weights = kernels.labels.tallies(coassociation._weights)
+        votes = int(weights.sum())
+        few = weights.dtype != np.float64 and coassociation.is_complete and not coassociation._soft
         if self.scale is None or not few or shares.size < votes:
             return self._entries(shares)
         # Shares of few votes have few values, and looking them up beats an exponential a pair.
@@ -343,7 +343,7 @@ _Block = tuple[int, int, np.ndarray, np.ndarray, np.ndarray]
 
 def _hard_blocks(coassociation: Coassociation, least: float) -> Iterator[_Block]:
     n = coassociation.shape[0]
-    weights = _counted(coassociation._weights)
+    weights = kernels.labels.tallies(coassociation._weights)
     together = np.empty(n, dtype=weights.dtype)
     sampled = np.empty(0 if coassociation.is_complete else n, dtype=weights.dtype)
     room = max(n, min(n * (n - 1) // 2, _BLOCK))
@@ -357,17 +357,6 @@ def _hard_blocks(coassociation: Coassociation, least: float) -> Iterator[_Block]
         end = pointers[stop - start]
         yield start, stop, pointers[: stop - start + 1], indices[:end].copy(), shares[:end].copy()
         start = stop
-
-
-def _counted(weights: np.ndarray) -> np.ndarray:
-    """Return proportional weights, as integers if they are multiples of the least one."""
-    if not (weights > 0).any():
-        return weights
-    units = weights / weights[weights > 0].min()
-    whole = np.rint(units)
-    if (whole == units).all() and whole.sum() < 2**31:
-        return whole.astype(np.int32)
-    return weights
 
 
 def _soft_blocks(coassociation: Coassociation, least: float) -> Iterator[_Block]:
