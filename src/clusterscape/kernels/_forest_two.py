@@ -12,7 +12,17 @@ import numpy as np
 
 from clusterscape.kernels._forest_room import copy, ratio
 from clusterscape.kernels._jit import jit
-from clusterscape.kernels._two_means import Halves, descend, forget, gather, parts, project, split
+from clusterscape.kernels._two_means import (
+    Halves,
+    descend,
+    forget,
+    is_swept,
+    paint,
+    parts,
+    project,
+    split,
+)
+from clusterscape.kernels._two_sums import gather
 
 
 class Starts(NamedTuple):
@@ -64,14 +74,18 @@ def _farthest(X, d, a, n):
 
 @jit
 def _start_two(room, starts, lo, d, r, total):
-    """Begin with start ``r`` (-1 is the accepted partition); return the second cluster's weight."""
+    """Begin with start ``r`` (-1 is the accepted partition).
+
+    Return the second cluster's weight, and the limit that gives it with the direction in the
+    buffers.
+    """
     X, weight, halves = room.X, starts.weight, starts.halves
     if r < 0:
         for i in range(room.accepted.shape[0]):
             halves.mask[i] = weight[i] if room.accepted[i] == 1 else 0
-        return gather(X, d, halves.mask, halves.lanes, halves.sums)
+        return gather(X, d, halves.mask, halves.lanes, halves.sums), 0.0
     a, b = room.picks[r, 0], room.picks[r, 1]
-    kept = starts.known.shape[0] > 0
+    kept = starts.known.shape[0] > 0 and not is_swept(d)
     first = lo if kept else np.int64(0)
     known = starts.known[r] if kept else weight
     limit = _toward(X, first, d, a, b, halves.direction)
@@ -83,25 +97,36 @@ def _start_two(room, starts, lo, d, r, total):
         first = np.int64(0)
         limit = _toward(X, first, d, a, b, halves.direction)
         mass = split(X, first, d, known, limit, weight, halves)
-    return mass
+    return mass, limit
+
+
+@jit
+def _whole(X, d, weight, halves):
+    """Return the weight of all points, by the same partial sums as that of a cluster of them."""
+    if not is_swept(d):
+        return gather(X, d, weight, halves.lanes, halves.sums)
+    halves.direction[:d] = 0
+    return split(X, np.int64(0), d, weight, -1.0, weight, halves)
 
 
 @jit
 def fit_two(room, starts, lo, d, growth):
     """Try the columns with two clusters; set ``room.labels`` and return kappa."""
     memo, halves, weight = room.memo, starts.halves, starts.weight
-    # By the same partial sums as any mask, so that a cluster of all points has all of the weight.
-    total = gather(room.X, np.int64(0), weight, halves.lanes, halves.sums)
+    total = _whole(room.X, d, weight, halves)
     forget(memo)
     best = -1.0
     for r in range(-1 if lo > 0 else 0, growth.n_init):
-        mass = _start_two(room, starts, lo, d, r, total)
-        between = descend(
-            room.X, d, weight, total, room.scatter, growth.max_iter, r + 1, mass, halves, memo
-        )
+        mass, limit = _start_two(room, starts, lo, d, r, total)
+        steps = (growth.max_iter, r + 1, mass, limit)
+        between, limit = descend(room.X, d, weight, total, room.scatter, *steps, halves, memo)
         if between > best:
             best = between
-            copy(halves.mask, halves.best)
+            # The accepted partition has a mask and, before a second iteration, no direction.
+            if not is_swept(d) or (r < 0 and growth.max_iter == 1):
+                copy(halves.mask, halves.best)
+            else:
+                paint(room.X, d, limit, weight, halves.direction, halves.best)
     if best < 0.0:
         return np.inf
     for i in range(room.labels.shape[0]):

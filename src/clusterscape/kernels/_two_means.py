@@ -2,9 +2,9 @@
 
 When every column has weighted mean zero, the two centres are opposite multiples of one vector,
 the sum ``s`` of the second cluster. A point is nearer to the second centre when its product with
-``s`` exceeds a limit, and the cost follows from the length of ``s``. An iteration is two passes of
-products, half the work of two distances, and every sum is a function of the partition alone, so
-that nothing drifts.
+``s`` exceeds a limit, and the cost follows from the length of ``s``. An iteration is two
+products a value, half the work of two distances, and every sum is a function of the partition
+alone, so that nothing drifts.
 
 A partition is known by the sums of its second cluster, of which alone its way goes on.
 
@@ -19,13 +19,19 @@ from typing import NamedTuple
 import numpy as np
 
 from clusterscape.kernels._jit import jit
+from clusterscape.kernels._two_sums import (
+    add_columns,
+    add_squares,
+    clear,
+    close,
+    fold,
+    gather,
+    sweep_four,
+    sweep_two,
+)
 
 # Points whose products are held together: small enough for the first cache.
 BLOCK = 1024
-# Partial sums of a pass: additions to one need not wait for each other, and they vectorise.
-LANES = 16
-# Rows are padded to a whole number of strides, so that there is no rest to add one by one.
-STRIDE = 4 * LANES
 # Partitions remembered at most; slots are twice as many, so that free ones are found soon.
 REMEMBERED = 1024
 # Sums are told apart to this share of the largest possible: far above rounding.
@@ -84,102 +90,6 @@ def visit(memo, mark, owner):
 
 
 @jit
-def _clear(lanes, d):
-    """Set the partial sums of ``d`` columns and of the mask to zero."""
-    for f in range(d):
-        for j in range(LANES):
-            lanes[f, j] = 0.0
-    for j in range(LANES):
-        lanes[lanes.shape[0] - 1, j] = 0.0
-
-
-@jit
-def _fold(lanes, f):
-    """Return the sum of the partial sums; half of them at a time, which vectorises."""
-    half = LANES // 2
-    while half > 0:
-        for j in range(half):
-            lanes[f, j] += lanes[f, j + half]
-        half //= 2
-    return lanes[f, 0]
-
-
-@jit
-def _add_products(X, f, mask, start, stop, lanes):
-    """Add a column times the mask to the partial sums; points come in whole strides."""
-    one = np.uint64(LANES)
-    two, three = one + one, one + one + one
-    for base in range(np.uint64(start), np.uint64(stop), np.uint64(STRIDE)):
-        for j in range(one):
-            i = base + j
-            near = X[f, i] * mask[i] + X[f, i + one] * mask[i + one]
-            far = X[f, i + two] * mask[i + two] + X[f, i + three] * mask[i + three]
-            lanes[f, j] += near + far
-
-
-@jit
-def _add_pair(X, f, mask, start, stop, lanes):
-    """Do so with the columns f and f + 1: the mask is read once."""
-    one = np.uint64(LANES)
-    two, three = one + one, one + one + one
-    g = f + 1
-    for base in range(np.uint64(start), np.uint64(stop), np.uint64(STRIDE)):
-        for j in range(one):
-            i = base + j
-            p, q, r, s = mask[i], mask[i + one], mask[i + two], mask[i + three]
-            near, far = X[f, i] * p + X[f, i + one] * q, X[f, i + two] * r + X[f, i + three] * s
-            lanes[f, j] += near + far
-            near, far = X[g, i] * p + X[g, i + one] * q, X[g, i + two] * r + X[g, i + three] * s
-            lanes[g, j] += near + far
-
-
-@jit
-def _add_columns(X, d, mask, start, stop, lanes):
-    """Add all columns times the mask, and the mask, to the partial sums."""
-    for f in range(0, d - 1, 2):
-        _add_pair(X, f, mask, start, stop, lanes)
-    if d % 2 == 1:
-        _add_products(X, d - 1, mask, start, stop, lanes)
-    _add_mask(mask, start, stop, lanes)
-
-
-@jit
-def _add_mask(mask, start, stop, lanes):
-    """Add the mask to the last row of the partial sums."""
-    one = np.uint64(LANES)
-    last = lanes.shape[0] - 1
-    for base in range(np.uint64(start), np.uint64(stop), one):
-        for j in range(one):
-            lanes[last, j] += mask[base + j]
-
-
-@jit
-def _add_squares(X, f, mask, lanes):
-    """Add the squares of a column, times the mask, to the partial sums."""
-    one = np.uint64(LANES)
-    for base in range(np.uint64(0), np.uint64(mask.shape[0]), one):
-        for j in range(one):
-            x = np.float64(X[f, base + j])
-            lanes[f, j] += mask[base + j] * (x * x)
-
-
-@jit
-def gather(X, d, mask, lanes, sums):
-    """Set the sums of the second cluster; return its weight."""
-    _clear(lanes, d)
-    _add_columns(X, d, mask, 0, mask.shape[0], lanes)
-    return _close(d, lanes, sums)
-
-
-@jit
-def _close(d, lanes, sums):
-    """Turn the partial sums into sums; return the weight."""
-    for f in range(d):
-        sums[f] = _fold(lanes, f)
-    return _fold(lanes, lanes.shape[0] - 1)
-
-
-@jit
 def project(X, lo, d, direction, start, stop, out):
     """Add the products of the columns lo..d-1 and the direction, for the points start..stop-1."""
     base = np.uint64(start)
@@ -235,11 +145,28 @@ def _cut(X, f, d, direction, base, shift, bound, weight, start, stop, mask):
 
 
 @jit
+def is_swept(d):
+    """Say whether an iteration is one pass that decides a point's side, adds it, and is done.
+
+    So it is with the two or four columns of most tries. No mask is written then.
+    """
+    return d == 2 or d == 4
+
+
+@jit
+def paint(X, d, limit, weight, direction, mask):
+    """Write the mask that a sweep did not."""
+    bound = direction.dtype.type(limit)
+    none = np.int64(-1)
+    _cut(X, np.int64(0), d, direction, weight, none, bound, weight, 0, mask.shape[0], mask)
+
+
+@jit
 def split(X, lo, d, known, limit, weight, halves):
     """Put the points whose product exceeds the limit into the second cluster.
 
     ``known`` are the products of the columns before ``lo``. Set the sums of the second cluster, and
-    return its weight.
+    return its weight. The mask is written, unless ``lo`` is 0 and the columns are swept.
     """
     # Taken out of the tuple once: every look into it counts references.
     mask, score, lanes, direction = halves.mask, halves.score, halves.lanes, halves.direction
@@ -247,7 +174,13 @@ def split(X, lo, d, known, limit, weight, halves):
     # The last one to four columns are done together with the comparison.
     tail = d - 1 - (d - lo - 1) % 4
     none = np.int64(0)
-    _clear(lanes, d)
+    clear(lanes, d)
+    if lo == 0 and is_swept(d):
+        if d == 2:
+            sweep_two(X, direction, bound, weight, lanes)
+        else:
+            sweep_four(X, direction, bound, weight, lanes)
+        return close(d, lanes, halves.sums)
     for start in range(0, mask.shape[0], BLOCK):
         stop = min(start + BLOCK, mask.shape[0])
         if tail == lo:
@@ -258,8 +191,8 @@ def split(X, lo, d, known, limit, weight, halves):
                 score[i] = known[np.uint64(start) + i] if lo > 0 else 0
             project(X, lo, tail, direction, start, stop, score)
             _cut(X, tail, d, direction, score, none, bound, weight, start, stop, mask)
-        _add_columns(X, d, mask, start, stop, lanes)
-    return _close(d, lanes, halves.sums)
+        add_columns(X, d, mask, start, stop, lanes)
+    return close(d, lanes, halves.sums)
 
 
 @jit
@@ -298,17 +231,19 @@ def _mark(sums, d, mass, total, scatter):
 
 
 @jit
-def descend(X, d, weight, total, scatter, max_iter, owner, mass, halves, memo):
-    """Run Lloyd from the sums in ``halves``; return the sum of squares between clusters.
+def descend(X, d, weight, total, scatter, max_iter, owner, mass, limit, halves, memo):
+    """Run Lloyd from the sums in ``halves``.
 
-    It is -1 when a start before this one came to the same partition: this one would end where
-    that one ended. ``mass`` is the weight of the second cluster, ``total`` that of all points.
+    Return the sum of squares between clusters, and the limit that gives the partition with the
+    direction in ``halves``. The first is -1 when a start before this one came to the same
+    partition: this one would end where that one ended. ``mass`` is the weight of the second
+    cluster, ``total`` that of all points.
     """
     none = np.int64(0)
     sums, direction = halves.sums, halves.direction
     mark = _mark(sums, d, mass, total, scatter)
     if visit(memo, mark, owner) >= 0:
-        return -1.0
+        return -1.0, limit
     n_iter = 1
     while 0.0 < mass < total:
         square = 0.0
@@ -317,20 +252,20 @@ def descend(X, d, weight, total, scatter, max_iter, owner, mass, halves, memo):
         between = square * (total / (mass * (total - mass)))
         if n_iter == max_iter:
             forget(memo)  # this path was cut short; another start may go farther on it
-            return between
+            return between, limit
         limit = aim(sums, d, mass, total - mass, direction)
         mass = split(X, none, d, weight, limit, weight, halves)
         n_iter += 1
         fresh = _mark(sums, d, mass, total, scatter)
         if fresh == mark:
-            return between
+            return between, limit
         mark = fresh
         first = visit(memo, mark, owner)
         if first >= 0 and first != owner:
-            return -1.0
+            return -1.0, limit
         if first == owner:
             n_iter = max_iter  # rounding goes round in a circle: this one is as good as the next
-    return -1.0
+    return -1.0, limit
 
 
 @jit
@@ -340,10 +275,10 @@ def parts(X, d, weight, total, scatter, halves, within, masses):
     mass = gather(X, d, mask, lanes, halves.sums)
     rest = total - mass
     whole = inner = square = 0.0
-    _clear(lanes, d)
+    clear(lanes, d)
     for f in range(d):
-        _add_squares(X, f, mask, lanes)
-        inner += _fold(lanes, f)
+        add_squares(X, f, mask, lanes)
+        inner += fold(lanes, f)
         square += halves.sums[f] ** 2
         whole += scatter[f]
     masses[0], masses[1] = rest, mass

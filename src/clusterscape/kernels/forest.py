@@ -27,16 +27,8 @@ from clusterscape.kernels._forest_room import (
 from clusterscape.kernels._forest_two import Starts, fit_two, keep_products
 from clusterscape.kernels._jit import jit
 from clusterscape.kernels._kmeans_parts import copy_point, is_constant, new_work, total
-from clusterscape.kernels._two_means import (
-    BLOCK,
-    LANES,
-    REMEMBERED,
-    STRIDE,
-    Halves,
-    Memo,
-    forget,
-    visit,
-)
+from clusterscape.kernels._two_means import BLOCK, REMEMBERED, Halves, Memo, forget, visit
+from clusterscape.kernels._two_sums import LANES, STRIDE
 from clusterscape.kernels.kmeans import Plan, begin, exchange, lloyd, within
 
 __all__ = [
