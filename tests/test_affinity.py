@@ -12,7 +12,9 @@ from scipy.linalg import subspace_angles
 from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import adjusted_rand_score
 
+import clusterscape.linalg._distances as distances_module
 import clusterscape.linalg.affinity as module
+from clusterscape.linalg._distances import centre_of, squared_distances
 from clusterscape.linalg.affinity import Affinity, affinity
 from clusterscape.linalg.embedding import LaplacianInverse, njw, spectral_embedding, unit_rows
 from clusterscape.linalg.operators import normalized_laplacian
@@ -301,3 +303,37 @@ def test_affinity_takes_a_matrix_of_ones_own():
     A = Affinity("mine", matrix=sparse.csr_matrix(np.array([[0, 2.0], [2.0, 0]])))
     np.testing.assert_array_equal(A @ np.array([1.0, 3.0]), [6.0, 2.0])
     np.testing.assert_array_equal(A.T @ np.array([1.0, 3.0]), [6.0, 2.0])
+
+
+# -- distances that keep their digits -------------------------------------------------------------
+
+
+@given(features(max_points=10), st.booleans(), st.sampled_from([0.0, 1e3, 1e8, 1e12]))
+def test_distances_are_those_of_differences(X, is_sparse, far):
+    X = X.astype(float) + np.where(np.arange(len(X)) % 2, far, 0.0)[:, None]
+    expected = squared(X)
+    given_as = sparse.csr_matrix(X) if is_sparse else X
+    found = squared_distances(given_as, given_as, centre=centre_of(given_as))
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-300)
+    if far <= 1e3:
+        rough = squared_distances(given_as, given_as, careful_above=1e12)
+        np.testing.assert_allclose(rough, expected, atol=1e-6)
+
+
+def test_distances_of_few_and_of_wide_rows_that_cancel(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    X[:10] += 1e9
+    for room in (2**22, 50):
+        monkeypatch.setattr(distances_module, "_ROOM", room)
+        for points in (X, sparse.csr_matrix(X)):
+            np.testing.assert_allclose(squared_distances(points, points), squared(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_an_outlier_does_not_move_the_bandwidth(is_sparse):
+    X = np.random.default_rng(0).normal(size=(500, 3))
+    expected = affinity(X, kind="rbf").bandwidth
+    X[0] = 1e12
+    found = affinity(sparse.csr_matrix(X) if is_sparse else X, kind="rbf").bandwidth
+    assert found == pytest.approx(expected, rel=0.01)
+    assert found == pytest.approx(median_distance(X))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import compare_oracle as oracle
 from clusterscape.compare.explain import explain
 from clusterscape.compare.lift import lift_emd
+from clusterscape.linalg.transport import transport_plan
 from strategies import ensembles
 from test_lift_measures import BANDWIDTH, Slow, columns, grid, kernel_matrix
 
@@ -74,13 +75,24 @@ def test_scores_of_points(ensemble, data) -> None:
         if p.sum() == 0 or q.sum() == 0:
             assert np.isnan(found.points[x])
         else:
-            assert found.points[x] == pytest.approx(p @ costs @ q, abs=1e-12)
+            least = transport_plan(costs, p, q * (p.sum() / q.sum())).cost
+            assert found.points[x] == pytest.approx(least, abs=1e-12)
+            assert found.points[x] <= p @ costs @ q + 1e-12
     known = ~np.isnan(found.points)
     if known.any():
         mean = np.average(found.points[known], weights=np.array(weights)[known])
         assert found.bound == pytest.approx(mean)
     if known.all():
         assert found.bound >= found.distance - 1e-9
+
+
+def test_a_soft_partition_does_not_differ_from_itself() -> None:
+    soft = 0.1 + 0.7 * np.eye(3)[np.arange(12) % 3]
+    found = explain(soft, soft[:, [2, 0, 1]], grid(12))
+    assert found.distance == 0
+    np.testing.assert_array_equal(found.points, 0)
+    many = np.random.default_rng(0).dirichlet(np.ones(70), 75)  # more than the kernel takes
+    assert explain(many, many, grid(75)).points.max() < 1e-12
 
 
 def test_scores_do_not_depend_on_the_chunk(monkeypatch, seed: int) -> None:
@@ -161,6 +173,18 @@ def test_zero_weights_and_random_features(seed: int) -> None:
     assert np.isnan(found.points[0])
     assert found.distance == pytest.approx(lift_emd(a, b, grid(50), **options), abs=1e-12)
     assert found.bound >= found.distance
+
+
+def test_what_the_kernel_used_is_kept() -> None:
+    a, b = [0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1]
+    found = explain(a, b, LINE)
+    assert found.n_components is None
+    assert found.distance == lift_emd(a, b, LINE, bandwidth=found.bandwidth)
+    assert found.distance != lift_emd(a, b, LINE, bandwidth=2 * found.bandwidth)
+    given = explain(a, b, LINE, bandwidth=2.5, n_components=20)
+    assert (given.bandwidth, given.n_components) == (2.5, 20)
+    discrete = explain(a, b, kernel="discrete")
+    assert (discrete.bandwidth, discrete.n_components) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from clusterscape.combine import ConsensusWarning
 from clusterscape.combine._lift_groups import cut_tree, shares, ward
 from clusterscape.combine.lift import LiftHAC, LiftKM
 from clusterscape.compare import rand_distance
+from clusterscape.linalg import Lifted
 from strategies import ensembles, rows_of
 
 BOTH = pytest.mark.parametrize("kind", [LiftKM, LiftHAC])
@@ -212,6 +213,26 @@ def test_heights_of_ward_add_up_to_the_cost():
         assert model.cost_ == pytest.approx(applied.sum())
 
 
+@pytest.mark.parametrize("method", ["ward", "average", "complete", "single"])
+def test_a_tree_of_exact_products_needs_no_coordinates(monkeypatch, method):
+    rng = np.random.default_rng(3)
+    votes = Ensemble.from_labels(rng.integers(0, 4, size=(30, 6)), weights=[1, 2, 1, 0.5, 1, 3])
+    X = rng.normal(size=(30, 2))
+    dense = Dense(votes, gaussian(X, X))
+
+    def refused(self):
+        raise AssertionError("a factor of the products was asked for")
+
+    monkeypatch.setattr(Lifted, "coordinates", refused)
+    for normalize in (False, True):
+        options = {"linkage": method, "bandwidth": 1.0, "normalize_centers": normalize}
+        model = fit(LiftHAC(4, **options), votes, X)
+        assert model.cost_ == pytest.approx(dense.cost(model.groups_), abs=1e-12)
+        check_places(model, dense, "kernel", normalize)
+    with pytest.raises(AssertionError, match="a factor of the products"):
+        LiftKM(4, bandwidth=1.0).fit(votes, features=X)
+
+
 def test_size_keeps_a_few_outliers_from_taking_a_group():
     X = np.random.default_rng(0).normal(np.repeat([[0.0], [6.0], [30.0]], [60, 60, 1], axis=0))
     halves = np.append(np.repeat([0, 1], 60), 1)
@@ -258,12 +279,15 @@ def test_weights_of_points_are_copies(kind, kernel):
     rng = np.random.default_rng(4)
     labels, X = rng.integers(0, 3, size=(25, 5)), rng.normal(size=(25, 2))
     copies = rng.integers(1, 4, size=25)
-    model = kind(3, kernel=kernel, bandwidth=0.8, random_state=0)
     votes = Ensemble.from_labels(labels, sample_weight=copies)
-    weighted = fit(clone(model), votes, X)
-    repeated = fit(clone(model), np.repeat(labels, copies, axis=0), np.repeat(X, copies, axis=0))
-    np.testing.assert_array_equal(np.repeat(weighted.labels_, copies), repeated.labels_)
-    assert weighted.cost_ == pytest.approx(repeated.cost_)
+    for bandwidth in ("median",) if kernel == "discrete" else ("median", 0.8):
+        model = kind(3, kernel=kernel, bandwidth=bandwidth, random_state=0)
+        weighted = fit(clone(model), votes, X)
+        again = np.repeat(labels, copies, axis=0), np.repeat(X, copies, axis=0)
+        repeated = fit(clone(model), *again)
+        assert weighted.lifted_.bandwidth == pytest.approx(repeated.lifted_.bandwidth)
+        np.testing.assert_array_equal(np.repeat(weighted.labels_, copies), repeated.labels_)
+        assert weighted.cost_ == pytest.approx(repeated.cost_)
 
 
 @BOTH
@@ -392,6 +416,15 @@ def test_precomputed_and_callable_kernels_leave_out_the_same_points(kind):
     np.testing.assert_array_equal(frame.predict(pd.DataFrame(new)), features.predict(new))
 
 
+def test_that_a_kernel_is_positive_is_the_callers_word():
+    votes = Ensemble.from_labels([[0, 1, 2], [0, 1, 2]])
+    indefinite = np.where(np.eye(3), 1.0, -0.9)  # no cosine is beyond 1; an eigenvalue is -0.8
+    model = fit(LiftHAC(2, kernel="precomputed"), votes, indefinite)
+    assert np.isfinite(model.cost_)
+    with pytest.raises(ValueError, match="the kernel is not positive definite"):
+        LiftKM(2, kernel="precomputed").fit(votes, features=indefinite)
+
+
 def test_a_kernel_of_strings():
     words = ["aaab", "aaba", "abaa", "cccd", "ccdc", "cdcc", "lost"]
 
@@ -404,11 +437,11 @@ def test_a_kernel_of_strings():
     model = LiftKM(2, kernel=shared, random_state=0).fit(votes, features=words)
     np.testing.assert_array_equal(model.labels_, [0, 0, 0, 1, 1, 1, -1])
     np.testing.assert_array_equal(model.predict(["dddd", "bbbb"]), [1, 0])
-    with pytest.raises(ValueError, match="features has 2 objects and the ensemble 7 points"):
+    with pytest.raises(ValueError, match="features has 2 rows and the ensemble 7 points"):
         LiftKM(2, kernel=shared).fit(votes, features=words[:2])
-    with pytest.raises(TypeError, match="features must be a list or an array of what the kernel"):
+    with pytest.raises(TypeError, match="features must be a list or an array"):
         LiftKM(2, kernel=shared).fit(votes, features=iter(words))
-    with pytest.raises(TypeError, match="X must be a list or an array"):
+    with pytest.raises(TypeError, match="must be a list or an array of points"):
         model.predict(iter(words))
 
 
@@ -451,7 +484,7 @@ def test_sentences(kind):
         kind(2, kernel=gaussian).fit(votes)
     with pytest.raises(ValueError, match="features has 2 rows and the ensemble 3 points"):
         kind(2).fit(votes, features=X[:2])
-    with pytest.raises(ValueError, match="features has 2 columns; with kernel='precomputed'"):
+    with pytest.raises(ValueError, match=r"features has shape \(3, 2\); with kernel='precomputed'"):
         kind(2, kernel="precomputed").fit(votes, features=X[:, :2])
     with pytest.raises(ValueError, match="every cluster has length 0 under the kernel"):
         kind(2, kernel="precomputed").fit(votes, features=np.zeros((3, 3)))

@@ -38,6 +38,11 @@ def kernel_matrix(kernel: str, X: np.ndarray) -> np.ndarray:
     return np.eye(len(X))
 
 
+def chosen(kernel: str) -> dict[str, Any]:
+    """Return the options of a kernel whose values are those of ``kernel_matrix``."""
+    return {"kernel": kernel} | ({} if kernel == "discrete" else {"bandwidth": BANDWIDTH})
+
+
 def columns(partition: Any, noise: str) -> np.ndarray:
     """Return the clusters of a partition as columns of memberships, noise the last of them."""
     if np.ndim(partition) == 2:
@@ -121,7 +126,7 @@ def test_distances_are_what_they_are_defined_to_be(vectors, noise, kernel, weigh
     weights = np.arange(1, len(X) + 1) / 2 if weighted and kernel != "discrete" else None
     for name in NAMES:
         found = MEASURES[name].function(
-            *vectors, X, kernel=kernel, bandwidth=BANDWIDTH, noise=noise, sample_weight=weights
+            *vectors, X, noise=noise, sample_weight=weights, **chosen(kernel)
         )
         if not all(seen(v, noise) for v in vectors):
             assert np.isnan(found)
@@ -236,9 +241,7 @@ def test_the_axioms_of_a_metric(triple, kernel, name) -> None:
     parts, X, weights = triple
 
     def distance(x: Any, y: Any) -> float:
-        return MEASURES[name].function(
-            x, y, X, kernel=kernel, bandwidth=BANDWIDTH, sample_weight=weights
-        )
+        return MEASURES[name].function(x, y, X, sample_weight=weights, **chosen(kernel))
 
     a, b, c = parts
     there, back = distance(a, b), distance(b, a)
@@ -262,7 +265,9 @@ def test_renamed_partitions_are_equal_to_the_last_bit(seed: int) -> None:
         b = np.where(a < 0, a, rng.permutation(k)[a])
         for name in NAMES:
             for components in (None, 40):
-                assert MEASURES[name].function(a, b, X, n_components=components) == 0.0
+                value = MEASURES[name].function(a, b, X, n_components=components)
+                assert value == 0.0
+                assert not np.signbit(value)  # and not -0.0
 
 
 def test_where_points_coincide_partitions_can_be_different_at_distance_zero() -> None:
@@ -328,6 +333,66 @@ def test_kernel_distance_of_nearly_equal_partitions_keeps_its_digits() -> None:
     assert values[0] > 0.1
     assert values[1:] == pytest.approx([values[0]] * 2, rel=0.05)
     assert values[2] == pytest.approx(values[1], rel=1e-3)
+
+
+def crowd(kind: str, seed: int) -> tuple[Ensemble, np.ndarray, float]:
+    """Return partitions that are all close, for one of three reasons, and their points."""
+    rng = np.random.default_rng(seed)
+    n = 40
+    X, base, weights = rng.normal(size=(n, 2)), rng.integers(0, 5, n), np.ones(n)
+    parts: list[Any] = [rng.integers(0, k, n) for k in (3, 5, 8, 2, 4)]
+    if kind != "wide":
+        parts = [np.where(np.arange(n) == i, (base + 1 + i % 3) % 5, base) for i in range(8)]
+        weights[:8] = 1e-4  # what a point that moved counts
+    if kind == "soft":
+        parts = [0.5 * np.eye(6)[p] + 0.5 * np.eye(6)[base] for p in parts]
+        parts += [np.repeat(p, 2, axis=1) / 2 for p in parts[:2]]  # each cluster twice
+    return Ensemble.from_labels(parts, sample_weight=weights), X, 200.0 if kind == "wide" else 1.5
+
+
+@pytest.mark.parametrize("components", [None, 60])
+@pytest.mark.parametrize("kind", ["wide", "near", "soft"])
+def test_kernel_distances_of_many_close_pairs(kind, components, monkeypatch, seed: int) -> None:
+    ensemble, X, bandwidth = crowd(kind, seed)
+    lifted = lift(ensemble, X, bandwidth=bandwidth, n_components=components)
+    r = ensemble.n_partitions
+    pairs = np.array([(i, j) for i in range(r) for j in range(r)])
+    work = {"n_jobs": None, "progress": False}
+    found = MEASURES["lift_kernel"].formula(lifted, pairs, **work)
+    assert not np.signbit(found).any()
+    everything = np.arange(lifted.mass.size)
+    kept = np.exp(-lifted.distances(everything, everything, squared=True))
+    distinct, where = np.unique(lifted.same, return_inverse=True)
+    for (i, j), value in zip(pairs, found, strict=True):
+        surplus = np.zeros(distinct.size)
+        for part, sign in ((i, 1.0), (j, -1.0)):
+            mine = slice(*lifted.offsets[part : part + 2])
+            np.add.at(surplus, where[mine], sign * lifted.mass[mine])
+        square = surplus @ kept[np.ix_(distinct, distinct)] @ surplus
+        assert value**2 == pytest.approx(square, rel=1e-4, abs=2e-15)
+        assert (value == 0.0) or i != j
+    # All pairs are close when the limit says so, and cutting them up changes nothing.
+    monkeypatch.setattr(lift_module, "_CLOSE", 3.0)
+    monkeypatch.setattr(lift_module, "_ROOM", 50)
+    again = MEASURES["lift_kernel"].formula(lifted, pairs, **work)
+    np.testing.assert_allclose(again**2, found**2, rtol=1e-4, atol=2e-15)
+
+
+def test_close_pairs_are_computed_block_by_block(monkeypatch, seed: int) -> None:
+    """Where a wide bandwidth makes all pairs close, a pair must not cost calls of its own."""
+    ensemble, X, bandwidth = crowd("wide", seed)
+    lifted = lift(ensemble, X, bandwidth=bandwidth)
+    pairs = np.array([(i, j) for i in range(5) for j in range(i, 5)])
+    calls = []
+    original = type(lifted).distances
+
+    def counting(self: Any, i: Any, j: Any, **options: Any) -> np.ndarray:
+        calls.append(len(i) * len(j))
+        return original(self, i, j, **options)
+
+    monkeypatch.setattr(type(lifted), "distances", counting)
+    MEASURES["lift_kernel"].formula(lifted, pairs, n_jobs=None, progress=False)
+    assert len(calls) == 3  # each partition with itself, all pairs, and the close ones
 
 
 # ---- random features --------------------------------------------------------------------------

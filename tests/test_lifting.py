@@ -190,6 +190,80 @@ def test_data_far_from_the_origin_keep_their_digits():
     np.testing.assert_allclose(lifted.gram[[0, 2], [1, 3]], np.exp(-0.5))
 
 
+def two_groups(n=400, seed=0):
+    """Return two partitions of two groups of points in the plane, and the points."""
+    rng = np.random.default_rng(seed)
+    first = np.repeat([0, 1], n // 2)
+    second = first.copy()
+    second[: n // 10] = 1
+    X = rng.normal(size=(n, 2))
+    X[:, 0] += 4.0 * first
+    return Ensemble.from_labels([first, second]), X
+
+
+def by_differences(kernel, X, h):
+    """Return kernel values, with every distance from the difference of two points."""
+    gaps = X[:, None] - X
+    with np.errstate(over="ignore"):
+        if kernel == "gaussian":
+            return np.exp(-0.5 * ((gaps / h) ** 2).sum(axis=2))
+        if kernel == "laplacian":
+            return np.exp(-np.abs(gaps / h).sum(axis=2))
+        return np.prod(1 / (1 + (gaps / h) ** 2), axis=2)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("far", [1e6, 1e12, 1e20, 1e200])
+def test_an_outlier_takes_no_digits_from_the_others(kernel, far):
+    ensemble, X = two_groups()
+    near = lift(ensemble, X, kernel=kernel)
+    X[0, 0] = far
+    for points in (X, sparse.csr_matrix(X)):
+        lifted = lift(ensemble, points, kernel=kernel)
+        assert lifted.bandwidth == pytest.approx(near.bandwidth, rel=0.01)
+        K = by_differences(kernel, X, lifted.bandwidth)
+        np.testing.assert_allclose(lifted.gram, brute_force(ensemble, K)[4], rtol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("move", ["outlier", "offset", "groups"])
+@pytest.mark.parametrize("far", [1e4, 1e8, 1e11])
+def test_phases_keep_their_digits_far_away(kernel, move, far):
+    ensemble, X = two_groups()
+    if move == "outlier":
+        X[0, 0] = far
+    else:
+        X[:: 1 if move == "offset" else 2, 0] += far
+    for points in (X, sparse.csr_matrix(X)):
+        lifted = lift(ensemble, points, kernel=kernel, bandwidth=2.0, n_components=400)
+        W = np.hstack(lifted._map.blocks).astype(np.longdouble)
+        centre = X[1] if lifted._map.centre is None else lifted._map.centre  # turns all alike
+        phases = (X.astype(np.longdouble) - centre) @ W
+        features = np.hstack([np.cos(phases), np.sin(phases)]).astype(float) / np.sqrt(200)
+        expected = brute_force(ensemble, features @ features.T)[4]
+        every = everything(lifted)
+        # Double precision has digits down to some 1e-16 of the distance from the centre.
+        tolerance = max(1e-4, 1e-14 * far) * (10 if kernel == "laplacian" else 1)
+        found = lifted.products(every, every)
+        np.testing.assert_allclose(found, expected, atol=tolerance)
+        scores = lifted.scores(points, np.eye(every.size))
+        clusters = np.array([p for *_, p in columns_of(ensemble, "cluster")])
+        expected = features @ (features.T @ clusters.T) / lifted.norms
+        np.testing.assert_allclose(scores, expected, atol=10 * tolerance)
+
+
+def test_points_too_far_for_phases():
+    ensemble, X = two_groups()
+    X[7, 1] = 1e20
+    words = "point 7 lies 5e.19 bandwidths of 2 from the {}.*n_components=None"
+    for points, where in ((X, "middle of the data"), (sparse.csr_matrix(X), "origin")):
+        with pytest.raises(ValueError, match=words.format(where)):
+            lift(ensemble, points, bandwidth=2.0, n_components=20)
+    lifted = lift(ensemble, np.minimum(X, 10.0), bandwidth=2.0, n_components=20)
+    with pytest.raises(ValueError, match="point 7 lies 5e.19 bandwidths"):
+        lifted.scores(X, np.ones((lifted.mass.size, 1)))
+
+
 # ---- the discrete kernel --------------------------------------------------------------------
 
 
@@ -324,6 +398,37 @@ def test_orthogonal_frequencies_are_orthogonal_and_have_normal_lengths():
     assert abs(W.mean()) < 0.05
 
 
+def test_orthogonal_frequencies_help_with_fewer_of_them_than_dimensions():
+    W = fourier_module._orthogonal(60, 90, np.random.default_rng(0))
+    assert W.shape == (60, 90)
+    gram = W @ W.T
+    np.testing.assert_allclose(gram, np.diag(np.diag(gram)), atol=1e-10)
+    assert np.diag(gram).mean() == pytest.approx(90, rel=0.05)
+    X = np.random.default_rng(1).normal(size=(40, 90))
+    h = np.sqrt(180.0)
+    K = dense_kernel("gaussian", X, X, h)
+
+    def error(independent, seed):
+        mapping = fourier_map(X, "gaussian", h, n_components=160, independent=independent,
+                              rng=np.random.default_rng(seed))  # fmt: skip
+        phases = X @ np.hstack(mapping.blocks)
+        features = np.hstack([np.cos(phases), np.sin(phases)]) / np.sqrt(80)
+        return np.abs(features @ features.T - K).mean()
+
+    spread, independent = ([error(i, s) for s in range(6)] for i in (False, True))
+    assert np.mean(spread) < 0.7 * np.mean(independent)
+
+
+def test_very_wide_data_get_smaller_groups_of_directions(monkeypatch):
+    for room, width in ((1000, 20), (500, 1)):  # alone where a group were below a quarter
+        monkeypatch.setattr(fourier_module, "_WIDE", room)
+        W = fourier_module._orthogonal(30, 50, np.random.default_rng(0))
+        assert W.shape == (30, 50)
+        gram = np.abs(W @ W.T) > 1e-9
+        np.testing.assert_array_equal(gram[:width, :width], np.eye(width, dtype=bool))
+        assert gram[:width, width:].all()
+
+
 def emd(lifted):
     """Return the transport cost of partitions 0 and 1, by a linear program."""
     (a, b, c) = lifted.offsets[:3]
@@ -429,6 +534,30 @@ def test_coordinates_are_isometric(n_components):
     np.testing.assert_allclose(points @ points.T, lifted.products(every, every), atol=1e-10)
 
 
+def test_coordinates_have_no_more_columns_than_the_products_have_rank():
+    ensemble, X = planted(n=40, r=60)
+    lifted = lift(ensemble, X)
+    assert lifted.mass.size > 200
+    assert lifted.coordinates().shape[1] <= 40
+    again = lift(Ensemble.from_labels([np.arange(5), np.arange(5)]), np.zeros((5, 1)))
+    np.testing.assert_allclose(again.coordinates(), np.ones((10, 1)))
+
+
+def test_coordinates_of_a_kernel_that_is_nearly_or_not_positive_definite():
+    points = Ensemble.from_labels([np.arange(3)])
+    # The first pivot explains the whole diagonal, and not the product of the other two.
+    for slip in (1e-7, 1e-3):
+        K = np.ones((3, 3))
+        K[1, 2] = K[2, 1] = 1.0 - slip
+        lifted = lift(points, K, kernel="precomputed")
+        if slip == 1e-3:
+            with pytest.raises(ValueError, match="eigenvalue -0.000.*not positive definite"):
+                lifted.coordinates()
+        else:
+            found = lifted.coordinates()
+            np.testing.assert_allclose(found @ found.T, K, atol=2 * slip)
+
+
 @pytest.mark.parametrize("n_components", [None, 4000])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_scores_are_inner_products_with_points(kernel, n_components):
@@ -497,6 +626,30 @@ def test_the_bandwidth_is_the_median_distance(kernel, order):
     assert lift(ensemble, sparse.csr_matrix(X), kernel=kernel).bandwidth == pytest.approx(median)
 
 
+@given(st.lists(st.integers(0, 4), min_size=2, max_size=9), st.sampled_from(KERNELS), st.booleans())
+def test_weights_are_copies_for_the_bandwidth_too(times, kernel, equal):
+    times = [*times, 1]
+    rng = np.random.default_rng(len(times))
+    X = rng.integers(0, 2 if equal else 1000, size=(len(times), 2)).astype(float)
+    labels = np.arange(len(times))[:, None] % [2, 3]
+    weighted = Ensemble.from_labels(labels, sample_weight=times)
+    repeated = Ensemble.from_labels(np.repeat(labels, times, axis=0))
+    one = lift(weighted, X, kernel=kernel)
+    many = lift(repeated, np.repeat(X, times, axis=0), kernel=kernel)
+    assert one.bandwidth == pytest.approx(many.bandwidth, rel=1e-12)
+    np.testing.assert_allclose(one.norms, many.norms, rtol=1e-9)
+    np.testing.assert_allclose(one.gram, many.gram, atol=1e-9)
+
+
+def test_points_are_drawn_by_weight_for_the_bandwidth():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(1500, 2)), 100.0 * rng.normal(size=(1500, 2))])
+    weight = np.repeat([1.0, 1e-9], 1500)
+    ensemble = Ensemble.from_labels([np.arange(3000) % 2], sample_weight=weight)
+    found = lift(ensemble, X, n_components=2).bandwidth
+    assert found == pytest.approx(2 * np.sqrt(np.log(2)), rel=0.1)
+
+
 def test_the_bandwidth_of_many_points_comes_from_a_sample():
     X = np.random.default_rng(0).normal(size=(5000, 2))
     ensemble = Ensemble.from_labels([np.arange(5000) % 2])
@@ -546,6 +699,30 @@ def test_clusters_without_weight_are_left_out():
     assert tiny.cluster.tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e300])
+@pytest.mark.parametrize("n_components", [None, 100])
+def test_huge_and_tiny_weights(size, n_components):
+    ensemble, X = planted()
+    weight = 1.0 + np.arange(60) % 3
+    one, other = (
+        lift(ensemble.with_weights(sample_weight=w), X, bandwidth=2.0, n_components=n_components)
+        for w in (weight, size * weight)
+    )
+    every = everything(one)
+    np.testing.assert_allclose(other.mass, one.mass)
+    np.testing.assert_allclose(other.total, size * one.total)
+    np.testing.assert_allclose(other.norms, size * one.norms, rtol=1e-5)
+    np.testing.assert_allclose(other.products(every, every), one.products(every, every), atol=1e-6)
+    apart = (lifted.distances(every, every, normalize=False) for lifted in (other, one))
+    np.testing.assert_allclose(next(apart) / size, next(apart), atol=1e-4)
+    table = np.random.default_rng(1).normal(size=(every.size, 2))
+    np.testing.assert_allclose(other.scores(X, table), one.scores(X, table), atol=1e-4)
+    counted = ensemble.with_weights(sample_weight=size * weight)
+    lifted = lift(counted, kernel="discrete")
+    sizes = np.array([(weight * p).sum() for *_, p in columns_of(counted, "cluster")])
+    np.testing.assert_allclose(lifted.norms, np.sqrt(sizes) * np.sqrt(size))
+
+
 def test_clusters_whose_vector_is_zero_are_left_out():
     X = np.array([[-1.0], [1.0], [2.0], [3.0], [-2.0], [2.0]])
     ensemble = Ensemble.from_labels([[0, 0, 1, 1, 2, 2], [1, 1, 0, 0, 2, 3]])
@@ -585,13 +762,32 @@ def test_wrong_choices():
     wrong("cannot be used with a kernel function", kernel=rbf_kernel, n_components=10)
     wrong("noise must be one of 'cluster', 'drop'", noise="singletons")
     wrong(
-        "2 features of 2 clusters would take.*raise max_gb",
+        "4 features of 2 clusters would take.*fewer clusters at a time, take fewer features",
         MemoryError,
-        n_components=2,
+        n_components=4,
         max_gb=1e-9,
     )
-    wrong("exact products of 2 clusters would take", MemoryError, max_gb=1e-9)
-    wrong("bandwidth=1e-60 is too small for these features", bandwidth=1e-60, n_components=4)
+    words = "exact products of 2 clusters would take.*at a time{}, or, where max_gb is an option"
+    with_features = words.format(r", use random features \(n_components=1000\)")
+    wrong(with_features, MemoryError, max_gb=1e-9)
+    wrong(words.format(""), MemoryError, max_gb=1e-9, kernel="discrete")
+    wrong("point 0 lies 1e.60 bandwidths of 1e-60", bandwidth=1e-60, n_components=4)
+    equal = [[1.0], [1.0], [1.0]]
+    wrong(
+        "bandwidth=1e-60 is too small for these features",
+        features=equal,
+        bandwidth=1e-60,
+        n_components=4,
+    )
+    wrong("bandwidth=3 cannot be used with kernel='discrete'", kernel="discrete", bandwidth=3.0)
+    wrong("bandwidth=3 cannot be used with a kernel function", kernel=rbf_kernel, bandwidth=3)
+    wrong(
+        "bandwidth=3 cannot be used with kernel='precomputed'",
+        features=np.eye(3),
+        kernel="precomputed",
+        bandwidth=3,
+    )
+    wrong("the median distance of the points is not a finite", features=[[0.0], [1e200], [-1e200]])
     with pytest.raises(TypeError, match="ensemble must be an Ensemble; got list"):
         lift([[0, 0, 1]], [[0.0], [1.0], [2.0]])
     with pytest.raises(ValueError, match="error must be a number > 0"):
@@ -609,6 +805,7 @@ def test_wrong_features():
     wrong("a kernel is symmetric", features=K, kernel="precomputed")
     wrong("a kernel is symmetric", features=sparse.csr_matrix(K), kernel="precomputed")
     wrong("point 1 with itself is -1", features=np.diag([1.0, -1.0, 1.0]), kernel="precomputed")
+    wrong("a cluster is not a finite number", features=np.full((3, 3), 1e308), kernel="precomputed")
     wrong("as in a matrix of distances", features=1 - np.eye(3), kernel="precomputed")
     K = np.array([[1.0, -2.0, 0.0], [-2.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     wrong("sum of kernel values over a cluster is negative", features=K, kernel="precomputed")

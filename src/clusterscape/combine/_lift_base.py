@@ -10,12 +10,12 @@ from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import check_is_fitted
 
 from clusterscape._labels import canonical
-from clusterscape._params import N_JOBS, Choice, Flag, Integer, Rules, Seed, shown
+from clusterscape._params import N_JOBS, Choice, Flag, Integer, Rules, Seed
 from clusterscape._seeds import RandomState, spawn
 from clusterscape.combine._lift_groups import Clusters, Groups, ballot, shares
 from clusterscape.combine.base import BaseConsensus, Outcome
 from clusterscape.ensemble import Ensemble
-from clusterscape.linalg._lifting_checks import RULES
+from clusterscape.linalg._lifting_checks import RULES, checked_features
 from clusterscape.linalg.lifting import Kernel, Lifted, lift
 
 LIFT_RULES: Rules = {
@@ -63,25 +63,14 @@ class LiftConsensus(BaseConsensus):
         """Return what the kernel needs of the points inside."""
         if self.kernel == "discrete":
             return _Points(None, inside)
-        if features is None or isinstance(self.kernel, str):
-            X = super()._check_features(features, np.ones(inside.size, dtype=bool))
-            if self.kernel == "precomputed":
-                if X.shape[1] != inside.size:
-                    raise ValueError(
-                        f"features has {X.shape[1]} columns; with kernel='precomputed' it holds "
-                        f"the kernel of all pairs of points, {inside.size} by {inside.size}."
-                    )
-                return _Points(X if inside.all() else X[inside][:, inside], inside)
-            return _Points(X if inside.all() else X[inside], inside)
-        objects = _sequence(features, "features")
-        size = objects.shape[0] if hasattr(objects, "shape") else len(objects)
-        if size != inside.size:
-            raise ValueError(
-                f"features has {size} objects and the ensemble {inside.size} points; pass one "
-                "object a point, in the same order."
-            )
+        if features is None:
+            super()._check_features(None, inside)  # the sentence of all methods that need them
+        objects = checked_features(features, self.kernel, inside.size)
         if not inside.all():
-            objects = _safe_indexing(objects, np.flatnonzero(inside))
+            rows = np.flatnonzero(inside)
+            objects = _safe_indexing(objects, rows)
+            if self.kernel == "precomputed":
+                objects = objects[:, rows]
         return _Points(objects, inside)
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
@@ -106,7 +95,7 @@ class LiftConsensus(BaseConsensus):
             )
         clusters = Clusters.of(lifted, ensemble)
         found, details = self._group(clusters, lifted, grouping)
-        groups = Groups.make(clusters, found, normalize=self.normalize_centers)
+        groups = Groups.make(lifted, clusters, found, normalize=self.normalize_centers)
         labels, membership = self._place(ensemble, points.objects, (lifted, clusters, groups))
         # Groups are numbered as the labels will be; those that won no point come last.
         labels, before = canonical(labels, ensemble.sample_weight), labels
@@ -173,7 +162,7 @@ class LiftConsensus(BaseConsensus):
                 "kernel and features=X."
             )
         if callable(self.kernel):
-            return _sequence(X, "X")
+            return X  # what the lifted clusters check
         new = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
         if self._reads_features:
             if new.shape[1] != self.n_features_in_:
@@ -188,15 +177,3 @@ class LiftConsensus(BaseConsensus):
                 f"each new point and all {self.inside_.size} points of fit."
             )
         return new if self.inside_.all() else new[:, self.inside_]
-
-
-def _sequence(objects: Any, name: str) -> Any:
-    """Return objects that a kernel function can be given some of; of a frame the rows."""
-    if hasattr(objects, "to_numpy"):
-        return objects.to_numpy()
-    if not hasattr(objects, "shape") and not hasattr(objects, "__len__"):
-        raise TypeError(
-            f"{name} must be a list or an array of what the kernel function takes; got "
-            f"{shown(objects)}."
-        )
-    return objects

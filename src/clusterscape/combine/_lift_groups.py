@@ -28,10 +28,8 @@ class Clusters:
     first : (s,) array
         A cluster of every distinct vector, in an order that depends on neither the names of the
         clusters nor the order of the partitions.
-    rows : (s, q) array
-        Coordinates of their unit vectors.
     place : (D,) array
-        The row of every cluster.
+        The distinct vector of every cluster.
     column : (D,) array
         Its column of B.
     weight, vote : (D,) arrays
@@ -40,7 +38,6 @@ class Clusters:
     """
 
     first: np.ndarray
-    rows: np.ndarray
     place: np.ndarray
     column: np.ndarray
     weight: np.ndarray
@@ -52,20 +49,19 @@ class Clusters:
         column = ensemble.offsets[lifted.partition] + lifted.cluster
         vote = ensemble.weights[lifted.partition]
         share = ensemble.cluster_sizes()[column] / ensemble.sample_weight.sum()
-        # The order is that of sums of random numbers of the points, which know no names.
+        # What is equal the lifting says; these sums of random numbers of the points, which know no
+        # names, only give an order.
         marks = np.random.default_rng(0).random(ensemble.n_points)
         sums = ensemble.with_weights(sample_weight=marks).cluster_sizes()[column]
         _, first, same = np.unique(lifted.same, return_index=True, return_inverse=True)
         order = np.argsort(sums[first], kind="stable")
         place = np.empty(first.size, dtype=np.int64)
         place[order] = np.arange(first.size)
-        first = first[order]
-        rows = lifted.coordinates()[first]
-        return cls(first, rows, place[same], column, vote * share, vote)
+        return cls(first[order], place[same], column, vote * share, vote)
 
     def total(self, what: np.ndarray) -> np.ndarray:
-        """Return the sum over the clusters of each row."""
-        return np.bincount(self.place, weights=what, minlength=len(self.rows))
+        """Return the sum over the clusters of each distinct vector."""
+        return np.bincount(self.place, weights=what, minlength=self.first.size)
 
 
 @dataclass(frozen=True)
@@ -90,31 +86,46 @@ class Groups:
     cost: float
 
     @classmethod
-    def make(cls, clusters: Clusters, labels: np.ndarray, *, normalize: bool) -> Groups:
+    def make(
+        cls, lifted: Lifted, clusters: Clusters, labels: np.ndarray, *, normalize: bool
+    ) -> Groups:
         """Return the groups that the labels of the distinct vectors make, the heaviest first."""
-        weight = clusters.total(clusters.weight)
-        labels = canonical(labels, weight)
-        count = int(labels.max()) + 1
-        share = np.zeros((len(labels), count))
-        share[np.arange(len(labels)), labels] = weight
-        share /= share.sum(axis=0)
-        centres = share.T @ clusters.rows
-        cost = float(weight @ ((clusters.rows - centres[labels]) ** 2).sum(axis=1))
-        norms = np.sqrt((centres**2).sum(axis=1))
-        of = labels[clusters.place]
+        labels = canonical(labels, clusters.total(clusters.weight))
+        of, count = labels[clusters.place], int(labels.max()) + 1
         coefficients = np.zeros((of.size, count))
         coefficients[np.arange(of.size), of] = clusters.weight
         coefficients /= coefficients.sum(axis=0)
+        squares, away = _centred(lifted, clusters, coefficients, labels)
+        norms = np.sqrt(squares)
         if normalize:
             coefficients /= np.where(norms > 0, norms, 1.0)
             norms = np.where(norms > 0, 1.0, 0.0)
-        return cls(of, coefficients, norms, cost)
+        return cls(of, coefficients, norms, float(clusters.total(clusters.weight) @ away))
 
     def renumbered(self, order: np.ndarray) -> Groups:
         """Return the same groups in another order."""
         number = np.empty(order.size, dtype=np.int64)
         number[order] = np.arange(order.size)
         return Groups(number[self.of], self.coefficients[:, order], self.norms[order], self.cost)
+
+
+def _centred(
+    lifted: Lifted, clusters: Clusters, coefficients: np.ndarray, labels: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the squared lengths of centres, and the distinct vectors' squared distances to them.
+
+    Exact products give both, so that a tree never asks for coordinates.
+    """
+    first = clusters.first
+    if lifted.vectors is not None:
+        centres = coefficients.T @ lifted.vectors
+        away = ((lifted.vectors[first] - centres[labels]) ** 2).sum(axis=1)
+        return (centres**2).sum(axis=1), away
+    assert lifted.gram is not None
+    inner = lifted.gram @ coefficients
+    squares = np.maximum((coefficients * inner).sum(axis=0), 0.0)
+    away = 1.0 - 2.0 * inner[first, labels] + squares[labels]
+    return squares, np.maximum(away, 0.0)
 
 
 def ballot(ensemble: Ensemble, clusters: Clusters, groups: Groups) -> np.ndarray:
@@ -170,6 +181,8 @@ def ward(squared: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarr
     is that of the tree of copies. Two clusters that are nearest to each other merge sooner or
     later, so a chain of nearest neighbours finds all merges; overwrites ``squared``.
     """
+    # kernels.linkage.agglomerate has no Ward's method: what it keeps of a merge are the shares of
+    # the two parts, and here the weight of the third cluster and the height of the merge count too.
     m = weights.size
     mass = weights.astype(np.float64)
     growth = squared

@@ -36,7 +36,9 @@ class LiftKM(LiftConsensus):
         a point is like itself alone, and clusters are alike by the points they share. With
         "precomputed" ``features`` is the n x n matrix of kernel values. A callable takes two
         sequences of objects and returns their kernel values; ``features`` is the sequence of the
-        points.
+        points. That these two are positive semidefinite is the caller's word: a kernel that is not
+        is refused only where the clusters' lengths and cosines, or the coordinates k-means needs,
+        show it.
     bandwidth : "median" or float
         Bandwidth of the first three kernels; the median distance of points unless given.
     n_components : "auto", int or None
@@ -46,7 +48,10 @@ class LiftKM(LiftConsensus):
         Take as many random features as keep every kernel value within this error.
     assign : {"kernel", "vote"}
         How points find their group: by the inner product with its centre, or by the votes of the
-        partitions, each of which gives its weight to the group of the point's cluster.
+        partitions, each of which gives its weight to the group of the point's cluster. The source
+        has a point vote for the group in which it has the most weight. That a cluster weighs what
+        its partition does is a reading; with its share of the points, |C|/n, the weight in
+        LIFT-SSD and the other reading, large clusters would outvote small ones.
     normalize_centers : bool
         Scale centres to unit length before the inner products. A centre of clusters that differ is
         short, so without it points at borders go to the group that the partitions agree on most.
@@ -93,7 +98,8 @@ class LiftKM(LiftConsensus):
     Noise and unsampled points of a partition are in none of its clusters; its noise makes no group.
     Equal clusters are one vector with the sum of their weights, so weights of partitions are
     exactly repetitions, and neither names of clusters nor the order of partitions matter. Soft
-    partitions are lifted with their memberships. Weights of points are copies of them.
+    partitions are lifted with their memberships. Weights of points are copies of them; of more than
+    1,000 points the median bandwidth is that of a sample, so give it where this must be exact.
 
     With ``assign="kernel"`` the partitions decide only the centres, and the points follow the
     kernel: a single partition whose clusters interlock (rings, moons) is not returned as it is
@@ -153,8 +159,8 @@ class LiftKM(LiftConsensus):
         self, clusters: Clusters, lifted: Lifted, seed: SeedSequence
     ) -> tuple[np.ndarray, dict[str, Any]]:
         found = kmeans(
-            clusters.rows,
-            min(self.n_clusters, len(clusters.rows)),
+            lifted.coordinates()[clusters.first],
+            min(self.n_clusters, clusters.first.size),
             algorithm="hartigan",  # few rows: its optima are better, and no group is left empty
             n_init=self.n_init,
             max_iter=self.max_iter,
@@ -178,7 +184,9 @@ class LiftHAC(LiftConsensus):
         method joins what makes LIFT-SSD grow least.
     weighting : {"size", "equal"}
         What a cluster counts in Ward's method and in average linkage: the weight of its partition,
-        times the cluster's share of the points ("size", as in LIFT-SSD) or not ("equal"). Complete
+        times the cluster's share of the points ("size") or not ("equal"). The source gives the
+        linkage no weights, so "equal" is its plain reading. "size" is the default because Ward's
+        method then lowers LIFT-SSD, what :class:`LiftKM` minimises and ``cost_`` reports. Complete
         and single linkage have no use for weights.
     kernel, bandwidth, n_components, error, assign, normalize_centers, n_jobs
         As in :class:`LiftKM`.
@@ -254,7 +262,7 @@ class LiftHAC(LiftConsensus):
     def _group(
         self, clusters: Clusters, lifted: Lifted, seed: SeedSequence
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        m = len(clusters.rows)
+        m = clusters.first.size
         need = 16.0 * m * m / 1e9  # the matrix, and as much again while it is filled or condensed
         if need > self.max_gb:
             raise MemoryError(

@@ -7,6 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from clusterscape._parallel import parallel_map
 from clusterscape.linalg.lifting import Lifted
@@ -63,3 +64,23 @@ def _side(lifted: Lifted, partitions: np.ndarray) -> Side:
     clusters = np.concatenate([np.arange(*lifted.offsets[i : i + 2]) for i in partitions])
     sizes = lifted.offsets[partitions + 1] - lifted.offsets[partitions]
     return Side(clusters, np.concatenate([[0], np.cumsum(sizes)]), lifted.mass[clusters])
+
+
+def unlike_masses(
+    lifted: Lifted, a: Side, b: Side, pairs: np.ndarray
+) -> tuple[np.ndarray, sparse.csr_matrix]:
+    """Return the clusters in which pairs differ, and how much more mass the first ones have there.
+
+    Clusters with the same members are one, so what both partitions of a pair have cancels exactly.
+    """
+    both = lifted.same[np.concatenate([a.clusters, b.clusters])]
+    clusters, column = np.unique(both, return_inverse=True)
+    tables = []
+    for side, columns in zip((a, b), np.split(column, [a.clusters.size]), strict=True):
+        shape = (side.offsets.size - 1, clusters.size)
+        tables.append(sparse.csr_matrix((side.mass, columns, side.offsets), shape=shape))
+        tables[-1].sum_duplicates()
+    surplus = tables[0][pairs[:, 0]] - tables[1][pairs[:, 1]]
+    surplus.eliminate_zeros()
+    used, surplus.indices = np.unique(surplus.indices, return_inverse=True)
+    return clusters[used], surplus

@@ -18,6 +18,9 @@ def equal_partitions(ensemble: Ensemble) -> tuple[np.ndarray, np.ndarray]:
     Hard partitions are equal when they join the same points and have the same points as noise and
     as unsampled; soft ones when their memberships have the same columns, in any order. Clusters
     without points play no role. Only partitions of equal cluster sizes are read closely.
+
+    ``Lifted.same`` also tells equal clusters, but there is one only after a lifting; this is asked
+    before anything is computed, for measures of tables too, and heeds the points left out.
     """
     r = ensemble.n_partitions
     outlines = [_outline(ensemble, i) for i in range(r)]

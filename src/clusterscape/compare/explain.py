@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from clusterscape import kernels
 from clusterscape._labels import NOISE, decode
 from clusterscape._params import Choice, Rules, checked
 from clusterscape._partitions import shared_index
@@ -17,7 +18,7 @@ from clusterscape.compare.lift import GROUND_RULE, RULES, TEXTS, Ground, lift_pa
 from clusterscape.compare.registry import SPATIAL_POLICIES, documented, two_partitions
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.lifting import Kernel, Lifted
-from clusterscape.linalg.transport import transport_plan
+from clusterscape.linalg.transport import LARGEST_KERNEL, transport_plan
 
 _MOVES_SHOWN = 4
 # Numbers that the scores of some points may need at a time.
@@ -44,8 +45,9 @@ class Explanation:
         ``work`` = mass x distance, and ``share`` of all the work. Mass that stays in a cluster that
         both partitions have is moved over the distance 0.
     points : (n,) array
-        How far apart the clusters are that a point has in ``a`` and in ``b``, the mean over its
-        memberships: 0 for points whose clusters are the same. nan for points that one of the
+        How far apart the clusters are that a point has in ``a`` and in ``b``; of soft partitions
+        the least cost of turning its memberships in one into those in the other. 0 for points whose
+        clusters are the same. nan for points that one of the
         partitions has in no cluster. Where both partitions have the same points, the weighted mean
         is what it costs to move every point from its own cluster to its own cluster; the least work
         moves masses, not points, so the distance is at most that.
@@ -53,6 +55,10 @@ class Explanation:
         The points' clusters in ``a`` and ``b``, by their index; of soft ones the likeliest.
     weights : (n,) array
         The points' weights.
+    bandwidth : float or None
+        Bandwidth that was used, where the kernel has one.
+    n_components : int or None
+        Random features that were used; None where the kernel was summed exactly.
 
     Examples
     --------
@@ -75,6 +81,8 @@ class Explanation:
     points: np.ndarray
     labels: pd.DataFrame
     weights: np.ndarray
+    bandwidth: float | None
+    n_components: int | None
 
     @property
     def bound(self) -> float:
@@ -213,6 +221,8 @@ def explain(
             {name: _labels(ensemble, i) for i, name in enumerate("ab")}, index=shared_index([a, b])
         ),
         weights=ensemble.sample_weight,
+        bandwidth=lifted.bandwidth,
+        n_components=lifted.n_components,
     )
 
 
@@ -253,16 +263,35 @@ def _moves(plan: np.ndarray, apart: np.ndarray, names: list[list[Any]]) -> pd.Da
 
 
 def _scores(ensemble: Ensemble, lifted: Lifted, apart: np.ndarray) -> np.ndarray:
-    """Return sum_ij p_a(i|x) p_b(j|x) d_ij of each point; nan for points in no cluster of one."""
+    """Return the least cost of turning each point's memberships in a into those in b.
+
+    It is nan for points in no cluster of one. Where a point is in one cluster of either there is
+    one way to do so, and a product gives its cost.
+    """
     left, right = (_memberships(ensemble, lifted, i) for i in range(2))
+    counts = [np.diff(side.indptr) for side in (left, right)]
     scores = np.empty(ensemble.n_points)
     step = max(_CHUNK // apart.shape[1], 1)
     for start in range(0, scores.size, step):
         part = slice(start, start + step)
         reached = right[part].multiply(left[part] @ apart)
         scores[part] = np.asarray(reached.sum(axis=1)).ravel()
-    inside = (np.diff(left.indptr) > 0) & (np.diff(right.indptr) > 0)
-    return np.where(inside, scores, np.nan)
+    several = np.flatnonzero((counts[0] > 1) & (counts[1] > 1))
+    for start in range(0, several.size, step):
+        rows = several[start : start + step]
+        scores[rows] = _row_costs(apart, left[rows].toarray(), right[rows].toarray())
+    return np.where((counts[0] > 0) & (counts[1] > 0), scores, np.nan)
+
+
+def _row_costs(apart: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return the least cost of moving each row of masses to its counterpart."""
+    right = right * (left.sum(axis=1) / right.sum(axis=1))[:, None]  # noise may have been dropped
+    costs = np.full(len(left), np.nan)
+    if max(apart.shape) <= LARGEST_KERNEL:
+        kernels.transport.solve_rows(np.ascontiguousarray(apart), left, right, costs)
+    for x in np.flatnonzero(np.isnan(costs)):
+        costs[x] = transport_plan(apart, left[x], right[x]).cost
+    return costs
 
 
 def _memberships(ensemble: Ensemble, lifted: Lifted, i: int) -> sparse.csr_matrix:

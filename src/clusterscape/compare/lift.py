@@ -14,7 +14,7 @@ import numpy as np
 
 from clusterscape._params import Choice, Flag, Rules, Seed
 from clusterscape._seeds import RandomState
-from clusterscape.compare._blocks import Side, by_blocks
+from clusterscape.compare._blocks import Side, by_blocks, unlike_masses
 from clusterscape.compare.registry import Score, compare_two_in_space, spatial_measure
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg._lifting_checks import RULES as LIFT_RULES
@@ -23,8 +23,9 @@ from clusterscape.linalg.transport import transport_costs
 
 Ground = Literal["euclidean", "sqeuclidean"]
 
-# Squared kernel distances below this one are computed again, from the clusters that differ.
+# Squares below this share of the sums they are the difference of are computed again.
 _CLOSE = 1e-6
+_ROOM = 2**20  # elements of a temporary block
 
 RULES: Rules = {
     **{name: LIFT_RULES[name] for name in ("kernel", "bandwidth", "n_components", "error")},
@@ -39,7 +40,8 @@ TEXTS = {
 kernel : {"gaussian", "laplacian", "cauchy", "discrete", "precomputed"} or callable
     What makes two points alike. The first three look at how far apart they are, "discrete" at
     whether they are the same point. A callable takes two sequences of objects and returns their
-    kernel matrix, which has to be positive semidefinite.
+    kernel matrix. That one or a precomputed one is positive semidefinite is the caller's word: a
+    kernel that is not is refused only where the lengths and cosines of clusters show it.
 bandwidth : "median" or float
     The distance over which points stop being alike; the median distance in a sample of the points
     unless given.
@@ -297,8 +299,8 @@ def _kernel_distance(
     own[used] = by_blocks(work, lifted, np.column_stack([used, used]), n_jobs=n_jobs)
     cross = by_blocks(work, lifted, pairs, n_jobs=n_jobs, progress=progress)
     squared = 2.0 * cross - own[pairs[:, 0]] - own[pairs[:, 1]]
-    for p in np.flatnonzero(squared < _CLOSE):
-        squared[p] = _close(lifted, *(int(i) for i in pairs[p]), normalize=normalize)
+    close = np.flatnonzero(squared <= _CLOSE * cross)
+    squared[close] = by_blocks(partial(_near_block, normalize), lifted, pairs[close], n_jobs=n_jobs)
     return np.sqrt(squared)
 
 
@@ -315,16 +317,19 @@ def _away(lifted: Lifted, i: np.ndarray, j: np.ndarray, normalize: bool) -> np.n
     return -np.expm1(-lifted.distances(i, j, normalize=normalize, squared=True))
 
 
-def _close(lifted: Lifted, i: int, j: int, *, normalize: bool) -> float:
-    """Return the squared distance of two nearly equal partitions from the masses that differ."""
-    left, right = (np.arange(*lifted.offsets[p : p + 2]) for p in (i, j))
-    clusters = np.concatenate([left, right])
-    _, first, which = np.unique(lifted.same[clusters], return_index=True, return_inverse=True)
-    signed = np.concatenate([lifted.mass[left], -lifted.mass[right]])
-    surplus = np.bincount(which, weights=signed)
-    odd = surplus != 0
-    surplus, clusters = surplus[odd], clusters[first[odd]]
-    return max(-float(surplus @ _away(lifted, clusters, clusters, normalize) @ surplus), 0.0)
+def _near_block(normalize: bool, lifted: Lifted, a: Side, b: Side, pairs: np.ndarray) -> np.ndarray:
+    """Return the squared distances of nearly equal partitions from the masses that differ."""
+    clusters, surplus = unlike_masses(lifted, a, b, pairs)
+    away = _away(lifted, clusters, clusters, normalize)
+    squared, counts = np.zeros(len(pairs)), np.diff(surplus.indptr)
+    for count in np.unique(counts[counts > 0]).tolist():
+        alike = np.flatnonzero(counts == count)
+        for part in np.array_split(alike, -(-alike.size * count**2 // _ROOM)):
+            places = surplus.indptr[part][:, None] + np.arange(count)
+            which, mass = surplus.indices[places], surplus.data[places]
+            between = away[which[:, :, None], which[:, None, :]]
+            squared[part] = -np.einsum("pi,pij,pj->p", mass, between, mass)
+    return np.maximum(squared, 0.0) + 0.0  # the sum makes a negative zero a zero
 
 
 @spatial_measure(

@@ -39,6 +39,18 @@ def solve_dual(cost, a, b, plan, u, v):
 
 
 @jit
+def solve_rows(cost, left, right, out):
+    """Write the least cost of moving the masses of each row of ``left`` to that of ``right``.
+
+    cost (k, m), left (n, k), right (n, m), out (n,); nan where :func:`solve` has it.
+    """
+    k, m = cost.shape
+    plan, u, v, room = np.empty((k, m)), np.empty(k), np.empty(m), _room(k, m)
+    for x in range(out.size):
+        out[x] = _solve(cost, left[x], right[x], plan, u, v, room)
+
+
+@jit
 def solve_pairs(costs, offsets_a, offsets_b, mass_a, mass_b, pairs, out):
     """Write the transport costs of many pairs of partitions to ``out``.
 

@@ -35,8 +35,14 @@ def has_features(kernel: Any) -> bool:
     return isinstance(kernel, str) and kernel in SHIFT_INVARIANT
 
 
-def check_choice(kernel: Any, n_components: Any, error: Any) -> None:
+def check_choice(kernel: Any, bandwidth: Any, n_components: Any, error: Any) -> None:
     """Refuse choices that contradict each other."""
+    name = "a kernel function" if callable(kernel) else f"kernel={kernel!r}"
+    if not has_features(kernel) and not isinstance(bandwidth, str):
+        raise ValueError(
+            f"bandwidth={bandwidth:g} cannot be used with {name}, which has none; leave it out, "
+            f"or take one of the kernels {', '.join(map(repr, SHIFT_INVARIANT))}."
+        )
     asked = isinstance(n_components, (int, np.integer))
     if error is not None and n_components != "auto":
         raise ValueError(
@@ -49,7 +55,6 @@ def check_choice(kernel: Any, n_components: Any, error: Any) -> None:
             f"so take {n_components + 1}."
         )
     if asked and not has_features(kernel):
-        name = "a kernel function" if callable(kernel) else f"kernel={kernel!r}"
         raise ValueError(
             f"n_components={n_components} cannot be used with {name}, which has no random "
             "features; leave n_components='auto' for exact kernel sums."
@@ -102,25 +107,31 @@ def checked_points(features: Any, width: int | None = None) -> Any:
     return X
 
 
-def check_room(members: Members, n_components: int | None, max_gb: float) -> None:
+def check_room(members: Members, kernel: Any, n_components: int | None, max_gb: float) -> None:
     """Refuse a result that would not fit."""
     count = members.size.size
     need = 8.0 * count * (count if n_components is None else n_components) / 1e9
     if need <= max_gb:
         return
-    what = (
-        f"the exact products of {count:,} clusters"
-        if n_components is None
-        else f"{n_components:,} features of {count:,} clusters"
-    )
+    if n_components is None:
+        what = f"the exact products of {count:,} clusters"
+        few = ", use random features (n_components=1000)" if has_features(kernel) else ""
+    else:
+        what = f"{n_components:,} features of {count:,} clusters"
+        few = ", take fewer features (n_components)" if n_components > 2 else ""
     raise MemoryError(
-        f"{what} would take {need:,.1f} GB, more than max_gb={max_gb:g}. Lift fewer partitions at "
-        "a time, take fewer random features (n_components=1000), or raise max_gb."
+        f"{what} would take {need:,.1f} GB, more than the {max_gb:g} GB of max_gb. Take fewer "
+        f"clusters at a time{few}, or, where max_gb is an option, raise it."
     )
 
 
 def checked_lengths(square: np.ndarray, largest: np.ndarray, bandwidth: float | None) -> np.ndarray:
     """Return which clusters have a vector that is not zero; ``square`` are squared lengths."""
+    if not np.isfinite(square).all() and bandwidth is None:
+        raise ValueError(
+            "kernel: a sum of kernel values over a cluster is not a finite number. Divide the "
+            "values by the largest of them."
+        )
     if not np.isfinite(square).all():
         raise ValueError(
             f"bandwidth={bandwidth:g} is too small for these features: their ratio is not a "

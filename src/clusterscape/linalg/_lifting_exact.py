@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.spatial.distance import cdist
-from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
+from sklearn.metrics.pairwise import manhattan_distances
 
 from clusterscape import kernels
 from clusterscape._parallel import parallel_map
+from clusterscape.linalg._distances import centre_of, squared_distances
 from clusterscape.linalg._lifting_members import Members
 
 _SIDE = 1024  # points on a side of a block of kernel values
 _ROOM = 2**22  # elements of a temporary block
-_REACH = 1e5  # bandwidths from the centre beyond which products are too coarse for distances
+_REACH = 300.0  # bandwidths from the centre beyond which products may be too coarse
 _PANELS = 8  # panels that are computed before their sums are taken
 
 
@@ -40,12 +40,8 @@ class PointKernel:
         self.n_points = features.shape[0] if hasattr(features, "shape") else len(features)
         wide = features.shape[1] if kernel == "cauchy" and sparse.issparse(features) else 1
         self.side = max(1, min(_SIDE, _ROOM // wide))
-        self.centre, self.wide_spread = None, False
-        if bandwidth is not None and not sparse.issparse(features):
-            # Distances of points far from the origin would lose their digits in the products.
-            self.centre = features.mean(axis=0, dtype=np.float64)
-            ends = np.array([features.min(axis=0), features.max(axis=0)]) - self.centre
-            self.wide_spread = bool(np.abs(ends).max() > _REACH * bandwidth)
+        # Points far from the origin would lose their digits.
+        self.centre = None if bandwidth is None else centre_of(features)
 
     def block(self, left: slice, right: slice) -> np.ndarray:
         """Return the kernel values of two ranges of the ensemble's points."""
@@ -63,14 +59,17 @@ class PointKernel:
         if callable(self.kernel):
             shape = length(left), length(right)
             return _checked_values(self.kernel(left, right), shape)
-        if self.centre is not None:
-            left, right = left - self.centre, right - self.centre
-        with np.errstate(over="ignore"):  # far beyond the bandwidth the kernel is zero
+        with np.errstate(over="ignore", under="ignore"):  # beyond the bandwidth it is zero
             if self.kernel == "gaussian":
-                by = cdist if self.wide_spread else euclidean_distances
-                return np.exp(-0.5 * (by(left, right) / self.bandwidth) ** 2)
+                apart = squared_distances(
+                    left, right, centre=self.centre, careful_above=(_REACH * self.bandwidth) ** 2
+                )
+                np.sqrt(apart, out=apart)
+                return np.exp(-0.5 * (apart / self.bandwidth) ** 2)
             if self.kernel == "laplacian":
                 return np.exp(-manhattan_distances(left, right) / self.bandwidth)
+            if self.centre is not None:
+                left, right = (side.astype(np.float64) - self.centre for side in (left, right))
             sides = [np.ascontiguousarray(_dense(s) / self.bandwidth) for s in (left, right)]
             out = np.empty((sides[0].shape[0], sides[1].shape[0]))
             kernels.lifting.cauchy(*sides, out)
@@ -125,7 +124,8 @@ def kernel_gram(
         ):
             panel, diagonal[rows] = found
             members.chunk(rows.start, rows.stop).add(panel, half)
-    half += half.T
+    with np.errstate(over="ignore"):  # what is not finite is refused later
+        half += half.T
     return half, diagonal
 
 
@@ -142,7 +142,7 @@ def _panel(task: tuple[PointKernel, Members, slice]) -> tuple[np.ndarray, np.nda
     sums = np.zeros((members.n_rows, rows.stop - rows.start))
     for start in [rows.start, *range(rows.stop, n, side)]:
         part = rows if start == rows.start else slice(start, min(start + side, n))
-        values = 0.25 * (square + square.T) if part is rows else kernel.block(part, rows)
+        values = 0.25 * square + 0.25 * square.T if part is rows else kernel.block(part, rows)
         if members.weight is not None:
             values = values * members.weight[part, None]
         members.chunk(part.start, part.stop).add(np.ascontiguousarray(values), sums)

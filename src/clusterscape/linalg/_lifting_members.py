@@ -23,7 +23,7 @@ class Members:
     partition, cluster : (D,) arrays
         Of each cluster; ``cluster`` is -1 for the noise points of a partition.
     size : (D,) array
-        Point weight of each cluster.
+        Point weight of each cluster, in units.
     row : (D,) array
         Row of the sums that belongs to each cluster; equal clusters share one.
     same : (D,) array
@@ -31,7 +31,10 @@ class Members:
     n_rows : int
         Distinct clusters.
     weight : (n,) array or None
-        Of the points; None where all are 1.
+        Of the points, in units; None where all are 1.
+    unit : float
+        A power of two, the largest not above the largest weight: with it no sum of products of
+        weights leaves the range of numbers.
     """
 
     partition: np.ndarray
@@ -41,6 +44,7 @@ class Members:
     same: np.ndarray
     n_rows: int
     weight: np.ndarray | None
+    unit: float
     labels: np.ndarray
     soft: Mapping[int, sparse.csr_matrix]
     first: np.ndarray
@@ -130,7 +134,9 @@ def members_of(ensemble: Any, noise: str) -> Members:
     probability under 1e-30 a pair.
     """
     labels, soft = ensemble.labels, dict(ensemble.soft)
-    weight = np.asarray(ensemble.sample_weight, dtype=np.float64)
+    given = np.asarray(ensemble.sample_weight, dtype=np.float64)
+    unit = 2.0 ** float(np.frexp(given.max())[1] - 1)
+    weight = given / unit
     r = labels.shape[1]
     first = np.asarray(ensemble.offsets, dtype=np.int64) + np.arange(r + 1)
     sizes, hashes = _measured(labels, soft, first, weight)
@@ -160,6 +166,7 @@ def members_of(ensemble: Any, noise: str) -> Members:
         same=same,
         n_rows=int(found.size),
         weight=None if (weight == 1.0).all() else weight,
+        unit=unit,
         labels=labels,
         soft=soft,
         first=first,

@@ -10,9 +10,9 @@ import numpy as np
 
 from clusterscape.linalg import _lifting_checks as checks
 from clusterscape.linalg._lifting_exact import PointKernel, kernel_scores
+from clusterscape.linalg._lifting_factor import factor_of
 from clusterscape.linalg._lifting_fourier import FourierMap
 from clusterscape.linalg._lifting_members import Members
-from clusterscape.linalg.eigen import symmetric_eigen
 
 Kernel = (
     Literal["gaussian", "laplacian", "cauchy", "discrete", "precomputed"]
@@ -125,11 +125,18 @@ class Lifted:
         Returns
         -------
         (len(i), len(j)) array
+
+        Notes
+        -----
+        With random features the distances of nearly equal clusters keep their digits. With exact
+        sums they come from products that are rounded near 1e-15, so that between clusters that are
+        not equal what is below about 1e-7 (times the lengths, unless normalised) is rounding.
         """
         i, j = (np.atleast_1d(np.asarray(side, dtype=np.intp)) for side in (i, j))
-        a, b = np.ones((i.size, 1)), np.ones((1, j.size))
+        a, b, unit = np.ones((i.size, 1)), np.ones((1, j.size)), 1.0
         if not normalize:
-            a, b = self.norms[i][:, None], self.norms[j][None, :]
+            unit = self._unit
+            a, b = self.norms[i][:, None] / unit, self.norms[j][None, :] / unit
         largest = a * a + b * b
         square = largest - 2.0 * a * b * self.products(i, j)
         if self.vectors is not None:
@@ -140,23 +147,21 @@ class Lifted:
                 between = a[x] * self.vectors[i[x]] - b[0, y][:, None] * self.vectors[j[y]]
                 square[x, y] = np.einsum("ij,ij->i", between, between)
         np.maximum(square, 0.0, out=square)
-        return square if squared else np.sqrt(square, out=square)
+        return square * unit**2 if squared else np.sqrt(square, out=square) * unit
 
     def coordinates(self) -> np.ndarray:
         """Return (D, q) coordinates whose inner products are those of the unit vectors.
 
-        They are the random features, or a factor of the exact products, which costs O(D^3).
+        They are the random features, or a factor of the D x D exact products in O(D q^2), where q
+        is their rank to 12 digits. A kernel that is not positive definite has none.
         """
         if self.vectors is not None:
             return self.vectors
         assert self.gram is not None
-        size = self.gram.shape[0]
-        if size == 0:
+        if self.gram.shape[0] == 0:
             return np.zeros((0, 0))
         kept, row = np.unique(self.same, return_inverse=True)
-        found = symmetric_eigen(self.gram[np.ix_(kept, kept)], kept.size, solver="dense")
-        large = found.values > kept.size * np.finfo(float).eps * found.values[0]
-        return (found.vectors[:, large] * np.sqrt(found.values[large]))[row]
+        return factor_of(self.gram[np.ix_(kept, kept)])[row]
 
     def scores(self, features: Any, coefficients: Any) -> np.ndarray:
         """Return the inner products of points with combinations of the clusters' unit vectors.
@@ -190,4 +195,10 @@ class Lifted:
             features = checks.checked_items(features)
         else:
             features = checks.checked_points(features, kernel.features.shape[1])
-        return kernel_scores(kernel, features, self._members, table / self.norms[:, None])
+        lengths = self.norms[:, None] / self._unit
+        return kernel_scores(kernel, features, self._members, table / lengths)
+
+    @property
+    def _unit(self) -> float:
+        """What the members' weights are to be multiplied by."""
+        return 1.0 if self._map is None else self._members.unit

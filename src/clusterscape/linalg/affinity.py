@@ -8,13 +8,14 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
-from sklearn.metrics.pairwise import euclidean_distances, pairwise_distances
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array, gen_batches
 
 from clusterscape import _seeds, kernels
 from clusterscape._params import Choice, Integer, Null, Number, Rule, Seed, checked
+from clusterscape.linalg._distances import median_distance, typical
 from clusterscape.linalg.operators import symmetric_operator
 
 Kind = Literal["auto", "rbf", "cosine"]
@@ -289,25 +290,6 @@ def _squared_distances(left: Any, right: Any) -> np.ndarray:
     return np.asarray(euclidean_distances(left, right, squared=True), dtype=np.float64)
 
 
-def median_distance(
-    X: Any, rng: np.random.Generator, *, sample: int, metric: str = "euclidean"
-) -> float:
-    """Return the median distance of the points, or of at most ``sample`` drawn ones."""
-    n = X.shape[0]
-    rows = np.arange(n) if n <= sample else np.sort(rng.choice(n, sample, replace=False))
-    some = X[rows] if sparse.issparse(X) else X[rows] - X[rows].mean(axis=0, dtype=np.float64)
-    distances = pairwise_distances(some, metric=metric)
-    return _typical(distances[np.triu_indices(len(rows), 1)])
-
-
-def _typical(distances: np.ndarray) -> float:
-    """Return the median, or where more than half are zero the mean; 1 if all points are equal."""
-    if distances.size == 0 or not distances.any():
-        return 1.0
-    median = float(np.median(distances))
-    return median if median > 0 else float(distances.mean())
-
-
 def _local_scales(X: Any) -> np.ndarray:
     last = min(_LOCAL, X.shape[0] - 1)
     if last < 1:
@@ -335,7 +317,7 @@ def _gaussian(distances: np.ndarray, scale: Scale, own: np.ndarray, other: np.nd
     if scale == "local":
         product = own[:, None] * other
         return np.exp(-(distances**2) / product), float(np.median(own))
-    bandwidth = _typical(distances.ravel()) if scale == "median" else float(scale)
+    bandwidth = typical(distances.ravel()) if scale == "median" else float(scale)
     return np.exp(-(distances**2) / (2.0 * bandwidth**2)), bandwidth
 
 

@@ -14,11 +14,11 @@ import numpy as np
 from clusterscape import _seeds
 from clusterscape._params import Integer, Number, checked
 from clusterscape.linalg import _lifting_checks as checks
+from clusterscape.linalg._distances import median_distance
 from clusterscape.linalg._lifting_exact import PointKernel, discrete_gram, kernel_gram
 from clusterscape.linalg._lifting_fourier import FourierMap, fourier_map
 from clusterscape.linalg._lifting_members import Members, members_of
 from clusterscape.linalg._lifting_result import Kernel, Lifted
-from clusterscape.linalg.affinity import median_distance
 
 __all__ = ["Kernel", "Lifted", "components_for_error", "lift"]
 
@@ -101,8 +101,9 @@ def lift(
         point of weight w counts as w points; or a function that returns the (len(left),
         len(right)) values of two lists of points.
     bandwidth : {"median"} or float
-        h; "median" is the median distance of at most 1,000 points drawn (by the sum of absolute
-        differences for "laplacian").
+        h; "median" is the median distance of the points, or of 1,000 drawn ones (by the sum of
+        absolute differences for "laplacian"). A point of weight w counts as w copies, which are
+        at distance 0 from each other; points are drawn in proportion to their weights.
     n_components : {"auto"}, int or None
         Random Fourier features, an even number; None sums kernel values exactly, in O(n^2). "auto"
         is exact up to 3,000 points and for kernels without such features, otherwise 1,000 or what
@@ -140,14 +141,14 @@ def lift(
             f"ensemble must be an Ensemble; got {type(ensemble).__name__}. Make one with "
             "Ensemble.from_labels."
         )
-    checks.check_choice(kernel, n_components, error)
+    checks.check_choice(kernel, bandwidth, n_components, error)
     n = int(ensemble.labels.shape[0])
     points = checks.checked_features(features, kernel, n)
     rho = _components(kernel, n_components, error, n)
     sample, draw = (np.random.default_rng(s) for s in _seeds.spawn(random_state, 2))
-    scale = _scale(points, kernel, bandwidth, sample)
+    scale = _scale(points, kernel, bandwidth, sample, ensemble.sample_weight)
     members = members_of(ensemble, noise)
-    checks.check_room(members, rho, max_gb)
+    checks.check_room(members, kernel, rho, max_gb)
     how: FourierMap | PointKernel | None = None
     if rho is not None:
         assert isinstance(kernel, str)
@@ -187,7 +188,11 @@ def _components(kernel: Any, asked: Any, error: float | None, n: int) -> int | N
 
 
 def _scale(
-    points: Any, kernel: Any, bandwidth: str | float, rng: np.random.Generator
+    points: Any,
+    kernel: Any,
+    bandwidth: str | float,
+    rng: np.random.Generator,
+    weights: np.ndarray,
 ) -> float | None:
     """Return the bandwidth of a kernel that has one."""
     if not checks.has_features(kernel):
@@ -195,13 +200,15 @@ def _scale(
     if not isinstance(bandwidth, str):
         return float(bandwidth)
     metric = "manhattan" if kernel == "laplacian" else "euclidean"
-    return median_distance(points, rng, sample=_SAMPLE, metric=metric)
+    some = None if (weights == 1.0).all() else weights
+    return median_distance(points, rng, sample=_SAMPLE, metric=metric, weights=some)
 
 
 def _largest(members: Members, diagonal: np.ndarray | None) -> np.ndarray:
     """Return the largest squared length that a cluster could have, all its points being alike."""
     lengths = np.ones((members.n_points, 1)) if diagonal is None else np.sqrt(diagonal)[:, None]
-    return members.sums(lengths)[:, 0] ** 2
+    with np.errstate(over="ignore"):
+        return members.sums(lengths)[:, 0] ** 2
 
 
 def _assembled(
@@ -215,13 +222,15 @@ def _assembled(
     if row.size != table.shape[0] or (row != np.arange(row.size)).any():
         table = table[row] if rho is not None else table[np.ix_(row, row)]
     total = np.bincount(members.partition, weights=members.size, minlength=r)
+    # The discrete kernel counts a weight once, the others once for each of the two points.
+    unit = np.sqrt(members.unit) if how is None else members.unit
     return Lifted(
         offsets=np.searchsorted(members.partition, np.arange(r + 1)),
         partition=members.partition,
         cluster=members.cluster,
         mass=members.size / total[members.partition],
-        total=total,
-        norms=norms[row],
+        total=total * members.unit,
+        norms=norms[row] * unit,
         same=members.same,
         vectors=None if rho is None else table,
         gram=table if rho is None else None,

@@ -13,7 +13,7 @@ import numpy as np
 from clusterscape import kernels
 
 # Clusters on a side up to which the compiled kernel is at least as fast as a network simplex.
-_LARGEST_KERNEL = 64
+LARGEST_KERNEL = 64
 # Pivots that the network simplex may take: far more than problems that fit into memory need.
 _PIVOTS = 100_000_000
 _SAME_MASS = 1e-9
@@ -39,6 +39,12 @@ class TransportPlan:
 
     plan: np.ndarray
     cost: float
+
+    def _in_unit(self, mass: int, price: int) -> TransportPlan:
+        """Return the plan where masses and costs were divided by these powers of two."""
+        with np.errstate(over="ignore"):  # a cost beyond all numbers is infinite
+            cost = float(np.ldexp(self.cost, mass + price))
+        return TransportPlan(np.ldexp(self.plan, mass), cost)
 
 
 def transport_plan(cost: Any, a: Any, b: Any) -> TransportPlan:
@@ -72,15 +78,19 @@ def transport_plan(cost: Any, a: Any, b: Any) -> TransportPlan:
     """
     costs = _checked_costs(cost, "cost")
     a, b = _checked_mass(a, "a", costs.shape[0]), _checked_mass(b, "b", costs.shape[1])
+    unit = max(_exponent(a), _exponent(b))  # their sums are finite in this unit
+    a, b = np.ldexp(a, -unit), np.ldexp(b, -unit)
     left, right = float(a.sum()), float(b.sum())
     if abs(left - right) > _SAME_MASS * max(left, right):
+        shown = [f"{np.longdouble(s) * np.longdouble(2) ** unit:g}" for s in (left, right)]
         raise ValueError(
-            f"a and b must have the same sum; got {left:g} and {right:g}. Divide each by its sum "
-            "to compare distributions."
+            f"a and b must have the same sum; got {shown[0]} and {shown[1]}, which differ by "
+            f"{abs(left - right) / max(left, right):.2g} of the larger. Divide each by its sum to "
+            "compare distributions."
         )
     if not left > 0:
         raise ValueError("a and b hold no mass; at least one place of each needs some.")
-    return _solved(costs, a, b * (left / right))
+    return _solved(costs, a, b * (left / right)).times(unit)
 
 
 def transport_costs(
@@ -138,7 +148,7 @@ def _costs_of_pairs(
     table: np.ndarray, starts: list[np.ndarray], mass: list[np.ndarray], pairs: np.ndarray
 ) -> np.ndarray:
     sizes = np.column_stack([np.diff(starts[axis])[pairs[:, axis]] for axis in range(2)])
-    small = np.flatnonzero((sizes <= _LARGEST_KERNEL).all(axis=1))
+    small = np.flatnonzero((sizes <= LARGEST_KERNEL).all(axis=1))
     values, out = np.empty(small.size), np.full(len(pairs), np.nan)
     everything = small.size == len(pairs)
     wanted = pairs if everything else pairs[small]
@@ -152,7 +162,7 @@ def _costs_of_pairs(
 
 def _solved(costs: np.ndarray, a: np.ndarray, b: np.ndarray) -> TransportPlan:
     """Solve one problem whose masses are known to be right."""
-    if max(costs.shape) <= _LARGEST_KERNEL or min(costs.shape) == 1:
+    if max(costs.shape) <= LARGEST_KERNEL or min(costs.shape) == 1:
         plan = np.empty(costs.shape)
         value = float(kernels.transport.solve(costs, a, b, plan))
         if not np.isnan(value):

@@ -115,6 +115,11 @@ def choose_forest(
 
     Notes
     -----
+    **Not recommended as a substitute for the defaults.** On the eight sets of the paper the choice
+    lost 2.9 points of accuracy on the average against one competitor (by Ncut; 2.5 by kappa), from
+    -11 to +8, and 1.7 and 1.8 points for the patience (``benchmarks/papers/cluster_forests.py``).
+    Use it to see how far the result hangs on the settings.
+
     Neither criterion is a test of quality. Every setting has a matrix of its own, and normalised
     cuts of different matrices are not strictly comparable: vectors that are alike give a clean
     matrix whether or not they are right. More competitors make vectors alike, and lower kappa by
