@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,10 @@ from typer.testing import CliRunner
 
 from clusterscape import Ensemble
 from clusterscape.cli._app import app
+from clusterscape.cli._console import sentence
 from clusterscape.compare import MEASURES, pairwise
 from clusterscape.compare.explain import explain
+from clusterscape.linalg import lift
 
 SPATIAL = [name for name, measure in MEASURES.items() if measure.needs_features]
 
@@ -337,7 +340,7 @@ def test_explain_refuses(here: Path) -> None:
     assert "'foo' is not one of cluster, drop" in refused(*two, "--noise", "foo", code=2)
     frame = pd.read_csv("two.csv").assign(moved=-2)
     frame.to_csv("unseen.csv", index=False)
-    assert "no cluster" in refused(
+    assert "moved has no cluster with a point in it" in refused(
         "explain", "unseen.csv", "--features", "X.csv", "-o", "m.csv", "--plot", "p.png"
     )
 
@@ -351,3 +354,168 @@ def test_nothing_is_written_when_a_file_fails(here: Path, monkeypatch) -> None:
     monkeypatch.setattr(TransportDisplay, "plot", fail)
     words = ("explain", "two.csv", "--features", "X.csv", "-o", "m.csv", "--plot", "p.png")
     assert "No space left on device" in refused(*words)
+
+
+# ---- labels and features together ------------------------------------------------------------
+
+
+LIFT = ("--metric", "lift_emd", "--features")
+
+
+def numbered(start: int = 100, order: int | None = 3) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the features with numbers in a column ``sample``, and the labels with ``id``."""
+    features, labels = data()
+    features = features.drop(columns="id").assign(sample=np.arange(40) + start)
+    features = features if order is None else features.sample(frac=1, random_state=order)
+    return features, labels[["id", "true", "moved"]].assign(id=np.arange(40) + start)
+
+
+def distance(*words: str) -> float:
+    done = call("explain", *words, "--json", "-q")
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)["distance"]
+
+
+@pytest.mark.parametrize("start", [100, 0])
+@pytest.mark.parametrize("extra", [0, 3])
+def test_ids_under_another_name_are_no_feature(here: Path, start: int, extra: int) -> None:
+    features, labels = numbered(start)
+    more = features.head(extra).assign(sample=np.arange(extra) + 900)
+    pd.concat([more, features]).to_csv("s.csv", index=False)
+    labels.to_csv("n.csv", index=False)
+    for words in (
+        ("explain", "n.csv", "--features", "s.csv"),
+        ("compare", "n.csv", *LIFT, "s.csv"),
+        ("combine", "n.csv", "--method", "lsce", "--features", "s.csv"),
+    ):
+        message = refused(*words, code=2)
+        assert "the column 'sample' of s.csv holds the ids of the points of n.csv" in message
+        assert "say --id-column sample" in message
+        assert "--exclude id" in message
+    found = distance("n.csv", "--features", "s.csv", "--id-column", "sample")
+    assert found == pytest.approx(expected().distance)
+
+
+def test_ids_that_only_count_are_matched(here: Path) -> None:
+    features, labels = numbered(0)
+    features.rename(columns={"sample": "id"}).to_csv("s.csv", index=False)
+    labels.to_csv("n.csv", index=False)
+    assert distance("n.csv", "--features", "s.csv") == pytest.approx(expected().distance)
+
+
+def test_a_feature_may_look_like_the_ids(here: Path) -> None:
+    features, labels = numbered(order=None)
+    features.to_csv("s.csv", index=False)
+    labels.to_csv("n.csv", index=False)
+    X = features[["x", "y", "z", "sample"]].to_numpy()
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    wanted = explain(labels["true"].to_numpy(), labels["moved"].to_numpy(), X)
+    found = distance("n.csv", "--features", "s.csv", "--exclude", "id")
+    assert found == pytest.approx(wanted.distance)
+
+
+def test_positions_are_said(here: Path) -> None:
+    features, labels = data()
+    features.drop(columns="id").to_csv("bare.csv", index=False)
+    done = call("explain", "two.csv", "--features", "bare.csv", "--json")
+    assert "matched by position: two.csv has ids and bare.csv none" in done.stderr
+    assert json.loads(done.stdout)["distance"] == pytest.approx(expected().distance)
+    labels[["true", "moved"]].to_csv("l.csv", index=False)
+    features.to_csv("named.csv", index=False)
+    done = call("explain", "l.csv", "--features", "named.csv", "--json")
+    assert "matched by position: named.csv has ids and l.csv none" in done.stderr
+    assert json.loads(done.stdout)["distance"] == pytest.approx(expected().distance)
+    for words in (("two.csv", "X.csv"), ("l.csv", "bare.csv")):
+        done = call("explain", words[0], "--features", words[1], "--json")
+        assert "matched by position" not in done.stderr
+    features.drop(columns="id").head(30).to_csv("bare.csv", index=False)
+    assert "bare.csv has 30 rows and the clusterings 40 points; without ids in both" in refused(
+        "explain", "two.csv", "--features", "bare.csv", code=2
+    )
+
+
+def test_ids_of_the_features_are_no_clustering(here: Path) -> None:
+    features, labels = numbered()
+    features.rename(columns={"sample": "id"}).to_csv("s.csv", index=False)
+    labels.rename(columns={"id": "sample"}).to_csv("n.csv", index=False)
+    message = refused("compare", "n.csv", *LIFT, "s.csv", code=2)
+    assert "the column 'sample' of n.csv holds the ids of the rows of s.csv" in message
+    found = distance("n.csv", "--features", "s.csv", "--id-column", "sample")
+    assert found == pytest.approx(expected().distance)
+
+
+def test_names_go_to_the_table_that_has_them(here: Path) -> None:
+    features = pd.read_csv("X.csv")
+    features.assign(site="north", gap=[np.nan, *range(39)]).to_csv("wide.csv", index=False)
+    two = ("two.csv", "--features", "wide.csv")
+    assert "--exclude site" in refused("explain", *two)
+    assert "--exclude gap" in refused("explain", *two, "--exclude", "site")
+    wanted = pytest.approx(expected().distance)
+    assert distance(*two, "--exclude", "site,gap") == wanted
+    assert distance(*two, "--exclude", "site", "--exclude", "gap") == wanted
+    labels = ("labels.csv", "--features", "wide.csv")
+    assert distance(*labels, "--exclude", "site,third,gap") == wanted
+    piped = call(
+        "explain", "-", *two[1:], "--exclude", "site,gap", "--json", data=Path(two[0]).read_bytes()
+    )
+    assert json.loads(piped.stdout)["distance"] == wanted
+    piped = call(
+        "explain", two[0], "--features", "-", "--exclude", "site,gap", "--json",
+        data=Path("wide.csv").read_bytes(),
+    )  # fmt: skip
+    assert json.loads(piped.stdout)["distance"] == wanted
+    done = call("combine", *two, "--method", "lsce", "--exclude", "site,gap", "-q")
+    assert done.exit_code == 0, done.output
+    for option in ("--exclude", "--id-column"):
+        message = refused("explain", *two, option, "sit")
+        assert "two.csv has no column 'sit'" in message
+        assert "wide.csv has no column 'sit'; did you mean 'site'?" in message
+    pd.read_csv("two.csv").rename(columns={"id": "key"}).to_csv("k.csv", index=False)
+    assert distance("k.csv", "--features", "X.csv", "--id-column", "key") == wanted
+    # Ids in one of two files of labels would leave the other to its positions.
+    assert "two.csv has no column 'key'" in refused(
+        "compare", "k.csv", "two.csv", *LIFT, "X.csv", "--id-column", "key"
+    )
+
+
+def test_names_reach_features_beside_an_ensemble(here: Path) -> None:
+    labels = data()[1]
+    made = Ensemble.from_labels(labels[["true", "moved"]], index=labels["id"])
+    made.to_npz("e.npz")
+    pd.read_csv("X.csv").rename(columns={"id": "key"}).assign(site="n").to_csv("k.csv", index=False)
+    words = ("e.npz", "--features", "k.csv", "--exclude", "site")
+    found = distance(*words, "--id-column", "key")
+    assert found == pytest.approx(expected().distance)
+    assert "k.csv has no column 'kez'" in refused("explain", *words, "--id-column", "kez")
+
+
+def test_other_rows_do_not_change_the_answer(here: Path) -> None:
+    features = pd.read_csv("X.csv")
+    more = pd.DataFrame({"x": [1e3, -5e4], "y": [7.0, 1e6], "z": [0, 1e5], "id": ["other", "more"]})
+    pd.concat([more, features]).to_csv("more.csv", index=False)
+    for words in (("explain", "two.csv"), ("compare", "two.csv", "--metric", "lift_emd")):
+        few, many = (call(*words, "--features", name, "-q") for name in ("X.csv", "more.csv"))
+        assert few.exit_code == 0
+        assert many.stdout == few.stdout
+
+
+@pytest.mark.parametrize("components", [None, 64])
+def test_memory_is_spoken_of_in_options(here: Path, monkeypatch, components: int | None) -> None:
+    with pytest.raises(MemoryError, match="max_gb") as caught:
+        lift(ensemble(), scaled(), n_components=components, max_gb=1e-9)
+
+    def fail(*_, **__):
+        raise caught.value
+
+    monkeypatch.setattr(sys.modules[explain.__module__], "lift_partitions", fail)
+    message = refused("explain", "two.csv", "--features", "X.csv")
+    assert "GB that are allowed. Take fewer clusters at a time, " in message
+    assert message.endswith("(--components 1000)." if components is None else "(--components).")
+    # A verb without that option does not advise it.
+    assert sentence(caught.value).endswith("allowed. Take fewer clusters at a time.")
+    other = MemoryError(
+        "9 GB, more than max_gb=0.5. Use LiftKM, which needs none, or raise max_gb."
+    )
+    assert sentence(other).endswith(
+        "9 GB, more than the 0.5 GB that are allowed. Use LiftKM, which needs none."
+    )

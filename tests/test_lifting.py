@@ -420,13 +420,29 @@ def test_orthogonal_frequencies_help_with_fewer_of_them_than_dimensions():
 
 
 def test_very_wide_data_get_smaller_groups_of_directions(monkeypatch):
-    for room, width in ((1000, 20), (500, 1)):  # alone where a group were below a quarter
-        monkeypatch.setattr(fourier_module, "_WIDE", room)
-        W = fourier_module._orthogonal(30, 50, np.random.default_rng(0))
-        assert W.shape == (30, 50)
-        gram = np.abs(W @ W.T) > 1e-9
-        np.testing.assert_array_equal(gram[:width, :width], np.eye(width, dtype=bool))
-        assert gram[:width, width:].all()
+    monkeypatch.setattr(fourier_module, "_WIDE", 1000)
+    W = fourier_module._orthogonal(30, 50, np.random.default_rng(0))
+    assert W.shape == (30, 50)
+    gram = np.abs(W @ W.T) > 1e-9
+    np.testing.assert_array_equal(gram[:20, :20], np.eye(20, dtype=bool))
+    assert gram[:20, 20:].all()
+    # None are made orthogonal where a group would be below a quarter of the dimensions.
+    monkeypatch.setattr(fourier_module, "_WIDE", 500)
+    X = np.zeros((1, 50))
+    options = {"n_components": 60, "independent": False, "rng": np.random.default_rng(0)}
+    block = fourier_module.fourier_map(X, "gaussian", 1.0, **options).blocks[0]
+    drawn = np.random.default_rng(0).standard_normal((30, 50)).T
+    np.testing.assert_array_equal(block, drawn.astype(np.float32))
+
+
+def test_a_factor_of_all_weights_does_not_change_the_bandwidth():
+    ensemble, X = planted()
+    weight = 1.0 + np.arange(ensemble.n_points) % 3
+    found = [
+        lift(ensemble.with_weights(sample_weight=factor * weight), X).bandwidth
+        for factor in (1.0, 10.0, 1e10)
+    ]
+    assert found[1:] == pytest.approx(found[:1] * 2)
 
 
 def emd(lifted):

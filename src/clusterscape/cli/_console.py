@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, NoReturn, TypeVar
 
 import typer
@@ -82,7 +82,7 @@ def verb(function: F) -> F:
         except Exception as error:
             if options.get("debug"):
                 raise
-            _stop(sentence(error), 1)
+            _stop(sentence(error, options), 1)
 
     return wrapper  # type: ignore[return-value]
 
@@ -96,14 +96,14 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     say(f"clusterscape: note: {spelled(str(message))}")
 
 
-def sentence(error: Exception) -> str:
-    """Return one sentence on an error."""
+def sentence(error: Exception, options: Collection[str] = ()) -> str:
+    """Return one sentence on an error of a verb that has these options."""
     from clusterscape.io import TableError
 
     if isinstance(error, TableError):
         return error.for_shell()
     if isinstance(error, MemoryError):
-        return f"there is not enough memory. {error}".strip()
+        return f"there is not enough memory. {_without_limit(str(error), options)}".strip()
     if isinstance(error, OSError) and error.strerror:
         # Writing, to stdout too, does not tell the name of the file.
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -115,6 +115,16 @@ def sentence(error: Exception) -> str:
         f"unexpected error ({type(error).__name__}: {error}); run the command again with --debug "
         "and report what it shows."
     )
+
+
+def _without_limit(text: str, options: Collection[str]) -> str:
+    """Return a message on memory without the limit, which no option of a verb raises."""
+    text = re.sub(r"[,;] or(, where max_gb is an option,)? raise (max_gb|it)\.$", ".", text)
+    text = text.replace("GB of max_gb", "GB that are allowed")
+    text = re.sub(r"max_gb=(\d[\d.e+-]*\d|\d)", r"the \1 GB that are allowed", text)
+    if "components" not in options:
+        text = re.sub(r", [^,()]+ \(n_components(=\d+)?\)", "", text)
+    return spelled(text.replace("(n_components)", "(--components)"))
 
 
 def spelled(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,13 +25,23 @@ def write(ensemble: Ensemble, path: Path) -> None:
     getattr(ensemble, _ENDINGS[path.suffix.lower()])(path)
 
 
-def read(files: Sequence[str], options: Reading, *, quiet: bool) -> tuple[Ensemble, list[str]]:
-    """Read labels from files over the same points, joined by their ids; name each partition."""
+def read(
+    files: Sequence[str],
+    options: Reading,
+    *,
+    quiet: bool,
+    one: Callable[[str], Ensemble] | None = None,
+) -> tuple[Ensemble, list[str]]:
+    """Read labels from files over the same points, joined by their ids; name each partition.
+
+    ``one`` reads a single file, where ``options`` are not for all files alike.
+    """
     from clusterscape.io import read_labels
 
     if list(files).count("-") > 1:
         raise typer.BadParameter("'-' (stdin) can be given once.", param_hint="FILES")
-    first, *others = (read_labels(name, **options) for name in files)
+    get = (lambda name: read_labels(name, **options)) if one is None else one
+    first, *others = (get(name) for name in files)
     if not others:
         say(f"{files[0]}: {first.describe()}.", quiet=quiet)
         return first, list(first.names)

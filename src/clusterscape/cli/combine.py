@@ -54,7 +54,7 @@ def combine(
     In a table of labels -1 is noise, and an empty cell or -2 a point that the clustering did not
     see; a column called confidence is left out. Files end in .csv or .parquet.
     """
-    from clusterscape.cli import _features, _files, _labels, _space, _words, _work
+    from clusterscape.cli import _features, _files, _labels, _space, _tables, _words, _work
     from clusterscape.io.atomic import json_text, labels_csv, labels_frame, write_labels
 
     _work.check_consensus(consensus, clusters)
@@ -70,8 +70,7 @@ def combine(
         delimiter=delimiter,
         header=header,
     )
-    ensemble, _ = _labels.read(files, reading, quiet=quiet)
-    X = None if features is None else _features.read(features, ensemble, scale=scale, quiet=quiet)
+    ensemble, _, X = _tables.read(files, features, reading, scale=scale, quiet=quiet)
     model = _work.make_model(
         clusters=clusters, consensus=consensus, seed=seed, jobs=jobs, quiet=quiet
     ).fit_ensemble(ensemble, features=X)

@@ -69,7 +69,7 @@ def compare(
     With --json the table, and a file for it, is JSON.
     """
     from clusterscape._atomic import write_bytes
-    from clusterscape.cli import _features, _files, _labels
+    from clusterscape.cli import _files, _tables
     from clusterscape.compare import MEASURES, pairwise
 
     measure = MEASURES[choose("--metric", metric, MEASURES)]
@@ -89,12 +89,11 @@ def compare(
         delimiter=delimiter,
         header=header,
     )
-    ensemble, names = _labels.read(files, reading, quiet=quiet)
+    ensemble, names, X = _tables.read(files, features, reading, scale=scale, quiet=quiet)
     if ensemble.n_partitions < 2:
         raise ValueError(
             f"{files[0]} holds one clustering; give a second column or a second file to compare."
         )
-    X = None if features is None else _features.read(features, ensemble, scale=scale, quiet=quiet)
     # The policy is a word that was checked above, which a type checker cannot see.
     found = pairwise(
         ensemble,

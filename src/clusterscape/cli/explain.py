@@ -110,9 +110,8 @@ def explain(
     two clusters, and what the move adds to the distance of the clusterings (LiftEMD), the costliest
     first. With --json everything is printed as JSON.
     """
-    from clusterscape.cli import _features, _labels
+    from clusterscape.cli import _tables
     from clusterscape.compare import MEASURES
-    from clusterscape.compare.explain import explain as explained
 
     measure = MEASURES["lift_emd"]
     choose("--noise", noise, measure.noise)
@@ -127,13 +126,12 @@ def explain(
         delimiter=delimiter,
         header=header,
     )
-    ensemble, names = _labels.read(files, reading, quiet=quiet)
+    ensemble, names, X = _tables.read(files, features, reading, scale=scale, quiet=quiet)
     chosen = _chosen(names, first, second)
-    X = None if features is None else _features.read(features, ensemble, scale=scale, quiet=quiet)
     a, b = (_partition(ensemble, i) for i in chosen)
     options |= {"noise": noise, "sample_weight": ensemble.sample_weight, "random_state": seed}
-    found = explained(a, b, X, **options)
     pair = (names[chosen[0]], names[chosen[1]])
+    found = _explained((a, b), X, pair, options)
     frame = _points_frame(ensemble.index, found)
     contents: dict[Path, bytes] = {}
     if output is not None:
@@ -187,6 +185,21 @@ def _chosen(names: list[str], first: str | None, second: str | None) -> tuple[in
             f"{names[b]} is the clustering to start from already.", param_hint="--second"
         )
     return a, b
+
+
+def _explained(
+    partitions: tuple[Any, Any], X: Any, names: tuple[str, str], options: dict[str, Any]
+) -> Explanation:
+    """Explain; a refusal speaks of the clusterings by their names."""
+    from clusterscape.compare.explain import explain as explained
+
+    try:
+        return explained(*partitions, X, **options)
+    except ValueError as error:
+        argument, _, rest = str(error).partition(" ")
+        if argument not in ("a", "b") or not rest.startswith("has no cluster"):
+            raise
+        raise ValueError(f"{names['ab'.index(argument)]} {rest}") from None
 
 
 def _partition(ensemble: Ensemble, i: int) -> Any:

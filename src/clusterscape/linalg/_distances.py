@@ -81,11 +81,13 @@ def median_distance(
     sample: int,
     metric: str = "euclidean",
     weights: np.ndarray | None = None,
+    apart: bool = False,
 ) -> float:
     """Return the median distance of the points, or of at most ``sample`` drawn ones.
 
-    A point of weight w counts as w copies of it, w (w - 1) / 2 pairs of which are at distance 0;
-    where points are drawn, they are in proportion to their weights.
+    With ``apart`` it is that of points in different places: copies of points, and weights in place
+    of copies, change it no more than their shares do. A pair counts as often as the product of its
+    weights; where points are drawn, they are in proportion to their weights.
     """
     rows, weights = _drawn(X.shape[0], rng, sample, weights)
     some = X[rows]
@@ -95,14 +97,13 @@ def median_distance(
         distances = np.sqrt(squared_distances(some, some, centre=centre_of(some)))
     pairs = np.triu_indices(len(rows), 1)
     values = distances[pairs]
+    kept = values > 0 if apart else np.ones(values.size, dtype=bool)
     if weights is None:
-        found = typical(values)
+        found = typical(values[kept])
     else:
-        # Divided by the largest weight, or products might not be finite.
-        share = weights / weights.max()
-        own = share * np.maximum(share - 1.0 / weights.max(), 0.0) / 2.0
-        counts = np.append(share[pairs[0]] * share[pairs[1]], own.sum())
-        found = _weighted_typical(np.append(values, 0.0), counts)
+        share = weights / weights.max()  # or products might not be finite
+        counts = share[pairs[0]] * share[pairs[1]]
+        found = _weighted_typical(values[kept], counts[kept])
     if not np.isfinite(found):
         raise ValueError(
             "features: the median distance of the points is not a finite number; divide the "

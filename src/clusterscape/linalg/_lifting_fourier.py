@@ -162,20 +162,25 @@ def fourier_map(
     frequencies as dimensions, 1.2 to 1.6 times with half as many, nothing below a quarter).
     """
     d, m = X.shape[1], n_components // 2
+    starts = range(0, m, _BLOCK)
     if not independent and d <= min(m, _FEW if kernel == "gaussian" else 4 * _FEW):
-        frequencies = _spread(m, d, kernel, rng)
-    elif not independent and kernel == "gaussian":
-        frequencies = _orthogonal(m, d, rng)
-    elif kernel == "gaussian":
-        frequencies = rng.standard_normal((m, d))
-    elif kernel == "laplacian":
-        frequencies = rng.standard_cauchy((m, d))
-    else:
-        frequencies = rng.laplace(size=(m, d))
+        whole = _spread(m, d, kernel, rng)
+        parts = (whole[s : s + _BLOCK] for s in starts)
+    elif not independent and kernel == "gaussian" and _group(m, d) > 0:
+        whole = _orthogonal(m, d, rng)
+        parts = (whole[s : s + _BLOCK] for s in starts)
+    else:  # drawn a block at a time: with many columns all of them would take much memory
+        parts = (_drawn(kernel, (min(_BLOCK, m - s), d), rng) for s in starts)
     with np.errstate(over="ignore"):  # what is not finite is found in the sums
-        columns = (frequencies / bandwidth).astype(np.float32).T
-    blocks = [np.ascontiguousarray(columns[:, s : s + _BLOCK]) for s in range(0, m, _BLOCK)]
+        blocks = [np.ascontiguousarray((part / bandwidth).T, dtype=np.float32) for part in parts]
     return FourierMap(blocks, centre_of(X), bandwidth, 1 if kernel == "laplacian" else 2)
+
+
+def _drawn(kernel: str, size: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+    """Return independent frequencies."""
+    if kernel == "gaussian":
+        return rng.standard_normal(size)
+    return rng.standard_cauchy(size) if kernel == "laplacian" else rng.laplace(size=size)
 
 
 def _spread(m: int, d: int, kernel: str, rng: np.random.Generator) -> np.ndarray:
@@ -192,15 +197,19 @@ def _spread(m: int, d: int, kernel: str, rng: np.random.Generator) -> np.ndarray
     return -np.sign(u - 0.5) * np.log1p(-2.0 * np.abs(u - 0.5))
 
 
-def _orthogonal(m: int, d: int, rng: np.random.Generator) -> np.ndarray:
-    """Return m directions of R^d, orthogonal in groups of d, as long as normal vectors are.
+def _group(m: int, d: int) -> int:
+    """Return how many directions are made orthogonal at a time; 0 if none are.
 
-    The groups are smaller where there are fewer directions, or so many dimensions that a group
-    would be large. Few directions of many dimensions are nearly orthogonal as they are drawn.
+    They are fewer where fewer are drawn, or where there are so many dimensions that a group would
+    be large. Few directions of many dimensions are nearly orthogonal as they are drawn.
     """
     width = min(d, m, _WIDE // d)
-    if 4 * width < d:
-        return rng.standard_normal((m, d))
+    return 0 if 4 * width < d else width
+
+
+def _orthogonal(m: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    """Return m directions of R^d, orthogonal in groups, as long as normal vectors are."""
+    width = _group(m, d)
     parts = []
     for start in range(0, m, width):
         directions, triangle = np.linalg.qr(rng.standard_normal((d, width)))

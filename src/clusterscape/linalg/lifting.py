@@ -64,7 +64,7 @@ def components_for_error(error: float, n_points: int, *, failure: float = 0.01) 
     pairs = n_points * (n_points - 1)
     if pairs == 0:
         return 2
-    return 2 * max(1, math.ceil(2.0 / error**2 * math.log(pairs / failure)))
+    return 2 * max(1, math.ceil(2.0 / max(error, 1e-100) ** 2 * math.log(pairs / failure)))
 
 
 @checked(checks.RULES)
@@ -101,9 +101,9 @@ def lift(
         point of weight w counts as w points; or a function that returns the (len(left),
         len(right)) values of two lists of points.
     bandwidth : {"median"} or float
-        h; "median" is the median distance of the points, or of 1,000 drawn ones (by the sum of
-        absolute differences for "laplacian"). A point of weight w counts as w copies, which are
-        at distance 0 from each other; points are drawn in proportion to their weights.
+        h; "median" is the median distance of points in different places, or of 1,000 drawn ones (by
+        the sum of absolute differences for "laplacian"), seen by a partition or not. A weight
+        counts as that many copies; points are drawn in proportion to their weights.
     n_components : {"auto"}, int or None
         Random Fourier features, an even number; None sums kernel values exactly, in O(n^2). "auto"
         is exact up to 3,000 points and for kernels without such features, otherwise 1,000 or what
@@ -201,7 +201,7 @@ def _scale(
         return float(bandwidth)
     metric = "manhattan" if kernel == "laplacian" else "euclidean"
     some = None if (weights == 1.0).all() else weights
-    return median_distance(points, rng, sample=_SAMPLE, metric=metric, weights=some)
+    return median_distance(points, rng, sample=_SAMPLE, metric=metric, weights=some, apart=True)
 
 
 def _largest(members: Members, diagonal: np.ndarray | None) -> np.ndarray:
