@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -165,6 +166,20 @@ def spread(
     return scale * (prepared[pairs[:, 0]] - prepared[pairs[:, 1]])
 
 
+def test_features_of_other_points_are_refused() -> None:
+    names, X = list("abcd"), np.array([[0.0], [1.0], [4.0], [5.0]])
+    labels = pd.DataFrame({"one": [0, 0, 1, 1], "two": [0, 1, 1, 1]}, index=names)
+    turned = pd.DataFrame(X, index=names[::-1])
+    with pytest.raises(ValueError, match="row 0 of features is 'd', and the partitions have 'a'"):
+        compare.pairwise(labels, ["vi", "cc_distance"], features=turned)
+    found = compare.pairwise(labels, "cc_distance", features=turned.loc[names]).matrix
+    for features in (turned.loc[names].to_numpy(), turned.loc[names].reset_index(drop=True)):
+        again = compare.pairwise(labels, "cc_distance", features=features).matrix
+        np.testing.assert_array_equal(again, found)
+    compare.pairwise(labels.to_numpy(), "cc_distance", features=turned)
+    compare.pairwise(labels, "vi", features=turned)  # which does not read them
+
+
 def test_options_of_measures_are_checked() -> None:
     labels = [[0, 0, 1], [0, 1, 1]]
     with pytest.raises(ValueError, match="pairwise, nmi: average must be one of"):
@@ -209,6 +224,8 @@ def test_measures_in_space_get_the_features(monkeypatch) -> None:
         (None, {}, "metric must be the name of a measure"),
         ("vi", {"metric_params": {"nmi": {}}}, "keyed by the names in metric, vi; got 'nmi'"),
         ("vi", {"metric_params": 3}, "pairwise: metric_params must be None, or an instance of"),
+        ("vi", {"metric_params": {"bandwidth": 2}}, "keyed by the names in metric, vi; got 'band"),
+        ("nmi", {"metric_params": {"nmi": 2}}, "a dict of options for each measure.* got 2 "),
         ("vi", {"n_jobs": 0}, "pairwise: n_jobs must be"),
     ],
 )

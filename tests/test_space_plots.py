@@ -309,3 +309,29 @@ def test_points_that_cannot_be_drawn(points):
         DifferencesDisplay.from_explanation(explanation, points[0][:, :1])
     with pytest.raises(ValueError, match="one row for each of the scores"):
         DifferencesDisplay(np.zeros((3, 2)), np.zeros(4))
+
+
+@pytest.mark.parametrize("columns", [2, 4])
+def test_features_that_are_not_finite_are_refused(columns):
+    X = np.random.default_rng(0).normal(size=(9, columns))
+    X[3, 1] = np.nan
+    explanation = SimpleNamespace(points=np.zeros(9))
+    for features in (X, sparse.csr_matrix(X)):
+        with pytest.raises(ValueError, match="X must be finite; remove points with NaN"):
+            DifferencesDisplay.from_explanation(explanation, features)
+    with pytest.raises(ValueError, match="coordinates must be finite; remove points with NaN"):
+        DifferencesDisplay(X[:, :2], np.zeros(9))
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ([1.0, 2.0], r"weights must have one entry a point, 3 in all; got shape \(2,\)"),
+        ([1.0, -1.0, 2.0], "weights must be finite, none negative"),
+        ([1.0, np.nan, 2.0], "weights must be finite, none negative"),
+        (2.0, "weights must have one entry a point"),
+    ],
+)
+def test_wrong_weights_are_named(weights, words):
+    with pytest.raises(ValueError, match=words):
+        DifferencesDisplay(np.zeros((3, 2)), np.ones(3), weights=weights)

@@ -6,6 +6,7 @@ import itertools
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -59,6 +60,9 @@ def slow_cdistance(a: np.ndarray, b: np.ndarray, X: np.ndarray) -> float:
 
 
 def slow_adco(a: np.ndarray, b: np.ndarray, X: np.ndarray, n_bins: int, normalize: str) -> float:
+    seen = (a.sum(axis=0) > 0) | (b.sum(axis=0) > 0)
+    a, b, X = a[:, seen], b[:, seen], X[seen]
+
     def histogram(cluster: np.ndarray) -> np.ndarray:
         counts = [
             np.histogram(x, bins=n_bins, range=(x.min(), x.max()), weights=cluster)[0]
@@ -279,9 +283,6 @@ def test_a_weight_is_a_number_of_equal_points(seed: int) -> None:
     for function in (cc_distance, cdistance, adco):
         for noise in POLICIES:
             once = function(a, b, X, noise=noise, sample_weight=weights)
-            # Points without weight do not move the bins here: the ranges are those of all points.
-            if function is adco and (weights[[*X.argmin(0), *X.argmax(0)]] == 0).any():
-                continue
             assert once == pytest.approx(function(*many, noise=noise)), function.__name__
     once = cc_distance(a, b, form="membership", sample_weight=weights)
     assert once == pytest.approx(cc_distance(*many[:2], form="membership"))
@@ -302,6 +303,9 @@ def test_all_pairs_at_once_are_the_pairs_one_by_one(name: str, seed: int) -> Non
     rng = np.random.default_rng(seed)
     X, labels = rng.normal(size=(20, 2)), rng.integers(-2, 4, (20, 5))
     labels[:, 4] = labels[:, 1]
+    # The bins are those of the points of all partitions: every pair has the outermost ones.
+    outermost = np.concatenate([X.argmin(axis=0), X.argmax(axis=0)])
+    labels[outermost] = np.maximum(labels[outermost], 0)
     ensemble = Ensemble.from_labels(labels)
     pairs = rng.integers(0, 5, (23, 2))
     found = MEASURES[name].in_space(ensemble, X, pairs)
@@ -338,6 +342,92 @@ def test_large_clusters_use_the_network_simplex(seed: int) -> None:
     assert cdistance(a, b, X) == pytest.approx(slow_cdistance(*sides, X))
 
 
+# ---- extreme values, and points that do not count ----------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e-16, 1e16, 1e200, 1e307])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_the_unit_of_the_features_does_not_matter(scale: float, form, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, (a, b) = rng.uniform(-9, 9, size=(90, 3)), rng.integers(0, 3, (2, 90))
+    expected = cc_distance(a, b, X)
+    assert expected > 0.1
+    assert cc_distance(a, b, form(X * scale)) / scale == pytest.approx(expected, rel=1e-12)
+    assert cdistance(a, b, form(X * scale)) == pytest.approx(cdistance(a, b, X), rel=1e-11)
+    assert adco(a, b, X * scale) == pytest.approx(adco(a, b, X), rel=1e-12)
+
+
+def test_columns_may_have_different_units(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, (a, b) = rng.normal(size=(30, 2)), rng.integers(0, 3, (2, 30))
+    assert adco(a, b, X * [1e-300, 1e300]) == pytest.approx(adco(a, b, X), rel=1e-12)
+    # A large value that all points have takes nothing from the others.
+    high = np.column_stack([X, np.full(30, 1e300)])
+    assert cc_distance(a, b, high) == pytest.approx(cc_distance(a, b, X), rel=1e-12)
+    assert cdistance(a, b, high) == pytest.approx(cdistance(a, b, X), rel=1e-12)
+
+
+@pytest.mark.parametrize("far", [1e20, 1e150, 1e300])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_a_far_cluster_takes_no_digits_from_the_others(far: float, form, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, (a, b) = rng.normal(size=(40, 2)), rng.integers(0, 3, (2, 40))
+    a[0] = b[0] = 3  # a cluster of its own in both
+    near, X[0] = cc_distance(a[1:], b[1:], X[1:]), far
+    assert near > 0.01
+    assert cc_distance(a, b, form(X)) == pytest.approx(near * 39 / 40, rel=1e-9)
+
+
+def test_the_largest_numbers_are_counted_in_bins() -> None:
+    largest = np.finfo(float).max
+    X = np.array([[-largest], [-largest], [largest], [largest]])
+    assert adco([0, 0, 1, 1], [0, 1, 1, 1], X) == adco([0, 0, 1, 1], [0, 1, 1, 1], np.sign(X))
+    assert adco([0, 0, 1, 1], [0, 1, 1, 1], X) > 1.0
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_squares_that_are_no_numbers_are_refused(scale: float) -> None:
+    X = scale * np.arange(4.0)[:, None]
+    with pytest.raises(ValueError, match="beyond what floating-point .* take ground='euclidean'"):
+        cc_distance([0, 0, 1, 1], [0, 1, 1, 1], X, ground="sqeuclidean")
+
+
+@pytest.mark.parametrize("weight", [1e-310, 1e-200, 1e307])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_unit_of_the_weights_does_not_matter(name: str, weight: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, (a, b) = rng.normal(size=(30, 2)), rng.integers(0, 3, (2, 30))
+    measure = MEASURES[name].function
+    found = measure(a, b, X, sample_weight=np.full(30, weight))
+    assert found == pytest.approx(measure(a, b, X), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("noise", POLICIES)
+@pytest.mark.parametrize("far", [30.0, 1e20, 1.7e308])
+def test_points_that_do_not_count_shape_nothing(name: str, noise: str, far, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, (a, b) = rng.normal(size=(33, 2)), rng.integers(0, 3, (2, 33))
+    weights = np.ones(33)
+    unseen = -2 if noise == "cluster" else -1
+    a[30] = b[30] = -2
+    a[31] = b[31] = unseen
+    weights[32] = 0.0
+    X[30:] = [[far, -far], [-far, far], [far, far]]
+    measure = MEASURES[name].function
+    found = measure(a, b, X, noise=noise, sample_weight=weights)
+    assert found == pytest.approx(measure(a[:30], b[:30], X[:30]), rel=1e-12)
+    a[31] = 0  # one partition has it, and now it counts
+    changed = measure(a, b, X, noise=noise, sample_weight=weights)
+    assert changed != pytest.approx(found, rel=1e-3)
+
+
+def test_no_point_counts() -> None:
+    for name in NAMES:
+        assert np.isnan(MEASURES[name].function([-2, -2], [0, -2], [[1e300], [-1e300]]))
+        assert np.isnan(MEASURES[name].function([-2, -2], [-2, -2], [[1e300], [-1e300]]))
+
+
 # ---- wrong input ------------------------------------------------------------------------------
 
 
@@ -367,3 +457,28 @@ def test_a_ground_distance_has_no_meaning_for_memberships() -> None:
 def test_adco_refuses_sparse_features() -> None:
     with pytest.raises(TypeError, match="adco does not take sparse features"):
         adco([0, 1], [0, 0], sparse.eye(2, format="csr"))
+
+
+def test_adco_refuses_histograms_that_do_not_fit() -> None:
+    words = r"n_bins=100,000,000,000 bins of 2 columns for 5 clusters would take 8,000\.0 GB"
+    with pytest.raises(ValueError, match=words):
+        adco([0, 1], [0, 0], np.eye(2), n_bins=10**11)
+
+
+@pytest.mark.parametrize("name", [*NAMES, "lift_emd"])
+def test_features_of_other_points_are_refused(name: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, (a, b) = rng.normal(size=(6, 2)), [[0, 0, 1, 1, 2, 2], [0, 1, 1, 1, 0, 0]]
+    names = pd.Index(list("uvwxyz"))
+    left, right = pd.Series(a, index=names), pd.Series(b, index=names)
+    function, expected = MEASURES[name].function, MEASURES[name].function(a, b, X)
+    with pytest.raises(ValueError, match="row 0 of features is 'z', and the partitions have 'u'"):
+        function(left, right, pd.DataFrame(X, index=names[::-1]))
+    with pytest.raises(ValueError, match="row 5 of features is 'o', and the partitions have 'z'"):
+        function(left, b, pd.DataFrame(X, index=list("uvwxyo")))
+    assert function(left, right, pd.DataFrame(X, index=names)) == expected
+    assert function(left, right, pd.DataFrame(X)) == expected
+    assert function(left, right, X) == expected
+    assert function(a, b, pd.DataFrame(X, index=names[::-1])) == expected
+    with pytest.raises(ValueError, match="5 rows"):
+        function(left, right, pd.DataFrame(X, index=names)[:5])

@@ -134,6 +134,53 @@ def test_masses_are_any_masses_with_one_sum() -> None:
     assert found.cost == 10.0
 
 
+SCALES = [1e-308, 1e-200, 1e-16, 1e16, 1e200, 1e308]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("size", [9, 80])
+def test_the_unit_of_the_costs_does_not_matter(size: int, scale: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    cost, even = rng.integers(1, 50, (size, size)).astype(float), np.full(size, 1 / size)
+    cost /= cost.max() if scale > 1 else 1.0
+    a = rng.dirichlet(np.ones(size))
+    known, found = transport_plan(cost, a, even), transport_plan(cost * scale, a, even)
+    # The smallest numbers have few digits, and so have such costs.
+    expected = float((known.plan * (cost * scale)).sum())
+    rough = 1e-11 if scale > 1e-300 else 1e-9
+    assert found.cost == pytest.approx(expected, rel=rough, abs=0)
+    assert (found.plan * cost).sum() == pytest.approx(known.cost, rel=1e-11)
+    arguments = (([0, size], [0, size]), (a, even))
+    (many,) = transport_costs(cost * scale, *arguments).ravel()
+    assert many == pytest.approx(found.cost, rel=rough, abs=0)
+
+
+@pytest.mark.parametrize("far", [1e8, 1e14, 1e20, 1e300])
+def test_a_far_place_takes_no_digits_from_the_others(far: float, seed: int) -> None:
+    """It keeps its mass, and what the others cost is next to nothing beside its distance."""
+    rng = np.random.default_rng(seed)
+    cost, (a, b) = np.full((81, 81), far), rng.dirichlet(np.ones(80), 2)
+    cost[:80, :80], cost[80, 80] = rng.random((80, 80)), 0.0
+    found = transport_plan(cost, np.append(a, 1.0), np.append(b, 1.0))
+    assert found.cost == pytest.approx(transport_plan(cost[:80, :80], a, b).cost, rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-16, 1e16, 1e308])
+@pytest.mark.parametrize("size", [9, 80])
+def test_the_unit_of_the_masses_does_not_matter(size: int, scale: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    cost, a, b = rng.random((size, size)) / 2, *rng.dirichlet(np.ones(size), 2)
+    known, found = transport_plan(cost, a, b), transport_plan(cost, a * scale, b * scale)
+    assert found.cost / scale == pytest.approx(known.cost, rel=1e-11)
+    np.testing.assert_allclose(found.plan.sum(axis=1) / scale, a, rtol=1e-9, atol=1e-14)
+
+
+def test_masses_whose_sum_is_no_number() -> None:
+    found = transport_plan([[0.0, 0.25], [0.25, 0.0]], [1e308, 1e308], [1e308, 1e308])
+    assert found.cost == 0.0
+    np.testing.assert_array_equal(found.plan, np.diag([1e308, 1e308]))
+
+
 class TestManyPairs:
     def families(self, seed: int, widths=(0, 1, 2, 5, 9, 70)):
         rng = np.random.default_rng(seed)
@@ -204,6 +251,15 @@ class TestManyPairs:
         with pytest.raises(ValueError, match="costs has 2 clusters on axis 1, masses 3 and offs"):
             transport_costs(np.ones((1, 2)), ([0, 1], [0, 2]), ([1.0], [0.5, 0.25, 0.25]))
 
+    def test_wrong_values_are_named(self) -> None:
+        offsets = ([0, 1], [0, 2])
+        with pytest.raises(ValueError, match="costs has entries that are not finite; remove NaN"):
+            transport_costs([[np.nan, 1.0]], offsets, ([1.0], [0.5, 0.5]))
+        with pytest.raises(ValueError, match="costs has entries that are not finite"):
+            transport_costs([[-np.inf, 1.0]], offsets, ([1.0], [0.5, 0.5]))
+        with pytest.raises(ValueError, match="masses must be finite and not negative"):
+            transport_costs([[0.0, 1.0]], offsets, ([1.0], [1.5, -0.5]))
+
 
 def test_one_side_is_empty() -> None:
     empty = np.empty((0, 2))
@@ -219,7 +275,8 @@ def test_one_side_is_empty() -> None:
         ([[1.0, 2.0]], [1.0], [1.0], r"b must hold 2 masses, as many as cost; got \(1,\)"),
         ([[1.0]], [-1.0], [-1.0], "a must hold finite masses that are not negative"),
         ([[1.0]], [1.0], [np.inf], "b must hold finite masses"),
-        ([[1.0]], [1.0], [2.0], "same sum; got 1 and 2. Divide each by its sum"),
+        ([[1.0]], [1.0], [2.0], "same sum; got 1 and 2, a difference of 1. Divide each"),
+        ([[1.0]], [1.0], [1.0 + 1e-7], "got 1 and 1, a difference of 1e-07. Divide each"),
         ([[1.0]], [0.0], [0.0], "hold no mass"),
     ],
 )

@@ -14,6 +14,8 @@ from clusterscape._parallel import parallel_map
 from clusterscape.compare import _distributions as parts
 from clusterscape.ensemble import Ensemble
 
+_MAX_GB = 4.0  # of histograms
+
 
 @dataclass(frozen=True, eq=False)
 class _Histograms:
@@ -29,10 +31,15 @@ def prepare(
     """Return the histograms of all clusters, over the range of each feature."""
     remedy = "it counts points in the bins of every column. Reduce them to few columns first."
     X = parts.checked_points(features, ensemble, "adco", remedy=remedy)
+    n, d = X.shape
+    _check_room(ensemble, d, n_bins)
+    # Points that no partition has, and those without weight, shape no bin.
+    seen = parts.seen_points(ensemble, noise)
+    X = np.where(seen[:, None], X, X[np.argmax(seen)])
+    X = np.ldexp(X, -parts.exponent_of(X, axis=0))
     low, width = X.min(axis=0), np.ptp(X, axis=0)
     share = (X - low) / np.where(width > 0, width, 1.0)
     bins = np.minimum((share * n_bins).astype(np.int64), n_bins - 1)
-    n, d = X.shape
     columns = (bins + n_bins * np.arange(d)).ravel()
     entries = (np.ones(n * d), columns, np.arange(0, n * d + 1, d))
     table = sparse.csr_matrix(entries, shape=(n, n_bins * d))
@@ -42,6 +49,16 @@ def prepare(
         vectors.append((clusters.T @ table).toarray() / (total if total > 0 else 1.0))
         keys.append(tuple(sorted(parts.keys_of(clusters))))
     return _Histograms(vectors, keys)
+
+
+def _check_room(ensemble: Ensemble, d: int, n_bins: int) -> None:
+    clusters = int(ensemble.n_clusters.sum()) + ensemble.n_partitions  # and noise
+    need = 8e-9 * clusters * d * n_bins
+    if need > _MAX_GB:
+        raise ValueError(
+            f"adco: n_bins={n_bins:,} bins of {d:,} columns for {clusters:,} clusters would take "
+            f"{need:,.1f} GB, more than {_MAX_GB:g} GB. Take fewer bins, columns or partitions."
+        )
 
 
 def formula(

@@ -18,11 +18,12 @@ from clusterscape.linalg.transport import transport_costs, transport_plan
 
 @dataclass(frozen=True, eq=False)
 class _Centers:
-    """Centroids of the clusters, in the order of the partitions."""
+    """Centroids of the clusters, in the order of the partitions, in units of 2**exponent."""
 
     offsets: np.ndarray
     mass: np.ndarray
     centers: Any
+    exponent: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +48,7 @@ def prepare(
         plain = ensemble.with_weights(sample_weight=np.ones(ensemble.n_points))
         return _Memberships(plain, ensemble.sample_weight, noise)
     X = parts.checked_points(features, ensemble, "cc_distance")
-    if not sparse.issparse(X):
-        X = X - X.mean(axis=0)  # distances stay, and lose fewer digits near the origin
+    X, exponent = parts.in_units(X, parts.seen_points(ensemble, noise))
     mass, centers = [], []
     for table in parts.clusters_of(ensemble, noise):
         scale = 1.0 / np.asarray(table.sum(axis=0), dtype=np.float64).reshape(-1, 1)
@@ -57,7 +57,7 @@ def prepare(
         centers.append(sums.multiply(scale) if sparse.issparse(X) else sums * scale)
     joined = sparse.vstack(centers, format="csr") if sparse.issparse(X) else np.vstack(centers)
     offsets = np.concatenate([[0], np.cumsum([m.size for m in mass])])
-    return _Centers(offsets, np.concatenate(mass), joined)
+    return _Centers(offsets, np.concatenate(mass), joined, exponent)
 
 
 def formula(
@@ -86,7 +86,22 @@ def formula(
     values = np.empty(len(pairs))
     for number, task in enumerate(tasks):
         values[task] = found[number]
+    if isinstance(prepared, _Centers):
+        return _in_the_features_unit(values, prepared.exponent, ground)
     return values
+
+
+def _in_the_features_unit(values: np.ndarray, exponent: int, ground: str) -> np.ndarray:
+    """Return the distances scaled back, unless that is no floating-point number."""
+    with np.errstate(over="ignore", under="ignore"):
+        found: np.ndarray = np.ldexp(values, exponent if ground == "euclidean" else 2 * exponent)
+    if np.isinf(found).any() or ((found == 0) & (values > 0)).any():
+        remedy = "" if ground == "euclidean" else ", or take ground='euclidean'"
+        raise ValueError(
+            "cc_distance: the distance is beyond what floating-point numbers hold, since features "
+            f"has values of about 2**{exponent}. Divide features by a number of that size{remedy}."
+        )
+    return found
 
 
 def _cc_centroids(

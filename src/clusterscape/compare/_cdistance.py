@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from clusterscape._parallel import parallel_map
 from clusterscape.compare import _distributions as parts
@@ -43,7 +42,7 @@ def prepare(
             "subsample of the points, take lift_emd, which is made for many points, or raise "
             "max_points."
         )
-    X = X if sparse.issparse(X) else X - X.mean(axis=0)
+    X, _ = parts.in_units(X, parts.seen_points(ensemble, noise))  # a ratio has no unit
     sizes, mass, same = [0], [], []
     members: list[tuple[np.ndarray, np.ndarray]] = []
     numbers: dict[bytes, int] = {}

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
-from sklearn.utils.extmath import row_norms
 
-from clusterscape._labels import NOISE
+from clusterscape._labels import NOISE, UNSAMPLED
 from clusterscape.ensemble import Ensemble
+from clusterscape.linalg._distances import squared_distances
 
-# A squared distance that is smaller than this share of the squared lengths has lost too many
-# digits in the difference of products, and is computed from the difference of the points.
-_NEAR = 1e-6
+# Squared distances that are smaller than this have lost digits, or all, to underflow.
+_TINY = 1e-280
 _ROOM = 1 << 22  # elements of a temporary block
 _RUN = 16  # pairs of clusters, or of partitions, that make a task
 
@@ -26,7 +25,8 @@ def checked_points(features: Any, ensemble: Ensemble, name: str, *, remedy: str 
         raise ValueError(f"{name} looks at the points: pass them as features=X.")
     if remedy and sparse.issparse(features):
         raise TypeError(f"{name} does not take sparse features: {remedy}")
-    X = check_array(features, accept_sparse="csr", dtype=np.float64, input_name="features")
+    with np.errstate(over="ignore", invalid="ignore"):  # it adds all values up
+        X = check_array(features, accept_sparse="csr", dtype=np.float64, input_name="features")
     if X.shape[0] != ensemble.n_points:
         raise ValueError(
             f"features has {X.shape[0]} rows and the partitions {ensemble.n_points} points; pass "
@@ -35,12 +35,45 @@ def checked_points(features: Any, ensemble: Ensemble, name: str, *, remedy: str 
     return X
 
 
+def seen_points(ensemble: Ensemble, noise: str) -> np.ndarray:
+    """Return which points have weight in a partition; all where none has, and none matters."""
+    lowest = NOISE if noise == "drop" else UNSAMPLED
+    seen: np.ndarray = (ensemble.labels > lowest).any(axis=1) & (ensemble.sample_weight > 0)
+    return seen if seen.any() else np.ones(seen.size, dtype=bool)
+
+
+def in_units(X: Any, seen: np.ndarray) -> tuple[Any, int]:
+    """Return the points in units of their largest value, and the power of two that the unit is.
+
+    Dense points are centred at the medians of their columns: distances stay, keep their digits far
+    from the origin, and one far point takes none from the others. Points that are not seen become
+    zero.
+    """
+    if sparse.issparse(X):
+        X = sparse.diags(seen.astype(np.float64)) @ X
+        exponent = exponent_of(X.data)
+        X.data = np.ldexp(X.data, -exponent)
+        return sparse.csr_matrix(X), int(exponent)
+    first = exponent_of(X[seen])  # before the centre, or differences might not be finite
+    X = np.ldexp(np.where(seen[:, None], X, 0.0), -first)
+    X = np.where(seen[:, None], X - np.median(X[seen], axis=0), 0.0)
+    second = exponent_of(X)
+    return np.ldexp(X, -second), int(first + second)
+
+
+def exponent_of(values: np.ndarray, axis: int | None = None) -> Any:
+    """Return the least e with all values below 2**e in size: to divide by it changes no digit."""
+    return np.frexp(np.abs(values).max(axis=axis, initial=0.0))[1]
+
+
 def clusters_of(ensemble: Ensemble, noise: str) -> Iterator[sparse.csc_matrix]:
     """Yield, for each partition, the weight of every point (rows) in every cluster (columns).
 
-    Noise points are the last column or left out; clusters without weight are left out.
+    Noise points are the last column or left out; clusters without weight are left out. Weights are
+    divided by a power of two, so that the largest is from 1 to 2 and sums are finite.
     """
-    weights = sparse.diags(ensemble.sample_weight)
+    weight = ensemble.sample_weight
+    weights = sparse.diags(np.ldexp(weight, 1 - exponent_of(weight)))
     for i in range(ensemble.n_partitions):
         sides = [ensemble.select([i]).membership().matrix]
         if noise == "cluster":
@@ -71,16 +104,22 @@ def keys_of(table: sparse.csc_matrix) -> list[bytes]:
 
 
 def distances(left: Any, right: Any, *, squared: bool = False) -> np.ndarray:
-    """Return the Euclidean distances of rows, dense or CSR; exactly 0 between equal rows."""
-    product = left @ right.T
-    product = product.toarray() if sparse.issparse(product) else product
-    lengths = row_norms(left, squared=True)[:, None] + row_norms(right, squared=True)[None, :]
-    square = np.maximum(lengths - 2.0 * product, 0.0)
-    rows, columns = np.nonzero(square < _NEAR * lengths)
+    """Return the Euclidean distances of rows, dense or CSR; exactly 0 between equal rows.
+
+    The values should be of size 1 at most, as :func:`in_units` makes them.
+    """
+    square = squared_distances(left, right)
+    if squared:
+        return square
+    found: np.ndarray = np.sqrt(square)
+    rows, columns = np.nonzero(square < _TINY)
     for part in runs(rows.size, max(1, _ROOM // left.shape[1])):
         gaps = left[rows[part]] - right[columns[part]]
-        square[rows[part], columns[part]] = row_norms(gaps, squared=True)
-    return square if squared else np.sqrt(square)
+        gaps = np.abs(gaps.toarray() if sparse.issparse(gaps) else gaps)
+        unit = gaps.max(axis=1, initial=0.0)
+        shares = gaps / np.where(unit > 0, unit, 1.0)[:, None]
+        found[rows[part], columns[part]] = unit * np.sqrt((shares * shares).sum(axis=1))
+    return found
 
 
 def shared_weight(left: Any, right: Any, weights: np.ndarray) -> np.ndarray:

@@ -23,7 +23,13 @@ from clusterscape._params import (
     shown,
 )
 from clusterscape.compare._equal import equal_partitions
-from clusterscape.compare.registry import MEASURES, Measure, coverage, two_columns
+from clusterscape.compare.registry import (
+    MEASURES,
+    Measure,
+    check_same_points,
+    coverage,
+    two_columns,
+)
 from clusterscape.compare.tables import POLICIES, Columns, Noise
 from clusterscape.ensemble import Ensemble, as_ensemble
 
@@ -148,7 +154,7 @@ def pairwise(
            [0.19, 0.  ]])
     """
     every = as_ensemble(ensemble)
-    options = {name: dict(given) for name, given in (metric_params or {}).items()}
+    options = dict(metric_params or {})
     measures = _chosen(metric, options)
     _check(measures, every, noise)
     first, inverse = equal_partitions(every)
@@ -156,6 +162,8 @@ def pairwise(
     work = _Work(partitions, options, noise, n_jobs, progress)
     spatial = [m for m in measures if m.prepare is not None]
     found = work.by_tables([m for m in measures if m.prepare is None])
+    if spatial:
+        check_same_points(features, every.index)
     found |= work.in_space(spatial, features)
     covered = coverage(partitions, noise or POLICIES[0])
     if partitions is not every:
@@ -173,7 +181,12 @@ def _chosen(metric: Any, options: Mapping[str, Any]) -> list[Measure]:
             "pairwise: metric must be the name of a measure or a list of names, out of "
             f"{', '.join(MEASURES)}; got {shown(metric)}."
         )
-    for name in options:
+    for name, given in options.items():
+        if name in names and not isinstance(given, Mapping):
+            raise InvalidParameter(
+                "pairwise: metric_params must hold a dict of options for each measure, for example "
+                f"{{{name!r}: {{'option': value}}}}; got {shown(given)} for {name!r}."
+            )
         if name not in names:
             raise InvalidParameter(
                 "pairwise: metric_params must be keyed by the names in metric, "

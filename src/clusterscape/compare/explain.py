@@ -15,7 +15,12 @@ from clusterscape._params import Choice, Rules, checked
 from clusterscape._partitions import shared_index
 from clusterscape._seeds import RandomState
 from clusterscape.compare.lift import GROUND_RULE, RULES, TEXTS, Ground, lift_partitions
-from clusterscape.compare.registry import SPATIAL_POLICIES, documented, two_partitions
+from clusterscape.compare.registry import (
+    SPATIAL_POLICIES,
+    check_same_points,
+    documented,
+    two_partitions,
+)
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.lifting import Kernel, Lifted
 from clusterscape.linalg.transport import LARGEST_KERNEL, transport_plan
@@ -188,6 +193,7 @@ def explain(
       points that differ most: 2, 3, 4, 5, 0
     """
     ensemble = two_partitions(a, b, sample_weight)
+    check_same_points(features, shared_index([a, b]))
     lifted = lift_partitions(
         ensemble,
         features,

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
 import numpy as np
+import pandas as pd
 
 from clusterscape._labels import NOISE, UNSAMPLED
 from clusterscape._params import Choice, Flag, Rules, checked
@@ -265,6 +266,25 @@ def two_partitions(a: Any, b: Any, sample_weight: Any = None) -> Ensemble:
     return Ensemble([one(a, "a"), one(b, "b")], sample_weight=sample_weight)
 
 
+def check_same_points(features: Any, index: pd.Index | None) -> None:
+    """Refuse features whose index names other points than that of the partitions, or in disorder.
+
+    An index that only counts the rows names no points.
+    """
+    if index is None or not isinstance(features, (pd.DataFrame, pd.Series)):
+        return
+    named = shared_index([pd.Series(0, index=features.index)])
+    if named is None or named.equals(index) or len(named) != len(index):
+        return  # another number of rows has a sentence of its own
+    row = int(np.argmin([left == right for left, right in zip(named, index, strict=True)]))
+    raise ValueError(
+        "features and the partitions have different indexes: row "
+        f"{row} of features is {named[row]!r}, and the partitions have {index[row]!r} there. They "
+        "must be the same points in the same order: pass features.loc[index], the index being that "
+        "of the partitions, or features.to_numpy() where the order is right."
+    )
+
+
 def two_columns(a: Any, b: Any, sample_weight: Any = None) -> tuple[Ensemble, Columns]:
     """Return two partitions as an ensemble and in the form that the kernels read."""
     ensemble = two_partitions(a, b, sample_weight)
@@ -302,6 +322,7 @@ def compare_two_in_space(
 ) -> Score:
     """Return a registered measure in space of two partitions."""
     ensemble = two_partitions(*partitions, sample_weight)
+    check_same_points(features, shared_index(list(partitions)))
     pairs = np.array([[0, 1]])
     value = float(MEASURES[name].in_space(ensemble, features, pairs, noise=noise, **options)[0])
     return (value, float(coverage(ensemble, noise)[0, 1])) if return_coverage else value

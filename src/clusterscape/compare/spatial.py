@@ -187,7 +187,9 @@ def adco(
     features : (n, d) array
         The points; not sparse.
     n_bins : int
-        Bins of every feature, over its range.
+        Bins of every feature, over the range of the points that have weight in one of the
+        partitions (of all partitions that are compared, in :func:`pairwise`). More than 4 GB of
+        counts are refused.
     normalize : {"max", "geometric"}
         Divide by the larger of the two similarities of a partition with itself, or by their
         geometric mean. The definition leaves this open.

@@ -17,6 +17,9 @@ LARGEST_KERNEL = 64
 # Pivots that the network simplex may take: far more than problems that fit into memory need.
 _PIVOTS = 100_000_000
 _SAME_MASS = 1e-9
+_HUGE = 1e290
+# Cost of a unit of mass, beside the largest one, below which the network simplex is not trusted.
+_SMALL = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +42,6 @@ class TransportPlan:
 
     plan: np.ndarray
     cost: float
-
-    def _in_unit(self, mass: int, price: int) -> TransportPlan:
-        """Return the plan where masses and costs were divided by these powers of two."""
-        with np.errstate(over="ignore"):  # a cost beyond all numbers is infinite
-            cost = float(np.ldexp(self.cost, mass + price))
-        return TransportPlan(np.ldexp(self.plan, mass), cost)
 
 
 def transport_plan(cost: Any, a: Any, b: Any) -> TransportPlan:
@@ -82,15 +79,16 @@ def transport_plan(cost: Any, a: Any, b: Any) -> TransportPlan:
     a, b = np.ldexp(a, -unit), np.ldexp(b, -unit)
     left, right = float(a.sum()), float(b.sum())
     if abs(left - right) > _SAME_MASS * max(left, right):
-        shown = [f"{np.longdouble(s) * np.longdouble(2) ** unit:g}" for s in (left, right)]
+        shown = [f"{_back(s, unit):g}" for s in (left, right, abs(left - right))]
         raise ValueError(
-            f"a and b must have the same sum; got {shown[0]} and {shown[1]}, which differ by "
-            f"{abs(left - right) / max(left, right):.2g} of the larger. Divide each by its sum to "
-            "compare distributions."
+            f"a and b must have the same sum; got {shown[0]} and {shown[1]}, a difference of "
+            f"{shown[2]}. Divide each by its sum to compare distributions."
         )
     if not left > 0:
         raise ValueError("a and b hold no mass; at least one place of each needs some.")
-    return _solved(costs, a, b * (left / right)).times(unit)
+    price = _exponent(costs)
+    found = _solved(np.ldexp(costs, -price), a, b * (left / right))
+    return TransportPlan(np.ldexp(found.plan, unit), _back(found.cost, unit + price))
 
 
 def transport_costs(
@@ -138,9 +136,19 @@ def transport_costs(
                 f"costs has {table.shape[axis]} clusters on axis {axis}, masses "
                 f"{mass[axis].size} and offsets {starts[axis][-1]}; they must be the same."
             )
+    low, high = table.min(initial=0.0), table.max(initial=0.0)
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise ValueError("costs has entries that are not finite; remove NaN and infinity.")
+    if not all(np.isfinite(m).all() and (m >= 0).all() for m in mass):
+        raise ValueError("masses must be finite and not negative.")
     shape = (starts[0].size - 1, starts[1].size - 1)
     chosen = np.argwhere(np.ones(shape)) if pairs is None else np.asarray(pairs, dtype=np.int64)
-    out = _costs_of_pairs(table, starts, mass, chosen)
+    # Far from the ends of the floating-point numbers, where sums overflow or lose digits.
+    largest = max(-low, high)
+    shift = -64 if largest > _HUGE else 256 if 0 < largest < 1.0 / _HUGE else 0
+    out = _costs_of_pairs(np.ldexp(table, shift) if shift else table, starts, mass, chosen)
+    with np.errstate(over="ignore"):
+        out = np.ldexp(out, -shift) if shift else out
     return out.reshape(shape) if pairs is None else out
 
 
@@ -183,14 +191,35 @@ def _pot() -> Any:
 
 def _network_simplex(costs: np.ndarray, a: np.ndarray, b: np.ndarray) -> TransportPlan:
     ot = _pot()
-    plan, log = ot.emd(a, b, costs, numItermax=_PIVOTS, log=True, check_marginals=False)
-    if log["warning"] is not None:
+    # Its tolerances are absolute, so that it gets costs and masses of about 1. Powers of two change
+    # no digit.
+    price, unit = _exponent(costs), _exponent(a.sum())
+    given = (np.ldexp(a, -unit), np.ldexp(b, -unit), np.ldexp(costs, -price))
+    plan, log = ot.emd(*given, numItermax=_PIVOTS, log=True, check_marginals=False)
+    value, trouble = float(log["cost"]), log["warning"]
+    if trouble is None and abs(value) < _SMALL and (value != 0 or given[2].min() < 0):
+        # So little beside the largest cost that the tolerances matter; the kernel has none there.
+        plan = np.empty(costs.shape)
+        value = float(kernels.transport.solve(given[2], given[0], given[1], plan))
+        trouble = "the costs are too different" if np.isnan(value) else None
+    if trouble is not None:
         raise RuntimeError(
             f"the transport between {a.size} and {b.size} places could not be solved: "
-            f"{log['warning'].strip()}. Look at the costs: values that differ by more than 1e12 "
-            "between them lose the small ones."
+            f"{trouble.strip()}. Look at the costs: values that differ by more than 1e12 between "
+            "them lose the small ones."
         )
-    return TransportPlan(plan, float(log["cost"]))
+    return TransportPlan(np.ldexp(plan, unit), _back(value, unit + price))
+
+
+def _exponent(values: Any) -> int:
+    """Return the e with all values below 2**e in size, and the largest not below 2**(e - 1)."""
+    return int(np.frexp(np.abs(values).max(initial=0.0))[1])
+
+
+def _back(value: float, exponent: int) -> float:
+    """Return the value times 2**exponent; infinite where that is beyond all numbers."""
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(value, exponent))
 
 
 def _checked_costs(cost: Any, name: str) -> np.ndarray:

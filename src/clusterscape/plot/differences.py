@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
+from clusterscape._partitions import checked_weights
 from clusterscape.compare.explain import explain
 from clusterscape.plot._plane import plane
 
@@ -75,8 +77,12 @@ class DifferencesDisplay:
                 "coordinates must have two columns and one row for each of the scores; got shapes "
                 f"{self.coordinates.shape} and {self.scores.shape}."
             )
+        if not np.isfinite(self.coordinates).all():
+            raise ValueError("coordinates must be finite; remove points with NaN or infinity.")
         self.axes = axes
         self.names = names
+        if weights is not None and self.scores.size:
+            weights = checked_weights(weights, self.scores.size, "weights", "point")
         self.n_half = _fewest(self.scores if weights is None else self.scores * weights)
 
     @classmethod
@@ -107,6 +113,9 @@ class DifferencesDisplay:
         DifferencesDisplay
         """
         scores = np.asarray(explanation.points, dtype=np.float64)
+        values = X.data if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+        if not np.isfinite(values).all():
+            raise ValueError("X must be finite; remove points with NaN or infinity.")
         points, axes = plane(X, scores.size, "the two partitions have")
         weights = getattr(explanation, "weights", None)
         return cls(points, scores, axes=axes, names=names, weights=weights).plot(ax=ax)
