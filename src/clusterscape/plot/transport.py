@@ -179,7 +179,9 @@ class TransportDisplay:
         first, second = (_shortened(name) for name in self.names)
         title = f"From {first} to {second}: distance {self.distance:.3g}"
         ax.set_title(title, fontsize=11, pad=34, parse_math=False)
-        bar = ax.figure.colorbar(scale, ax=ax, shrink=0.6, pad=0.03)
+        # The names stand outside the axes; without a layout nothing else makes room for them.
+        room = 0.03 if ax.figure.get_layout_engine() is not None else 0.25
+        bar = ax.figure.colorbar(scale, ax=ax, shrink=0.6, pad=room)
         bar.set_label("ground distance between the clusters")
         self.ax_ = ax
         self.figure_ = ax.figure
