@@ -50,7 +50,7 @@ class LiftKM(LiftConsensus):
         How points find their group: by the inner product with its centre, or by the votes of the
         partitions, each of which gives its weight to the group of the point's cluster. The source
         has a point vote for the group in which it has the most weight. That a cluster weighs what
-        its partition does is a reading; with its share of the points, |C|/n, the weight in
+        its partition does is a reading; with its share of the points, the weight in
         LIFT-SSD and the other reading, large clusters would outvote small ones.
     normalize_centers : bool
         Scale centres to unit length before the inner products. A centre of clusters that differ is

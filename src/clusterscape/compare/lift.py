@@ -359,9 +359,9 @@ def lift_kernel(
     """Kernel distance between the two sets of lifted clusters: a second lifting, no transport.
 
     The masses p and q of the partitions' lifted clusters are compared by
-    sqrt((p - q)' K' (p - q)) with K'(v, w) = exp(-|v - w|^2). There is no plan to look at, and far
-    moves cost little more than middling ones; in return it is a Euclidean distance, which can be
-    averaged and embedded. A metric where :func:`lift_emd` is one, with the same bounds.
+    ``sqrt((p - q)' K' (p - q))`` with ``K'(v, w) = exp(-|v - w|^2)``. There is no plan to look at,
+    and far moves cost little more than middling ones; in return it is a Euclidean distance, which
+    can be averaged and embedded. A metric where :func:`lift_emd` is one, with the same bounds.
 
     Parameters
     ----------
