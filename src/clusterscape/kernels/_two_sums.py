@@ -10,6 +10,8 @@ from clusterscape.kernels._jit import jit
 LANES = 16
 # Rows are padded to a whole number of strides, so that there is no rest to add one by one.
 STRIDE = 4 * LANES
+# Points of a sweep that are done in loops of known length.
+SWEPT = 512
 
 
 @jit
@@ -131,41 +133,59 @@ def close(d, lanes, sums):
 @jit
 def sweep_two(X, direction, bound, weight, lanes):
     """Add the points of two columns whose product exceeds the bound to the partial sums."""
+    block = np.uint64(SWEPT)
+    whole = np.uint64(weight.shape[0] // SWEPT * SWEPT)
+    # A number of points that is known to the compiler, or it would not vectorise; then the rest.
+    for start in range(np.uint64(0), whole, block):
+        for base in range(np.uint64(0), block, np.uint64(2 * LANES)):
+            _two_lanes(X, start + base, direction, bound, weight, lanes)
+    for start in range(whole, np.uint64(weight.shape[0]), np.uint64(2 * LANES)):
+        _two_lanes(X, start, direction, bound, weight, lanes)
+
+
+@jit
+def _two_lanes(X, base, direction, bound, weight, lanes):
     one = np.uint64(LANES)
     last = lanes.shape[0] - 1
     zero = direction.dtype.type(0)
     p, q = direction[0], direction[1]
-    for base in range(np.uint64(0), np.uint64(weight.shape[0]), one + one):
-        for j in range(one):
-            i, k = base + j, base + j + one
-            u, v, w = X[0, i], X[1, i], weight[i]
-            U, V, W = X[0, k], X[1, k], weight[k]
-            w = w if u * p + v * q > bound else zero
-            W = W if U * p + V * q > bound else zero
-            lanes[0, j] += u * w + U * W
-            lanes[1, j] += v * w + V * W
-            lanes[last, j] += w + W
+    for j in range(one):
+        i, k = base + j, base + j + one
+        u, v, w = X[0, i], X[1, i], weight[i]
+        U, V, W = X[0, k], X[1, k], weight[k]
+        w = w if u * p + v * q > bound else zero
+        W = W if U * p + V * q > bound else zero
+        lanes[0, j] += u * w + U * W
+        lanes[1, j] += v * w + V * W
+        lanes[last, j] += w + W
 
 
 @jit
 def sweep_four(X, direction, bound, weight, lanes):
-    """Do so with four columns, added two at a time: a loop that adds more does not vectorise."""
+    """Do so with four columns."""
+    block = np.uint64(SWEPT)
+    whole = np.uint64(weight.shape[0] // SWEPT * SWEPT)
+    for start in range(np.uint64(0), whole, block):
+        for base in range(np.uint64(0), block, np.uint64(2 * LANES)):
+            _four_lanes(X, start + base, direction, bound, weight, lanes)
+    for start in range(whole, np.uint64(weight.shape[0]), np.uint64(2 * LANES)):
+        _four_lanes(X, start, direction, bound, weight, lanes)
+
+
+@jit
+def _four_lanes(X, base, direction, bound, weight, lanes):
     one = np.uint64(LANES)
     last = lanes.shape[0] - 1
     zero = direction.dtype.type(0)
     p, q, r, s = direction[0], direction[1], direction[2], direction[3]
-    for base in range(np.uint64(0), np.uint64(weight.shape[0]), one):
-        for j in range(one):
-            i = base + j
-            u, v, x, y, w = X[0, i], X[1, i], X[2, i], X[3, i], weight[i]
-            w = w if (u * p + v * q) + (x * r + y * s) > bound else zero
-            lanes[0, j] += u * w
-            lanes[1, j] += v * w
-            lanes[last, j] += w
-    for base in range(np.uint64(0), np.uint64(weight.shape[0]), one):
-        for j in range(one):
-            i = base + j
-            u, v, x, y, w = X[0, i], X[1, i], X[2, i], X[3, i], weight[i]
-            w = w if (u * p + v * q) + (x * r + y * s) > bound else zero
-            lanes[2, j] += x * w
-            lanes[3, j] += y * w
+    for j in range(one):
+        i, k = base + j, base + j + one
+        u, v, x, y, w = X[0, i], X[1, i], X[2, i], X[3, i], weight[i]
+        U, V, Y, Z, W = X[0, k], X[1, k], X[2, k], X[3, k], weight[k]
+        w = w if (u * p + v * q) + (x * r + y * s) > bound else zero
+        W = W if (U * p + V * q) + (Y * r + Z * s) > bound else zero
+        lanes[0, j] += u * w + U * W
+        lanes[1, j] += v * w + V * W
+        lanes[2, j] += x * w + Y * W
+        lanes[3, j] += y * w + Z * W
+        lanes[last, j] += w + W
