@@ -14,7 +14,7 @@ SOURCE = ROOT / "src" / "clusterscape"
 FILES = sorted(SOURCE.rglob("*.py"))
 
 # Rooms that are no part of what people import: compiled loops, and the verbs of the command line.
-_INNER = {"kernels", "cli"}
+_INNER = {"_core", "kernels", "cli"}
 
 
 class Public(NamedTuple):

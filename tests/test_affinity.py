@@ -12,10 +12,10 @@ from scipy.linalg import subspace_angles
 from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import adjusted_rand_score
 
-import clusterscape.linalg._distances as distances_module
 import clusterscape.linalg.affinity as module
-from clusterscape.linalg._distances import centre_of, squared_distances
+import clusterscape.linalg.distances as distances_module
 from clusterscape.linalg.affinity import Affinity, affinity
+from clusterscape.linalg.distances import centre_of, squared_distances
 from clusterscape.linalg.embedding import LaplacianInverse, njw, spectral_embedding, unit_rows
 from clusterscape.linalg.operators import normalized_laplacian
 

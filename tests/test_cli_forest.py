@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from clusterscape.cli._app import app
 from clusterscape.combine import consensus_scores
-from clusterscape.combine.cluster_forest import ClusterForest
+from clusterscape.forest.estimator import ClusterForest
 
 NAMES = ["tall", "wide", "noise1", "noise2", "noise3", "noise4"]
 

@@ -17,7 +17,7 @@ from clusterscape.cli._app import app
 from clusterscape.cli._console import sentence
 from clusterscape.compare import MEASURES, pairwise
 from clusterscape.compare.explain import explain
-from clusterscape.linalg import lift
+from clusterscape.lifting import lift
 
 SPATIAL = [name for name, measure in MEASURES.items() if measure.needs_features]
 

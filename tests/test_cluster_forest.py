@@ -18,12 +18,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clusterscape import Ensemble
 from clusterscape.combine import _forest_aggregate, _forest_vectors
-from clusterscape.combine._forest_aggregate import Plan, aggregate
-from clusterscape.combine._landmarks import draw_landmarks
 from clusterscape.combine.base import ConsensusWarning
-from clusterscape.combine.cluster_forest import ClusterForest, FeatureScaleWarning
+from clusterscape.combine.landmarks import draw_landmarks
 from clusterscape.compare import accuracy
-from clusterscape.generate.forest import ForestGrower
+from clusterscape.forest.aggregate import Plan, aggregate
+from clusterscape.forest.estimator import ClusterForest, FeatureScaleWarning
+from clusterscape.forest.grower import ForestGrower
 
 QUICK = {"n_vectors": 15, "n_init": 3, "n_competitors": 5, "random_state": 0}
 
@@ -40,7 +40,7 @@ def planted(seed, n=90, noise=8):
 
 
 @pytest.mark.filterwarnings("ignore::clusterscape.combine.base.ConsensusWarning")
-@pytest.mark.filterwarnings("ignore::clusterscape.combine.cluster_forest.FeatureScaleWarning")
+@pytest.mark.filterwarnings("ignore::clusterscape.forest.estimator.FeatureScaleWarning")
 @parametrize_with_checks(
     [
         ClusterForest(n_vectors=4, n_init=2, random_state=0),

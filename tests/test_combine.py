@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from clusterscape import Ensemble
-from clusterscape._labels import canonical
+from clusterscape._core.labels import canonical
 from clusterscape.combine import EAC, METHODS, SEC, ConsensusWarning, MajorityVote
 from clusterscape.combine.scores import mean_coassociation
 from strategies import brute_force_coassociation, ensembles

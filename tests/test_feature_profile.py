@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from clusterscape.forest.feature_profile import feature_profile
 from clusterscape.linalg.kmeans import kmeans
-from clusterscape.validate.feature_profile import feature_profile
 
 
 def kappa_by_pairs(x, labels):
@@ -147,7 +147,7 @@ def test_batches_change_nothing(monkeypatch):
     X = np.random.default_rng(0).normal(size=(50, 20))
     whole = feature_profile(X, 3, random_state=0).strengths
     # By its full name: in its room the function stands in the module's place.
-    module = importlib.import_module("clusterscape.validate.feature_profile")
+    module = importlib.import_module("clusterscape.forest.feature_profile")
     monkeypatch.setattr(module, "_BLOCK", 150)
     np.testing.assert_array_equal(whole, feature_profile(X, 3, random_state=0).strengths)
 

@@ -16,9 +16,9 @@ from sklearn.base import clone
 
 import clusterscape as cs
 from clusterscape import kernels
-from clusterscape._store import StoreError
-from clusterscape.generate import _forest_growth as growth
-from clusterscape.generate.forest import ForestGrower, kappa
+from clusterscape._core.store import StoreError
+from clusterscape.forest import growth as growth
+from clusterscape.forest.grower import ForestGrower, kappa
 
 RNG = np.random.default_rng(5)
 BLOBS = np.column_stack(

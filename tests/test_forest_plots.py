@@ -12,13 +12,13 @@ from sklearn.datasets import make_blobs
 
 from clusterscape import ConsensusClustering, Ensemble
 from clusterscape.combine import consensus_scores
-from clusterscape.combine.cluster_forest import ClusterForest
+from clusterscape.forest.estimator import ClusterForest
+from clusterscape.forest.feature_profile import FeatureProfile, feature_profile
 from clusterscape.generate import random_features
 from clusterscape.plot import ConsensusMatrixDisplay
 from clusterscape.plot.feature_occurrence import FeatureOccurrenceDisplay
 from clusterscape.plot.feature_profile import FeatureProfileDisplay
 from clusterscape.plot.gain import GainDisplay
-from clusterscape.validate.feature_profile import FeatureProfile, feature_profile
 
 
 @pytest.fixture(autouse=True)

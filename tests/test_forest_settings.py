@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from clusterscape.combine.cluster_forest import ClusterForest
+from clusterscape.forest.estimator import ClusterForest
+from clusterscape.forest.settings import choose_forest
 from clusterscape.validate import forest_settings
-from clusterscape.validate.forest_settings import choose_forest
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from clusterscape.datasets.mixtures import make_two_gaussians
-from clusterscape.linalg.kmeans import kmeans
-from clusterscape.validate.forest_theory import (
+from clusterscape.forest.theory import (
     misclustering_exponent,
     misclustering_rate,
     noise_kappa,
@@ -19,6 +18,7 @@ from clusterscape.validate.forest_theory import (
     population_kappa,
     simulate_misclustering,
 )
+from clusterscape.linalg.kmeans import kmeans
 
 MEANS = st.lists(st.floats(-8, 8), min_size=1, max_size=5)
 BALANCE = st.floats(0.01, 1.0)

@@ -22,8 +22,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import clusterscape as cs
-from clusterscape import _parallel
-from clusterscape._warnings import hear_warnings
+from clusterscape._core import parallel as _parallel
+from clusterscape._core.warnings import hear_warnings
 from clusterscape.generate import (
     ALGORITHMS,
     EnsembleGenerator,

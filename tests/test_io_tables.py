@@ -26,7 +26,7 @@ from clusterscape.io import (
     write_json,
     write_labels,
 )
-from clusterscape.io.atomic import json_text
+from clusterscape.io.results import json_text
 
 
 def table(text: str | bytes, **options) -> Table:

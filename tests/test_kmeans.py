@@ -13,7 +13,7 @@ from sklearn.datasets import make_blobs
 from sklearn.utils import check_random_state
 
 from clusterscape import kernels
-from clusterscape._parallel import one_thread
+from clusterscape._core.parallel import one_thread
 from clusterscape.kernels import _kmeans_parts
 from clusterscape.linalg import kmeans as module
 from clusterscape.linalg.kmeans import kmeans, nearest_center

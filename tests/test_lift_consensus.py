@@ -23,7 +23,7 @@ from clusterscape.combine import ConsensusWarning
 from clusterscape.combine._lift_groups import cut_tree, shares, ward
 from clusterscape.combine.lift import LiftHAC, LiftKM
 from clusterscape.compare import rand_distance
-from clusterscape.linalg import Lifted
+from clusterscape.lifting import Lifted
 from strategies import ensembles, rows_of
 
 BOTH = pytest.mark.parametrize("kind", [LiftKM, LiftHAC])

@@ -17,7 +17,7 @@ from clusterscape.compare import MEASURES, _blocks, pairwise, rand_distance
 from clusterscape.compare import lift as lift_module
 from clusterscape.compare._equal import equal_partitions
 from clusterscape.compare.lift import lift_emd, lift_hausdorff, lift_kernel
-from clusterscape.linalg.lifting import lift
+from clusterscape.lifting.lift import lift
 from strategies import ensembles
 
 NAMES = ["lift_emd", "lift_hausdorff", "lift_kernel"]

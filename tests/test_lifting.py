@@ -14,12 +14,12 @@ from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
-import clusterscape.linalg._lifting_exact as exact_module
-import clusterscape.linalg._lifting_fourier as fourier_module
-import clusterscape.linalg._lifting_members as members_module
+import clusterscape.lifting.exact as exact_module
+import clusterscape.lifting.fourier as fourier_module
+import clusterscape.lifting.members as members_module
 from clusterscape import Ensemble
-from clusterscape.linalg._lifting_fourier import fourier_map
-from clusterscape.linalg.lifting import components_for_error, lift
+from clusterscape.lifting.fourier import fourier_map
+from clusterscape.lifting.lift import components_for_error, lift
 from strategies import ensembles, rows_of
 
 KERNELS = ("gaussian", "laplacian", "cauchy")

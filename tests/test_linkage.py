@@ -10,7 +10,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import pdist, squareform
 
 from clusterscape import Ensemble, kernels
-from clusterscape._labels import canonical
+from clusterscape._core.labels import canonical
 from clusterscape.combine.eac import EAC, eac_oracle
 from strategies import brute_force_coassociation, ensembles
 

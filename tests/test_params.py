@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
-from clusterscape import Ensemble, _params
-from clusterscape._params import (
+from clusterscape import Ensemble
+from clusterscape._core import params as _params
+from clusterscape._core.params import (
     N_JOBS,
     PROGRESS,
     Choice,

@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from clusterscape._seeds import root_sequence
+from clusterscape._core.seeds import root_sequence
 from clusterscape.combine.eac import EAC
 from clusterscape.combine.random_projection import RandomProjectionEnsemble, _criterion
 from clusterscape.generate import random_projection

@@ -14,16 +14,16 @@ from sklearn.metrics import adjusted_rand_score
 
 from clusterscape import Ensemble
 from clusterscape.combine import ConsensusWarning, _sca_evolution, sca
-from clusterscape.combine._landmarks import draw_landmarks, extend
-from clusterscape.combine._sca_chain import Chain, near_one
-from clusterscape.combine._sca_evidence import (
+from clusterscape.combine.landmarks import draw_landmarks, extend
+from clusterscape.combine.sca import SCA
+from clusterscape.combine.sca.chain import Chain, near_one
+from clusterscape.combine.sca.evidence import (
     Reading,
     explicit_evidence,
     implicit_evidence,
     lookup_zeta,
 )
-from clusterscape.combine._sca_evolution import evolve, gap_groups
-from clusterscape.combine.sca import SCA
+from clusterscape.combine.sca.evolution import evolve, gap_groups
 from clusterscape.combine.scores import mean_coassociation
 from clusterscape.datasets import make_planted_ensemble
 from clusterscape.linalg.sinkhorn import sinkhorn

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from clusterscape import _atomic, _store
-from clusterscape._store import PartitionStore, StoreError, stored_plan
+from clusterscape._core import atomic as _atomic
+from clusterscape._core import store as _store
+from clusterscape._core.store import PartitionStore, StoreError, stored_plan
 from clusterscape.generate import EnsembleGenerator
 
 PLAN = {"n_partitions": 3, "seed": {"entropy": 5, "spawn_key": []}, "ratio": 0.5}

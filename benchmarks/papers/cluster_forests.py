@@ -31,8 +31,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import _common
-from clusterscape.combine import EAC, BagClust, ClusterForest, eac_oracle
+from clusterscape.combine import EAC, BagClust, eac_oracle
 from clusterscape.compare import accuracy, pair_accuracy
+from clusterscape.forest import ClusterForest
 from clusterscape.generate import EnsembleGenerator, bagging, random_features, restarts
 
 RIVALS = ("RP", "bC2", "EA")

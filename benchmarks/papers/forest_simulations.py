@@ -16,19 +16,19 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import _common
-from clusterscape.combine.cluster_forest import ClusterForest
 from clusterscape.compare import accuracy
 from clusterscape.datasets.mixtures import Mixture, make_g1, make_g2, make_g3, make_two_gaussians
-from clusterscape.generate.forest import ForestGrower, kappa
-from clusterscape.linalg.kmeans import kmeans
-from clusterscape.plot.feature_occurrence import FeatureOccurrenceDisplay
-from clusterscape.validate.forest_theory import (
+from clusterscape.forest.estimator import ClusterForest
+from clusterscape.forest.grower import ForestGrower, kappa
+from clusterscape.forest.theory import (
     misclustering_rate,
     noise_kappa,
     population_centers,
     population_kappa,
     simulate_misclustering,
 )
+from clusterscape.linalg.kmeans import kmeans
+from clusterscape.plot.feature_occurrence import FeatureOccurrenceDisplay
 
 BAR = 0.99
 CHOSEN = (60, 20, "pairs")  # b, q and kappa for G2: the best of eight settings on the seeds 0 to 7

@@ -49,7 +49,7 @@ from clusterscape.combine import CSPA, HGPA, MCLA, LiftHAC, LiftKM
 from clusterscape.combine.base import ConsensusWarning
 from clusterscape.datasets import make_2d2c, make_2d3c
 from clusterscape.generate import EnsembleGenerator
-from clusterscape.linalg import lift
+from clusterscape.lifting import lift
 
 INPUTS = ("kmeans", "single", "average", "complete", "ward")
 RIVALS: dict[str, Callable[..., Any]] = {"CSPA": CSPA, "HGPA": HGPA, "MCLA": MCLA}

@@ -30,7 +30,7 @@ from scipy import sparse
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import _common
-from clusterscape._parallel import one_thread
+from clusterscape._core.parallel import one_thread
 from clusterscape.combine.sec import SEC
 from clusterscape.compare import nmi, purity
 from clusterscape.datasets import make_planted_ensemble

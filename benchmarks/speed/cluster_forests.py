@@ -32,9 +32,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import _common
-from clusterscape._parallel import one_thread
-from clusterscape.combine import ClusterForest
+from clusterscape._core.parallel import one_thread
 from clusterscape.compare import accuracy
+from clusterscape.forest import ClusterForest
 
 T, B, PATIENCE, STARTS, MAX_ITER = 100, 2, 3, 20, 200
 THRESHOLD, SCALE = 0.4, 10.0

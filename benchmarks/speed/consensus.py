@@ -34,7 +34,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import _common
-from clusterscape._parallel import one_thread
+from clusterscape._core.parallel import one_thread
 
 PARTITIONS, CLUSTERS, STARTS = 50, 10, 10
 SIZES = (1_000, 5_000, 20_000, 100_000)

@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import _common
 from clusterscape import Ensemble, PartitionRecord
-from clusterscape._seeds import restore, sklearn_seed
+from clusterscape._core.seeds import restore, sklearn_seed
 from clusterscape.generate import EnsembleGenerator, random_k
 from clusterscape.generate.plan import child
 

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import _common
 from clusterscape import kernels
-from clusterscape._parallel import one_thread
+from clusterscape._core.parallel import one_thread
 
 PROBLEMS, POINTS, FEATURES, CLUSTERS, RESTARTS = 2000, 200, 2, 3, 20
 MAX_ITER, TOL = 300, 1e-4

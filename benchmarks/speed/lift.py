@@ -57,7 +57,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import _common
 from clusterscape import Ensemble, compare
-from clusterscape._parallel import one_thread
+from clusterscape._core.parallel import one_thread
 
 RATIO_DISTANCE, RATIO_PRODUCT, RATIO_PAIRS = 4.5, 3.0, 3.0
 PEAK_MB, TOLERANCE = 1_500.0, 1e-9
@@ -339,7 +339,7 @@ def lift_digits(folder: Path, n_partitions: int, repeats: int) -> tuple[float, f
 
     The partitions are an ensemble already; the first is that of the classes, others are random.
     """
-    from clusterscape.linalg import lift
+    from clusterscape.lifting import lift
 
     rng = np.random.default_rng(0)
     small = rng.normal(size=(200, 784)).astype(np.float32)
@@ -454,7 +454,7 @@ def our_pairs(ensemble: Ensemble, X: np.ndarray, how: dict[str, Any]) -> np.ndar
 
 def all_pairs(options: Any) -> list[tuple[str, bool]]:
     """Measure all pairs of many partitions."""
-    from clusterscape.linalg import lift
+    from clusterscape.lifting import lift
 
     rng = np.random.default_rng(0)
     X, labels = blobs_and_partitions(rng)

@@ -26,7 +26,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import _common
-from clusterscape._parallel import one_thread
+from clusterscape._core.parallel import one_thread
 
 PARTITIONS, CLUSTERS = 50, 10
 SIZES = (20_000, 200_000, 2_000_000)

@@ -15,7 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-_ROOMS = ("combine", "compare", "datasets", "generate", "io", "linalg", "plot", "validate")
+_ROOMS = (
+    "combine",
+    "compare",
+    "datasets",
+    "forest",
+    "generate",
+    "io",
+    "lifting",
+    "linalg",
+    "plot",
+    "validate",
+)
 _NAMES = {
     "ConsensusClustering": "clusterscape.model",
     "Ensemble": "clusterscape.ensemble",
@@ -32,15 +43,28 @@ __all__ = [
     "combine",
     "compare",
     "datasets",
+    "forest",
     "generate",
     "io",
+    "lifting",
     "linalg",
     "plot",
     "validate",
 ]
 
 if TYPE_CHECKING:
-    from clusterscape import combine, compare, datasets, generate, io, linalg, plot, validate
+    from clusterscape import (
+        combine,
+        compare,
+        datasets,
+        forest,
+        generate,
+        io,
+        lifting,
+        linalg,
+        plot,
+        validate,
+    )
     from clusterscape.ensemble import Ensemble, PartitionRecord
     from clusterscape.generate import EnsembleGenerator
     from clusterscape.model import ConsensusClustering

@@ -14,7 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from clusterscape._params import (
+from clusterscape._core.params import (
     N_JOBS,
     PROGRESS,
     Choice,
@@ -26,8 +26,8 @@ from clusterscape._params import (
     Such,
     check_params,
 )
-from clusterscape._seeds import RandomState, parent, restore, spawn
-from clusterscape._store import stored_plan
+from clusterscape._core.seeds import RandomState, parent, restore, spawn
+from clusterscape._core.store import stored_plan
 from clusterscape.combine import (
     METHODS,
     BaseConsensus,

@@ -82,7 +82,7 @@ def _aligned(other: Ensemble, first: Ensemble, files: tuple[str, str]) -> Ensemb
 
 def show(ensemble: Ensemble, path: Path, *, json: bool, quiet: bool) -> None:
     """Print what an ensemble holds and where it is."""
-    from clusterscape.io.atomic import json_text
+    from clusterscape.io.results import json_text
 
     if json:
         typer.echo(json_text({"output": str(path), **facts(ensemble)}))

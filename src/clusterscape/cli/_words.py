@@ -167,7 +167,7 @@ def listed(items: Sequence[str], most: int = 12) -> str:
 
 def show(report: dict[str, Any], folder: Path, *, json: bool, quiet: bool) -> None:
     """Print what a run found and where its files are: as words, or as JSON."""
-    from clusterscape.io.atomic import json_text
+    from clusterscape.io.results import json_text
 
     if json:
         typer.echo(json_text(report | {"output": str(folder)}))

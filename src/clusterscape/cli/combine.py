@@ -55,7 +55,7 @@ def combine(
     see; a column called confidence is left out. Files end in .csv or .parquet.
     """
     from clusterscape.cli import _features, _files, _labels, _space, _tables, _words, _work
-    from clusterscape.io.atomic import json_text, labels_csv, labels_frame, write_labels
+    from clusterscape.io.results import json_text, labels_csv, labels_frame, write_labels
 
     _work.check_consensus(consensus, clusters)
     _features.check(consensus, features)

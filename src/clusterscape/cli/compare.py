@@ -68,7 +68,7 @@ def compare(
 
     With --json the table, and a file for it, is JSON.
     """
-    from clusterscape._atomic import write_bytes
+    from clusterscape._core.atomic import write_bytes
     from clusterscape.cli import _files, _tables
     from clusterscape.compare import MEASURES, pairwise
 
@@ -117,7 +117,7 @@ def compare(
 
 
 def _json(found: PairwiseResult, names: list[str], options: dict[str, Any]) -> str:
-    from clusterscape.io.atomic import json_text
+    from clusterscape.io.results import json_text
 
     values = {"metric": found.metrics[0], "names": names, "options": options}
     return json_text(values | {"matrix": found.matrix, "coverage": found.coverage}) + "\n"

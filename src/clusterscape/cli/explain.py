@@ -250,7 +250,7 @@ def _write(contents: dict[Path, bytes]) -> None:
     """Write all files or none."""
     from contextlib import ExitStack
 
-    from clusterscape._atomic import atomic_path
+    from clusterscape._core.atomic import atomic_path
 
     with ExitStack() as files:
         for path, content in contents.items():
@@ -264,7 +264,7 @@ def _print_json(
     written: dict[str, Path | None],
 ) -> None:
     """Print the distance, the moves, and the points where no file holds them."""
-    from clusterscape.io.atomic import json_text
+    from clusterscape.io.results import json_text
 
     values: dict[str, Any] = {
         "first": names[0],

@@ -14,7 +14,7 @@ from clusterscape.cli._console import choose, say, verb
 if TYPE_CHECKING:
     import pandas as pd
 
-    from clusterscape.combine.cluster_forest import ClusterForest
+    from clusterscape.forest.estimator import ClusterForest
 
 _SHOWN = 10  # columns on the console
 _WIDE = 32  # characters of a name there
@@ -94,7 +94,7 @@ def forest(
         f"{table.n_features:,} features (scaling: {done}).",
         quiet=quiet,
     )
-    from clusterscape.combine.cluster_forest import ClusterForest
+    from clusterscape.forest.estimator import ClusterForest
 
     # kappa and ncut are words that were checked above, which a type checker cannot see.
     model = ClusterForest(
@@ -208,8 +208,8 @@ def _write(
     json: bool,
 ) -> None:
     """Write the files that were asked for, and to stdout what was not."""
-    from clusterscape._atomic import write_bytes
-    from clusterscape.io.atomic import json_text, labels_csv, labels_frame, write_labels
+    from clusterscape._core.atomic import write_bytes
+    from clusterscape.io.results import json_text, labels_csv, labels_frame, write_labels
 
     points = found.pop("points")
     confidence = points["point_confidence"]

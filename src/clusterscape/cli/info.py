@@ -47,7 +47,7 @@ def info(
     debug: opt.Debug = False,
 ) -> None:
     """Say what a file or folder holds, or list the methods, measures and generators."""
-    from clusterscape.io.atomic import json_text
+    from clusterscape.io.results import json_text
 
     if bool(file) == bool(listed):
         raise typer.BadParameter("give a file or --list, one of the two.", param_hint="FILE")

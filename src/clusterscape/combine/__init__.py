@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from clusterscape.combine._sca_evolution import Trajectory, evolve
 from clusterscape.combine.bagclust import BagClust
 from clusterscape.combine.base import BaseConsensus, ConsensusWarning
 from clusterscape.combine.choice import MethodChoice, choose_method
-from clusterscape.combine.cluster_forest import ClusterForest, FeatureScaleWarning
 from clusterscape.combine.cspa import CSPA
 from clusterscape.combine.eac import EAC, OracleThreshold, eac_oracle
 from clusterscape.combine.gcc import GCC
@@ -21,7 +19,7 @@ from clusterscape.combine.median import MedianPartition
 from clusterscape.combine.random_projection import RandomProjectionEnsemble
 from clusterscape.combine.rce import RCE
 from clusterscape.combine.registry import METHODS, Method
-from clusterscape.combine.sca import SCA
+from clusterscape.combine.sca import SCA, Trajectory, evolve
 from clusterscape.combine.sce import LSCE, NSCE
 from clusterscape.combine.scores import (
     ConsensusScores,
@@ -48,10 +46,8 @@ __all__ = [
     "SEC",
     "BagClust",
     "BaseConsensus",
-    "ClusterForest",
     "ConsensusScores",
     "ConsensusWarning",
-    "FeatureScaleWarning",
     "LiftHAC",
     "LiftKM",
     "MajorityVote",

@@ -9,14 +9,14 @@ from numpy.random import SeedSequence
 from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import check_is_fitted
 
-from clusterscape._labels import canonical
-from clusterscape._params import N_JOBS, Choice, Flag, Integer, Rules, Seed
-from clusterscape._seeds import RandomState, spawn
+from clusterscape._core.labels import canonical
+from clusterscape._core.params import N_JOBS, Choice, Flag, Integer, Rules, Seed
+from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine._lift_groups import Clusters, Groups, ballot, shares
 from clusterscape.combine.base import BaseConsensus, Outcome
 from clusterscape.ensemble import Ensemble
-from clusterscape.linalg._lifting_checks import RULES, checked_features
-from clusterscape.linalg.lifting import Kernel, Lifted, lift
+from clusterscape.lifting.checks import RULES, checked_features
+from clusterscape.lifting.lift import Kernel, Lifted, lift
 
 LIFT_RULES: Rules = {
     "n_clusters": [Integer(1)],

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.spatial.distance import squareform
 
 from clusterscape import kernels
-from clusterscape._labels import canonical
+from clusterscape._core.labels import canonical
 from clusterscape.ensemble import Ensemble
-from clusterscape.linalg.lifting import Lifted
+from clusterscape.lifting.lift import Lifted
 from clusterscape.linalg.rowspace import RowSpace
 
 LINKAGES = ("ward", "average", "complete", "single")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clusterscape import kernels
-from clusterscape._labels import NOISE, UNSAMPLED, canonical
+from clusterscape._core.labels import NOISE, UNSAMPLED, canonical
 from clusterscape.compare import Measure
 from clusterscape.compare.tables import Columns, Statistics, Tables
 from clusterscape.ensemble import Ensemble

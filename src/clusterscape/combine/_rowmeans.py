@@ -17,7 +17,7 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 
 from clusterscape import kernels
-from clusterscape._parallel import one_thread, parallel_map
+from clusterscape._core.parallel import one_thread, parallel_map
 from clusterscape.linalg.rowspace import Rows
 
 START_SIZE = 20_000  # points on which starts are compared

@@ -9,14 +9,14 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_array
 
 from clusterscape import kernels
-from clusterscape._labels import UNSAMPLED, canonical
-from clusterscape._params import Choice, Integer, Null, Number, Rules, Seed, Such, check_params
-from clusterscape._partitions import one
-from clusterscape._seeds import RandomState, spawn
+from clusterscape._core.labels import UNSAMPLED, canonical
+from clusterscape._core.params import Choice, Integer, Null, Number, Rules, Seed, Such, check_params
+from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine.base import BaseConsensus, Outcome
 from clusterscape.combine.sec import SEC
 from clusterscape.compare import pairwise
 from clusterscape.ensemble import Ensemble, as_ensemble
+from clusterscape.ensemble.partitions import one
 from clusterscape.linalg.kmeans import kmeans
 
 _DOUBLE_PRECISION = 5_000

@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_array
 
-from clusterscape._labels import NOISE, UNSAMPLED, canonical
-from clusterscape._params import Rules, check_params
+from clusterscape._core.labels import NOISE, UNSAMPLED, canonical
+from clusterscape._core.params import Rules, check_params
 from clusterscape.combine.scores import mean_coassociation
 from clusterscape.ensemble import Ensemble, as_ensemble
 

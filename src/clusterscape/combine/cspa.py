@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from clusterscape import kernels
-from clusterscape._params import Choice, Integer, Number, Rules, Seed
-from clusterscape._seeds import RandomState, sklearn_seed, spawn
+from clusterscape._core.params import Choice, Integer, Number, Rules, Seed
+from clusterscape._core.seeds import RandomState, sklearn_seed, spawn
 from clusterscape.combine.base import BaseConsensus, Outcome
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.graphcut import partition_graph, whole_numbers

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from clusterscape import kernels
-from clusterscape._params import Choice, Flag, Integer, Null, Number, Rules, Such, checked
+from clusterscape._core.params import Choice, Flag, Integer, Null, Number, Rules, Such, checked
 from clusterscape.combine.base import BaseConsensus, Outcome
 from clusterscape.compare import MEASURES
 from clusterscape.ensemble import Ensemble, as_ensemble

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from clusterscape._params import Integer, Number, Rules, Seed
-from clusterscape._seeds import RandomState, spawn
+from clusterscape._core.params import Integer, Number, Rules, Seed
+from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine.base import BaseConsensus, Outcome
 from clusterscape.combine.cspa import CSPA
 from clusterscape.combine.hgpa import HGPA

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from clusterscape._params import Integer, Null, Number, Rules, Seed
-from clusterscape._seeds import RandomState, sklearn_seed, spawn
+from clusterscape._core.params import Integer, Null, Number, Rules, Seed
+from clusterscape._core.seeds import RandomState, sklearn_seed, spawn
 from clusterscape.combine.base import BaseConsensus, Outcome
 from clusterscape.combine.hgpa import Hyperedges, Sample
 from clusterscape.ensemble import Ensemble

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from clusterscape._params import Choice, Number, Rules
-from clusterscape._seeds import RandomState
+from clusterscape._core.params import Choice, Number, Rules
+from clusterscape._core.seeds import RandomState
 from clusterscape.combine.sce import FEATURE_RULES, Embedded, FeatureConsensus, Seeds
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.affinity import Kind, Scale

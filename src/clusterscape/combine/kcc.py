@@ -9,9 +9,9 @@ import numpy as np
 from numpy.random import Generator
 from scipy import sparse
 
-from clusterscape._labels import NOISE
-from clusterscape._params import N_JOBS, Choice, Flag, Integer, Number, Rules, Seed
-from clusterscape._seeds import RandomState, spawn
+from clusterscape._core.labels import NOISE
+from clusterscape._core.params import N_JOBS, Choice, Flag, Integer, Number, Rules, Seed
+from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine import _rowmeans
 from clusterscape.combine._rowmeans import Centroids, Points
 from clusterscape.combine.base import BaseConsensus, Outcome

@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.random import SeedSequence
 
-from clusterscape._params import Choice, Integer, Rules
-from clusterscape._seeds import RandomState
+from clusterscape._core.params import Choice, Integer, Rules
+from clusterscape._core.seeds import RandomState
 from clusterscape.combine._lift_base import LIFT_RULES, LiftConsensus
 from clusterscape.combine._lift_groups import LINKAGES, Clusters, cut_tree
+from clusterscape.lifting.lift import Kernel, Lifted
 from clusterscape.linalg.kmeans import kmeans
-from clusterscape.linalg.lifting import Kernel, Lifted
 
 
 class LiftKM(LiftConsensus):
@@ -32,7 +32,7 @@ class LiftKM(LiftConsensus):
     n_clusters : int
         Clusters of the consensus.
     kernel : {"gaussian", "laplacian", "cauchy", "discrete", "precomputed"} or callable
-        What makes points near; see :func:`clusterscape.linalg.lift`. "discrete" needs no features:
+        What makes points near; see :func:`clusterscape.lifting.lift`. "discrete" needs no features:
         a point is like itself alone, and clusters are alike by the points they share. With
         "precomputed" ``features`` is the n x n matrix of kernel values. A callable takes two
         sequences of objects and returns their kernel values; ``features`` is the sequence of the

@@ -9,7 +9,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from clusterscape import kernels
-from clusterscape._params import Number, Rules
+from clusterscape._core.params import Number, Rules
 from clusterscape.combine.base import BaseConsensus, Outcome
 from clusterscape.ensemble import Ensemble
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from clusterscape._params import Flag, Integer, Null, Rules, Such
+from clusterscape._core.params import Flag, Integer, Null, Rules, Such
 from clusterscape.combine._median_search import Costs, Moves, searcher
 from clusterscape.combine.base import BaseConsensus, Outcome
 from clusterscape.compare import MEASURES

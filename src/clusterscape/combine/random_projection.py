@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
 from clusterscape import generate
-from clusterscape._params import (
+from clusterscape._core.params import (
     N_JOBS,
     PROGRESS,
     Choice,
@@ -21,7 +21,7 @@ from clusterscape._params import (
     Seed,
     check_params,
 )
-from clusterscape._seeds import RandomState, root_sequence
+from clusterscape._core.seeds import RandomState, root_sequence
 from clusterscape.combine.eac import EAC
 from clusterscape.ensemble import Ensemble
 

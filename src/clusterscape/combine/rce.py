@@ -10,10 +10,10 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from clusterscape import kernels
-from clusterscape._labels import UNSAMPLED
-from clusterscape._parallel import parallel_map
-from clusterscape._params import N_JOBS, Choice, Integer, Number, Rules, Seed
-from clusterscape._seeds import RandomState, spawn
+from clusterscape._core.labels import UNSAMPLED
+from clusterscape._core.parallel import parallel_map
+from clusterscape._core.params import N_JOBS, Choice, Integer, Number, Rules, Seed
+from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine.base import BaseConsensus, Outcome
 from clusterscape.combine.sec import SEC
 from clusterscape.combine.spectral import SpectralConsensus

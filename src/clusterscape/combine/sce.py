@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.random import SeedSequence
 
-from clusterscape._params import Choice, Flag, Integer, Null, Number, Rules, Seed
-from clusterscape._seeds import RandomState, kernel_seed, spawn
+from clusterscape._core.params import Choice, Flag, Integer, Null, Number, Rules, Seed
+from clusterscape._core.seeds import RandomState, kernel_seed, spawn
 from clusterscape.combine.base import BaseConsensus, ConsensusWarning, Outcome
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.affinity import RULES, Affinity, Kind, Scale, affinity

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from clusterscape._labels import UNSAMPLED
-from clusterscape._params import shown
+from clusterscape._core.labels import UNSAMPLED
+from clusterscape._core.params import shown
 from clusterscape.ensemble import as_ensemble
 
 

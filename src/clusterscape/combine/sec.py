@@ -10,9 +10,9 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from scipy import sparse
 
-from clusterscape._labels import UNSAMPLED
-from clusterscape._params import N_JOBS, Choice, Integer, Null, Number, Rules, Seed
-from clusterscape._seeds import RandomState, kernel_seed, spawn
+from clusterscape._core.labels import UNSAMPLED
+from clusterscape._core.params import N_JOBS, Choice, Integer, Null, Number, Rules, Seed
+from clusterscape._core.seeds import RandomState, kernel_seed, spawn
 from clusterscape.combine import _rowmeans
 from clusterscape.combine._rowmeans import Centroids, Points
 from clusterscape.combine.base import BaseConsensus, ConsensusWarning, Outcome

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from clusterscape import kernels
-from clusterscape._params import Choice, Integer, Null, Rules, Seed
-from clusterscape._seeds import RandomState, spawn
+from clusterscape._core.params import Choice, Integer, Null, Rules, Seed
+from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine.base import BaseConsensus, Outcome
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.eigen import EigenResult, coassociation_spectrum, symmetric_eigen

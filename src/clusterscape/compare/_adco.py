@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-from clusterscape._parallel import parallel_map
+from clusterscape._core.parallel import parallel_map
 from clusterscape.compare import _distributions as parts
 from clusterscape.ensemble import Ensemble
 

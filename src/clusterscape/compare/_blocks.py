@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from clusterscape._parallel import parallel_map
-from clusterscape.linalg.lifting import Lifted
+from clusterscape._core.parallel import parallel_map
+from clusterscape.lifting.lift import Lifted
 
 # Clusters of a block: the distances of two blocks take 2 MB, and their product is large enough
 # for matrix multiplication to be at its best. Always the same, so that results are, too.

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from clusterscape._labels import NOISE, UNSAMPLED
-from clusterscape._parallel import parallel_map
+from clusterscape._core.labels import NOISE, UNSAMPLED
+from clusterscape._core.parallel import parallel_map
 from clusterscape.compare import _distributions as parts
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.transport import transport_costs, transport_plan

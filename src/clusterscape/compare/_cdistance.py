@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterscape._parallel import parallel_map
+from clusterscape._core.parallel import parallel_map
 from clusterscape.compare import _distributions as parts
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.transport import transport_plan

@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from clusterscape._labels import NOISE, UNSAMPLED
+from clusterscape._core.labels import NOISE, UNSAMPLED
 from clusterscape.ensemble import Ensemble
-from clusterscape.linalg._distances import squared_distances
+from clusterscape.linalg.distances import squared_distances
 
 # Squared distances that are smaller than this have lost digits, or all, to underflow.
 _TINY = 1e-280

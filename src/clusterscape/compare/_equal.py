@@ -8,7 +8,7 @@ from hashlib import blake2b
 import numpy as np
 from scipy import sparse
 
-from clusterscape._labels import NOISE, UNSAMPLED, smallest_type
+from clusterscape._core.labels import NOISE, UNSAMPLED, smallest_type
 from clusterscape.ensemble import Ensemble
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterscape._parallel import parallel_map
-from clusterscape._params import (
+from clusterscape._core.parallel import parallel_map
+from clusterscape._core.params import (
     N_JOBS,
     PROGRESS,
     Choice,

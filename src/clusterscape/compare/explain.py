@@ -10,10 +10,9 @@ import pandas as pd
 from scipy import sparse
 
 from clusterscape import kernels
-from clusterscape._labels import NOISE, decode
-from clusterscape._params import Choice, Rules, checked
-from clusterscape._partitions import shared_index
-from clusterscape._seeds import RandomState
+from clusterscape._core.labels import NOISE, decode
+from clusterscape._core.params import Choice, Rules, checked
+from clusterscape._core.seeds import RandomState
 from clusterscape.compare.lift import GROUND_RULE, RULES, TEXTS, Ground, lift_partitions
 from clusterscape.compare.registry import (
     SPATIAL_POLICIES,
@@ -22,7 +21,8 @@ from clusterscape.compare.registry import (
     two_partitions,
 )
 from clusterscape.ensemble import Ensemble
-from clusterscape.linalg.lifting import Kernel, Lifted
+from clusterscape.ensemble.partitions import shared_index
+from clusterscape.lifting.lift import Kernel, Lifted
 from clusterscape.linalg.transport import LARGEST_KERNEL, transport_plan
 
 _MOVES_SHOWN = 4

@@ -12,12 +12,12 @@ from typing import Any, Literal
 import numpy as np
 
 from clusterscape import kernels
-from clusterscape._params import Choice, checked
-from clusterscape._partitions import one
+from clusterscape._core.params import Choice, checked
 from clusterscape.compare.pair_counting import ratio
 from clusterscape.compare.registry import MEASURES, Score, compare_two, measure
 from clusterscape.compare.tables import POLICIES, Columns, Noise, Tables
 from clusterscape.ensemble import Ensemble, as_ensemble
+from clusterscape.ensemble.partitions import one
 
 Average = Literal["min", "geometric", "arithmetic", "max"]
 Norm = Literal["logn", "joint", "sum", "2logk"]

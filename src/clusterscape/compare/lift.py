@@ -12,13 +12,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clusterscape._params import Choice, Flag, Rules, Seed
-from clusterscape._seeds import RandomState
+from clusterscape._core.params import Choice, Flag, Rules, Seed
+from clusterscape._core.seeds import RandomState
 from clusterscape.compare._blocks import Side, by_blocks, unlike_masses
 from clusterscape.compare.registry import Score, compare_two_in_space, spatial_measure
 from clusterscape.ensemble import Ensemble
-from clusterscape.linalg._lifting_checks import RULES as LIFT_RULES
-from clusterscape.linalg.lifting import Kernel, Lifted, lift
+from clusterscape.lifting.checks import RULES as LIFT_RULES
+from clusterscape.lifting.lift import Kernel, Lifted, lift
 from clusterscape.linalg.transport import transport_costs
 
 Ground = Literal["euclidean", "sqeuclidean"]

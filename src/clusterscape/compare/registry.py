@@ -11,11 +11,11 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import pandas as pd
 
-from clusterscape._labels import NOISE, UNSAMPLED
-from clusterscape._params import Choice, Flag, Rules, checked
-from clusterscape._partitions import one, shared_index
+from clusterscape._core.labels import NOISE, UNSAMPLED
+from clusterscape._core.params import Choice, Flag, Rules, checked
 from clusterscape.compare.tables import POLICIES, Columns, Tables
 from clusterscape.ensemble import Ensemble
+from clusterscape.ensemble.partitions import one, shared_index
 
 F = TypeVar("F", bound=Callable[..., Any])
 

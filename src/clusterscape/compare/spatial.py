@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clusterscape._params import Choice, Integer
+from clusterscape._core.params import Choice, Integer
 from clusterscape.compare import _adco, _cc, _cdistance
 from clusterscape.compare.registry import Score, compare_two_in_space, spatial_measure
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from clusterscape import kernels
-from clusterscape._labels import NOISE, UNSAMPLED
+from clusterscape._core.labels import NOISE, UNSAMPLED
 from clusterscape.ensemble import Ensemble
 
 Noise = Literal["singletons", "cluster", "drop"]

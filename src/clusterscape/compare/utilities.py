@@ -7,13 +7,13 @@ from typing import Any, Literal
 import numpy as np
 
 from clusterscape import kernels
-from clusterscape._labels import UNSAMPLED
-from clusterscape._params import Choice, Flag, Number, checked, shown
-from clusterscape._partitions import one
+from clusterscape._core.labels import UNSAMPLED
+from clusterscape._core.params import Choice, Flag, Number, checked, shown
 from clusterscape.compare.pair_counting import ratio
 from clusterscape.compare.registry import Score, compare_two, measure
 from clusterscape.compare.tables import Noise, Tables
 from clusterscape.ensemble import as_ensemble
+from clusterscape.ensemble.partitions import one
 from clusterscape.linalg.rowspace import RowSpace
 
 Kind = Literal["c", "H", "cos", "Lp"]

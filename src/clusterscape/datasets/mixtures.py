@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from scipy import linalg
 from scipy.special import ndtr
 
-from clusterscape._params import Integer, Number, Seed, checked
-from clusterscape._seeds import RandomState, spawn
+from clusterscape._core.params import Integer, Number, Seed, checked
+from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.linalg.eigen import symmetric_eigen
 
 _LEAST_EIGENVALUE = 1e-3  # of the covariance of G1, so that it has an inverse worth the name

@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from clusterscape._params import Choice, Integer, Number, Seed, Such, checked
-from clusterscape._seeds import RandomState, root_sequence, spawn
+from clusterscape._core.params import Choice, Integer, Number, Seed, Such, checked
+from clusterscape._core.seeds import RandomState, root_sequence, spawn
 from clusterscape.ensemble import Ensemble
 
 _CHUNK = 1 << 18  # points drawn at a time, so that temporary arrays stay small for millions

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clusterscape._params import Seed, checked
-from clusterscape._seeds import RandomState, spawn
+from clusterscape._core.params import Seed, checked
+from clusterscape._core.seeds import RandomState, spawn
 
 # Of 2D2C: points of each cluster, half the vector between the centres, spread along x and y, and
 # how many points of each cluster change sides. Four standard deviations lie between the centres.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from clusterscape.generate.algorithms import ALGORITHMS, Algorithm
-from clusterscape.generate.forest import ForestGrower, kappa
 from clusterscape.generate.generator import EnsembleGenerator, GenerationError, GenerationWarning
 from clusterscape.generate.presets import (
     PRESETS,
@@ -22,12 +21,10 @@ __all__ = [
     "PRESETS",
     "Algorithm",
     "EnsembleGenerator",
-    "ForestGrower",
     "GenerationError",
     "GenerationWarning",
     "bagging",
     "generator_for",
-    "kappa",
     "mixed",
     "random_features",
     "random_k",

@@ -16,8 +16,8 @@ from numpy.random import SeedSequence
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import has_fit_parameter
 
-from clusterscape._params import Choice, Rule, Such
-from clusterscape._seeds import sklearn_seed
+from clusterscape._core.params import Choice, Rule, Such
+from clusterscape._core.seeds import sklearn_seed
 from clusterscape.generate.features import Matrix
 from clusterscape.generate.nmf import nmf
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from clusterscape._params import (
+from clusterscape._core.params import (
     N_JOBS,
     PROGRESS,
     Choice,
@@ -23,8 +23,8 @@ from clusterscape._params import (
     Seed,
     check_params,
 )
-from clusterscape._seeds import RandomState, describe
-from clusterscape._store import stored_plan
+from clusterscape._core.seeds import RandomState, describe
+from clusterscape._core.store import stored_plan
 from clusterscape.ensemble import Ensemble
 from clusterscape.generate import algorithms, plan
 from clusterscape.generate.features import Features, read_features, read_weights

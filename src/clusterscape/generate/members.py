@@ -13,13 +13,13 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from scipy import sparse
 
-from clusterscape import _store
-from clusterscape._labels import NOISE, UNSAMPLED, smallest_type
-from clusterscape._parallel import parallel_map
-from clusterscape._partitions import Partition, soften
-from clusterscape._records import PartitionRecord
-from clusterscape._seeds import describe
-from clusterscape._warnings import hear_warnings
+from clusterscape._core import store as _store
+from clusterscape._core.labels import NOISE, UNSAMPLED, smallest_type
+from clusterscape._core.parallel import parallel_map
+from clusterscape._core.seeds import describe
+from clusterscape._core.warnings import hear_warnings
+from clusterscape.ensemble.partitions import Partition, soften
+from clusterscape.ensemble.records import PartitionRecord
 from clusterscape.generate.algorithms import Algorithm, BaseResult, Settings
 from clusterscape.generate.features import Features, Matrix
 from clusterscape.generate.plan import Member, child, describe_rows, draw_columns, draw_rows

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.random import SeedSequence
 
-from clusterscape._params import Choice, Integer, Number, Rule, Such
-from clusterscape._seeds import RandomState, restore, root_sequence
+from clusterscape._core.params import Choice, Integer, Number, Rule, Such
+from clusterscape._core.seeds import RandomState, restore, root_sequence
 from clusterscape.generate.features import Matrix
 
 # The draws of a member; each has its own child of the member's seed, so that changing one axis

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterscape._params import Choice, Integer, Number, checked
+from clusterscape._core.params import Choice, Integer, Number, checked
 from clusterscape.generate import algorithms, plan
 from clusterscape.generate.generator import EnsembleGenerator
 

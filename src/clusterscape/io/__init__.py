@@ -6,7 +6,7 @@ from clusterscape.io._columns import Table
 from clusterscape.io._errors import TableError
 from clusterscape.io._matrices import is_ensemble_file
 from clusterscape.io._source import FORMATS
-from clusterscape.io.atomic import labels_frame, write_json, write_labels
+from clusterscape.io.results import labels_frame, write_json, write_labels
 from clusterscape.io.tables import read_labels, read_table
 
 __all__ = [

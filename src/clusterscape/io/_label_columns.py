@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterscape._labels import UNSAMPLED
+from clusterscape._core.labels import UNSAMPLED
 from clusterscape.ensemble import Ensemble
 from clusterscape.io._columns import Wanted, Where, plan_roles, row_names
 from clusterscape.io._errors import TableError

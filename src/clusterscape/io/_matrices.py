@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from clusterscape._ensemble_files import FORMAT
 from clusterscape.ensemble import Ensemble
+from clusterscape.ensemble.files import FORMAT
 from clusterscape.io._columns import (
     Table,
     Wanted,

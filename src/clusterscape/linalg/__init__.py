@@ -12,7 +12,6 @@ _HOMES = {
     "EigenResult": "eigen",
     "KMeansResult": "kmeans",
     "LaplacianInverse": "embedding",
-    "Lifted": "lifting",
     "NcutResult": "ncut",
     "Scaling": "sinkhorn",
     "SparseProjection": "projection",
@@ -22,12 +21,10 @@ _HOMES = {
     "TransportPlan": "transport",
     "coassociation_spectrum": "eigen",
     "combination": "operators",
-    "components_for_error": "lifting",
     "cross_coassociation": "cross",
     "eigengap": "ncut",
     "kway_ncut": "ncut",
     "laplacian_quotient": "embedding",
-    "lift": "lifting",
     "log_gaps": "ncut",
     "ncut_value": "ncut",
     "njw": "embedding",
@@ -56,7 +53,6 @@ __all__ = [
     "EigenResult",
     "KMeansResult",
     "LaplacianInverse",
-    "Lifted",
     "NcutResult",
     "Scaling",
     "SparseProjection",
@@ -66,12 +62,10 @@ __all__ = [
     "TransportPlan",
     "coassociation_spectrum",
     "combination",
-    "components_for_error",
     "cross_coassociation",
     "eigengap",
     "kway_ncut",
     "laplacian_quotient",
-    "lift",
     "log_gaps",
     "ncut_value",
     "njw",
@@ -106,7 +100,6 @@ if TYPE_CHECKING:
     )
     from clusterscape.linalg.graphcut import Cut, partition_graph, partition_hypergraph
     from clusterscape.linalg.kmeans import KMeansResult
-    from clusterscape.linalg.lifting import Lifted, components_for_error, lift
     from clusterscape.linalg.markov import SupportDiagnosis, stochastic_complement, total_support
     from clusterscape.linalg.ncut import (
         NcutResult,

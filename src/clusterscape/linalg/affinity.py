@@ -13,9 +13,10 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array, gen_batches
 
-from clusterscape import _seeds, kernels
-from clusterscape._params import Choice, Integer, Null, Number, Rule, Seed, checked
-from clusterscape.linalg._distances import median_distance, typical
+from clusterscape import kernels
+from clusterscape._core import seeds as _seeds
+from clusterscape._core.params import Choice, Integer, Null, Number, Rule, Seed, checked
+from clusterscape.linalg.distances import median_distance, typical
 from clusterscape.linalg.operators import symmetric_operator
 
 Kind = Literal["auto", "rbf", "cosine"]

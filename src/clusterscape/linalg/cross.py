@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clusterscape import kernels
-from clusterscape._params import Instance, Number, checked
+from clusterscape._core.params import Instance, Number, checked
 from clusterscape.linalg.coassociation import Coassociation
 from clusterscape.linalg.thresholded import SCALE, check_shares, regularised
 

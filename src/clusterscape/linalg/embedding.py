@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator, cg
 
-from clusterscape._params import Flag, Integer, Seed, checked
-from clusterscape._seeds import RandomState, kernel_seed, spawn
+from clusterscape._core.params import Flag, Integer, Seed, checked
+from clusterscape._core.seeds import RandomState, kernel_seed, spawn
 from clusterscape.linalg.affinity import Affinity, affinity
 from clusterscape.linalg.coassociation import Coassociation
 from clusterscape.linalg.eigen import EigenResult, symmetric_eigen

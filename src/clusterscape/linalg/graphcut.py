@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from clusterscape._params import shown
+from clusterscape._core.params import shown
 
 # METIS keeps its random numbers in the C library, so two calls at once would disturb each other.
 _lock = threading.Lock()

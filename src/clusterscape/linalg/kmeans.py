@@ -13,10 +13,10 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
-from clusterscape import _seeds
-from clusterscape._params import Choice, Integer, Number, Seed, checked
-from clusterscape.linalg import _kmeans_engines as engines
-from clusterscape.linalg._kmeans_engines import Task
+from clusterscape._core import seeds as _seeds
+from clusterscape._core.params import Choice, Integer, Number, Seed, checked
+from clusterscape.linalg import kmeans_engines as engines
+from clusterscape.linalg.kmeans_engines import Task
 
 # Below this many products of one assignment (points * columns * clusters), or with so few columns
 # that a matrix product gains nothing, the kernel beats scikit-learn on one thread.

@@ -11,8 +11,8 @@ from scipy.sparse.csgraph import connected_components, maximum_bipartite_matchin
 from scipy.sparse.linalg import LinearOperator, aslinearoperator, gmres, splu
 
 from clusterscape import kernels
-from clusterscape._labels import NOISE, UNSAMPLED
-from clusterscape._params import shown
+from clusterscape._core.labels import NOISE, UNSAMPLED
+from clusterscape._core.params import shown
 from clusterscape.linalg.coassociation import Coassociation
 from clusterscape.linalg.rowspace import RowSpace
 

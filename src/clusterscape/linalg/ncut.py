@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import aslinearoperator
 
-from clusterscape._params import Choice, Integer, checked
+from clusterscape._core.params import Choice, Integer, checked
 from clusterscape.linalg._bipartition import (
     Candidate,
     Cut,

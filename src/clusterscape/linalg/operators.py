@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from clusterscape._params import shown
+from clusterscape._core.params import shown
 
 
 def symmetric_operator(size: int, product: Callable[[np.ndarray], np.ndarray]) -> LinearOperator:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.random import SeedSequence
 from scipy import sparse
 
-from clusterscape import _seeds, kernels
-from clusterscape._params import Integer, Seed, checked
+from clusterscape import kernels
+from clusterscape._core import seeds as _seeds
+from clusterscape._core.params import Integer, Seed, checked
 
 
 @dataclass(frozen=True, eq=False)

@@ -170,7 +170,7 @@ class DenseRows:
         The score of row x in group g is ``norms[g] - scale[x] * (rows @ table)[x, g]``.
         """
         # Here, because label rows are read by rooms that need no scikit-learn.
-        from clusterscape.linalg._kmeans_engines import batches
+        from clusterscape.linalg.kmeans_engines import batches
 
         kind = self.matrix.dtype
         table, norms, scale = (np.asarray(a, dtype=kind) for a in (table, norms, scale))
@@ -188,7 +188,7 @@ class DenseRows:
 
     def totals(self, groups: np.ndarray, weights: np.ndarray, n_groups: int) -> np.ndarray:
         """Return the (d, K) weighted sums of the groups' rows."""
-        from clusterscape.linalg._kmeans_engines import cluster_sums
+        from clusterscape.linalg.kmeans_engines import cluster_sums
 
         return np.ascontiguousarray(cluster_sums(self.matrix, groups, weights, n_groups).T)
 

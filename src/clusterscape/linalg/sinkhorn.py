@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from clusterscape._params import Integer, Null, Number, checked, shown
+from clusterscape._core.params import Integer, Null, Number, checked, shown
 from clusterscape.linalg.operators import checked_similarity
 
 # Where the diagonal that is taken off, once scaled, is so much more than the row sum of one,

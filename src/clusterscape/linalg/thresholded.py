@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix, diags
 from scipy.sparse.linalg import LinearOperator
 
 from clusterscape import kernels
-from clusterscape._params import Instance, Null, Number, Rules, check_params
+from clusterscape._core.params import Instance, Null, Number, Rules, check_params
 from clusterscape.linalg.coassociation import Coassociation
 
 # A share of 0.1 + 0.2 must reach a threshold of 0.3 in spite of rounding.

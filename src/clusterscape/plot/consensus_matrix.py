@@ -91,7 +91,7 @@ class ConsensusMatrixDisplay:
         ----------
         model : estimator
             Fitted, with ``ensemble_`` and ``labels_``: :class:`~clusterscape.ConsensusClustering`,
-            :class:`~clusterscape.combine.ClusterForest`. Where it has no ``confidence_``, that of
+            :class:`~clusterscape.forest.ClusterForest`. Where it has no ``confidence_``, that of
             :func:`~clusterscape.combine.consensus_scores` is shown.
         max_points : int
             A random sample of this many points is shown when there are more; the title says so.

@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from clusterscape._partitions import checked_weights
 from clusterscape.compare.explain import explain
+from clusterscape.ensemble.partitions import checked_weights
 from clusterscape.plot._plane import plane
 
 _COLOURS = "YlGnBu"

@@ -85,7 +85,7 @@ class FeatureOccurrenceDisplay:
         max_names: int = 40,
         ax: Any = None,
     ) -> Self:
-        """Draw a fitted :class:`~clusterscape.combine.ClusterForest`, or an ensemble.
+        """Draw a fitted :class:`~clusterscape.forest.ClusterForest`, or an ensemble.
 
         Parameters
         ----------

@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from clusterscape.forest.feature_profile import FeatureProfile, feature_profile
 from clusterscape.plot.palette import NOISE_COLOUR
-from clusterscape.validate.feature_profile import FeatureProfile, feature_profile
 
 _OWN = "#0072B2"
 _MOST_BINS = 60
@@ -18,7 +18,7 @@ class FeatureProfileDisplay:
     """Histogram of the strengths of the columns; strengths drawn at random are grey.
 
     Use :meth:`from_features`, or give the result of
-    :func:`~clusterscape.validate.feature_profile`.
+    :func:`~clusterscape.forest.feature_profile`.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class FeatureProfileDisplay:
         ax : matplotlib Axes, optional
             Where to draw.
         **options
-            More arguments of :func:`~clusterscape.validate.feature_profile`.
+            More arguments of :func:`~clusterscape.forest.feature_profile`.
 
         Returns
         -------

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
-from clusterscape._labels import encode
-from clusterscape._params import Choice, checked
+from clusterscape._core.labels import encode
+from clusterscape._core.params import Choice, checked
 from clusterscape.ensemble import Ensemble, as_ensemble
 from clusterscape.linalg.markov import weighted_median, zeta_by_lookups, zeta_ratios
 from clusterscape.linalg.operators import checked_similarity

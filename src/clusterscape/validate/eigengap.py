@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterscape._params import Integer, checked
+from clusterscape._core.params import Integer, checked
 from clusterscape.ensemble import as_ensemble
 from clusterscape.linalg.eigen import coassociation_spectrum
 from clusterscape.linalg.ncut import eigengap

@@ -14,9 +14,9 @@ from scipy.stats import t as student_t
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
-from clusterscape._parallel import parallel_map
-from clusterscape._params import N_JOBS, Choice, Integer, Seed, checked
-from clusterscape._seeds import RandomState, spawn
+from clusterscape._core.parallel import parallel_map
+from clusterscape._core.params import N_JOBS, Choice, Integer, Seed, checked
+from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.generate import EnsembleGenerator
 from clusterscape.validate.eigengap import select_k
 

@@ -1,0 +1,102 @@
+"""Parallelism in one place: an ordered map over independent tasks.
+
+Every task runs with one BLAS and one OpenMP thread, whatever ``n_jobs`` is: sums are then taken
+in the same order for any number of workers, and two workers do not fight over two cores.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal, TypeVar
+
+from joblib import Parallel, delayed
+from threadpoolctl import ThreadpoolController
+
+from clusterscape._core.progress import track
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_lock = threading.Lock()
+_local = threading.local()
+_entered = 0
+_blas_limit: Any = None
+_pools: tuple[int, ThreadpoolController] | None = None
+
+
+def _controller() -> ThreadpoolController:
+    """Return a controller of the thread pools; finding them takes milliseconds, so it is kept.
+
+    A library that is loaded later brings its own pool, hence the count of modules.
+    """
+    global _pools
+    if _pools is None or _pools[0] != len(sys.modules):
+        _pools = (len(sys.modules), ThreadpoolController())
+    return _pools[1]
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Hold BLAS and OpenMP to one thread, and put back what was there.
+
+    The BLAS limit belongs to the whole process: with several worker threads the first one in sets
+    it and the last one out restores it, otherwise one worker would restore another's limit. Only
+    the thread that sets a BLAS limit may change it, so :func:`parallel_map` enters first.
+    The OpenMP limit belongs to the calling thread.
+    """
+    global _entered, _blas_limit
+    if getattr(_local, "inside", False):
+        yield
+        return
+    with _lock:
+        controller = _controller()
+        _entered += 1
+        if _entered == 1:
+            _blas_limit = controller.limit(limits=1, user_api="blas")
+            _blas_limit.__enter__()
+    _local.inside = True
+    try:
+        with controller.limit(limits=1, user_api="openmp"):
+            yield
+    finally:
+        _local.inside = False
+        with _lock:
+            _entered -= 1
+            if _entered == 0:
+                _blas_limit.__exit__(None, None, None)
+                _blas_limit = None
+
+
+def _run(function: Callable[[T], R], task: T) -> R:
+    with one_thread():
+        return function(task)
+
+
+def parallel_map(
+    function: Callable[[T], R],
+    tasks: Sequence[T],
+    *,
+    n_jobs: int | None = None,
+    prefer: Literal["threads", "processes"] = "threads",
+    label: str = "",
+    progress: bool | None = False,
+    done: int = 0,
+) -> list[R]:
+    """Return ``[function(t) for t in tasks]``, computed by ``n_jobs`` workers.
+
+    ``prefer`` is a hint that ``joblib.parallel_config`` overrides, so the same call runs on
+    threads, processes or a cluster. ``function`` must be importable (not a closure) when it may
+    run in another process.
+    """
+    workers = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")
+    with one_thread():
+        results = workers(delayed(_run)(function, task) for task in tasks)
+        return list(track(results, len(tasks) + done, label=label, progress=progress, done=done))
+
+
+def thread_counts() -> list[tuple[str, int]]:
+    """Return each thread pool of the process and its size (for tests)."""
+    return [(p["user_api"], p["num_threads"]) for p in ThreadpoolController().info()]

@@ -1,0 +1,16 @@
+"""The one thing that flows through the library: many clusterings of the same points."""
+
+from __future__ import annotations
+
+from clusterscape.ensemble.ensemble import Compressed, Ensemble, Membership, as_ensemble
+from clusterscape.ensemble.files import NotAnEnsembleFile
+from clusterscape.ensemble.records import PartitionRecord
+
+__all__ = [
+    "Compressed",
+    "Ensemble",
+    "Membership",
+    "NotAnEnsembleFile",
+    "PartitionRecord",
+    "as_ensemble",
+]
