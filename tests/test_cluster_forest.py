@@ -17,10 +17,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clusterscape import Ensemble
-from clusterscape.combine import _forest_aggregate, _forest_vectors
 from clusterscape.combine.base import ConsensusWarning
 from clusterscape.combine.landmarks import draw_landmarks
 from clusterscape.compare import accuracy
+from clusterscape.forest import aggregate as forest_aggregate
+from clusterscape.forest import vectors as forest_vectors
 from clusterscape.forest.aggregate import Plan, aggregate
 from clusterscape.forest.estimator import ClusterForest, FeatureScaleWarning
 from clusterscape.forest.grower import ForestGrower
@@ -162,7 +163,7 @@ def test_points_of_fit_are_predicted_as_they_were_labelled(seed):
     X = np.vstack([rng.normal(size=(60, 5)), rng.normal(1.5, 1, size=(60, 5))])  # overlapping
     for road in ({}, {"cut": "best"}, {"ncut": "kway"}):
         model = ClusterForest(3, **(QUICK | {"max_iter": 1000} | road)).fit(X)
-        rows = _forest_vectors.label_rows(X, model._vectors)
+        rows = forest_vectors.label_rows(X, model._vectors)
         same = (rows == model.ensemble_.labels).all(axis=1)
         assert same.mean() > 0.95  # nearest centres reproduce converged k-means
         np.testing.assert_array_equal(model.predict(X)[same], model.labels_[same])
@@ -186,11 +187,11 @@ def test_a_column_taken_twice_counts_twice():
     record = {"columns": np.array([0, 1, 0]), "n_clusters": 2}
     votes = Ensemble.from_labels([[0, 1]])
     votes = Ensemble.from_labels([[0, 1]], records=[votes.records[0].replace(**record)])
-    vectors = _forest_vectors.read_vectors(X, votes, np.ones(2))
+    vectors = forest_vectors.read_vectors(X, votes, np.ones(2))
     np.testing.assert_array_equal(vectors[0].centers, [[0, 0, 0], [10, 10, 10]])
     # Once each, the two columns would cancel; twice, the first decides.
-    assert _forest_vectors.label_rows(np.array([[6.0, 3.5]]), vectors)[0, 0] == 1
-    assert _forest_vectors.label_rows(sparse.csr_matrix([[4.0, 6.5]]), vectors)[0, 0] == 0
+    assert forest_vectors.label_rows(np.array([[6.0, 3.5]]), vectors)[0, 0] == 1
+    assert forest_vectors.label_rows(sparse.csr_matrix([[4.0, 6.5]]), vectors)[0, 0] == 0
 
 
 # -- landmarks ----------------------------------------------------------------------------------
@@ -244,8 +245,8 @@ def test_landmarks_are_used_when_said_and_only_then(monkeypatch, seed):
     assert adjusted_rand_score(truth, sampled.labels_) > 0.8
     np.testing.assert_array_equal(sampled.predict(X), sampled.labels_)
     assert ClusterForest(3, landmarks=299, **settings).fit(X).n_landmarks_ == 0
-    monkeypatch.setattr(_forest_aggregate, "EXACT_ROWS", 50)
-    monkeypatch.setattr(_forest_aggregate, "LANDMARKS", 45)
+    monkeypatch.setattr(forest_aggregate, "EXACT_ROWS", 50)
+    monkeypatch.setattr(forest_aggregate, "LANDMARKS", 45)
     assert 20 < ClusterForest(3, **settings).fit(X).n_landmarks_ <= 45
     assert ClusterForest(3, landmarks=None, **settings).fit(X).n_landmarks_ == 0
     with pytest.raises(MemoryError, match="Use landmarks='auto'"):
@@ -302,18 +303,18 @@ def test_informative_columns_come_first(seed):
 
 def vector_of(columns, total, within):
     total, within = (np.array([values[c] for c in columns]) for values in (total, within))
-    return _forest_vectors.Vector(np.array(columns), np.empty((2, len(columns))), within, total)
+    return forest_vectors.Vector(np.array(columns), np.empty((2, len(columns))), within, total)
 
 
 def test_vectors_that_separate_nothing_weigh_nothing():
-    counts = _forest_vectors.occurrence([np.array([0, 0]), np.array([1])], 3)
+    counts = forest_vectors.occurrence([np.array([0, 0]), np.array([1])], 3)
     assert counts.toarray().tolist() == [[2, 0, 0], [0, 1, 0]]
     pair = [vector_of(c, [1.0, 2.0, 0.0], [0.5, 0.5, 0.0]) for c in ([0, 0], [1, 2])]
-    found = _forest_vectors.importances(pair, np.array([1.0, 2.0]), 3)
+    found = forest_vectors.importances(pair, np.array([1.0, 2.0]), 3)
     np.testing.assert_allclose(found, [0.5, 0.5, 0.0])  # 0.5 / 2 against 0.75 / 3
-    found = _forest_vectors.importances(pair, np.array([np.inf, 1.0]), 3)
+    found = forest_vectors.importances(pair, np.array([np.inf, 1.0]), 3)
     np.testing.assert_array_equal(found, [0, 1, 0])
-    nothing = _forest_vectors.importances(pair, np.full(2, np.inf), 3)
+    nothing = forest_vectors.importances(pair, np.full(2, np.inf), 3)
     np.testing.assert_array_equal(nothing, np.zeros(3))
 
 
@@ -342,13 +343,13 @@ def test_a_column_is_dominant_by_its_share_of_both_sums_of_squares():
     taken = ([0, 1], [0, 1, 1], [1, 2], [0, 0, 1], [3, 0], [3, 0], [3, 0])
     vectors = [vector_of(columns, total, within) for columns in taken]
     # 9 of 10, 18 of 19; alone beside a constant; 9 of 11; and one that is wide by its clusters.
-    found = _forest_vectors.dominant_column(vectors)
+    found = forest_vectors.dominant_column(vectors)
     assert (found.column, found.often, found.alone) == (1, 2, 2)
     assert found.share == pytest.approx((0.9 + 18 / 19) / 2)
-    assert _forest_vectors.dominant_column(vectors + vectors[-2:]) is None  # 2 of 9
+    assert forest_vectors.dominant_column(vectors + vectors[-2:]) is None  # 2 of 9
     # Another column does so too.
     vectors.append(vector_of([3, 0], total, [1.0, 9.0, 0.0, 20.0]))
-    found = _forest_vectors.dominant_column(vectors)
+    found = forest_vectors.dominant_column(vectors)
     assert (found.column, found.often, found.alone) == (1, 2, 3)
 
 
@@ -360,7 +361,7 @@ def test_sums_of_squares_are_those_of_the_definition(seed):
     columns = np.array([2, 0, 2])
     votes = Ensemble.from_labels([labels], records=[plain.records[0].replace(columns=columns)])
     for form in (np.asarray, sparse.csr_matrix):
-        vector = _forest_vectors.read_vectors(form(X), votes, weights)[0]
+        vector = forest_vectors.read_vectors(form(X), votes, weights)[0]
         mean = np.average(X[:, columns], axis=0, weights=weights)
         np.testing.assert_allclose(vector.total, weights @ (X[:, columns] - mean) ** 2)
         own = vector.centers[labels]

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
+from clusterscape.forest import settings as forest_settings
 from clusterscape.forest.estimator import ClusterForest
 from clusterscape.forest.settings import choose_forest
-from clusterscape.validate import forest_settings
 
 
 @pytest.fixture(scope="module")

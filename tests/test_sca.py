@@ -13,9 +13,9 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from clusterscape import Ensemble
-from clusterscape.combine import ConsensusWarning, _sca_evolution, sca
+from clusterscape.combine import ConsensusWarning
 from clusterscape.combine.landmarks import draw_landmarks, extend
-from clusterscape.combine.sca import SCA
+from clusterscape.combine.sca import SCA, evolution, sca
 from clusterscape.combine.sca.chain import Chain, near_one
 from clusterscape.combine.sca.evidence import (
     Reading,
@@ -552,7 +552,7 @@ def test_landmarks_are_drawn_by_weight():
 
 def test_many_rows_are_grouped_from_a_sample_of_them(monkeypatch):
     ensemble, planted = make_planted_ensemble(800, 20, n_clusters=3, random_state=1)
-    monkeypatch.setattr(_sca_evolution, "_KMEANS_ROWS", 100)
+    monkeypatch.setattr(evolution, "_KMEANS_ROWS", 100)
     model = SCA(3, starts="joint", zeroing=False, random_state=0).fit(ensemble)
     assert adjusted_rand_score(planted, model.labels_) > 0.95
 
