@@ -9,6 +9,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_array
 
 from clusterscape import kernels
+from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.labels import UNSAMPLED, canonical
 from clusterscape._core.params import Choice, Integer, Null, Number, Rules, Seed, Such, check_params
 from clusterscape._core.seeds import RandomState, spawn
@@ -277,10 +278,12 @@ class BagClust(BaseConsensus):
         precision = np.float64 if m <= _DOUBLE_PRECISION else np.float32
         need = float(m) * m * np.dtype(precision).itemsize / 1e9
         if need > self.max_gb:
-            raise MemoryError(
-                f"BagClust with variant=2 needs the dissimilarities of {m:,} distinct rows, "
-                f"{need:,.1f} GB, more than max_gb={self.max_gb:g}. Use variant=1, whose memory "
-                "grows with the number of points, or raise max_gb."
+            raise MemoryLimitError(
+                f"BagClust with variant=2 needs the dissimilarities of {m:,} distinct rows, which",
+                need,
+                self.max_gb,
+                remedies=["use {variant}, whose memory grows with the number of points"],
+                variant=1,
             )
         distances, never = _dissimilarities(small, precision)
         weights = small.sample_weight

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from clusterscape import kernels
+from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.params import Choice, Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, sklearn_seed, spawn
 from clusterscape.combine.base import BaseConsensus, Outcome
@@ -122,10 +123,12 @@ class CSPA(BaseConsensus):
         if self.neighbors == "all" or (self.neighbors == "auto" and m <= _ALL_PAIRS):
             need = 48.0 * m * m / 1e9  # the graph, METIS's copy of it, and its coarser ones
             if need > self.max_gb:
-                raise MemoryError(
-                    f"the graph of all pairs of {m:,} distinct rows can take {need:,.1f} GB, more "
-                    f"than max_gb={self.max_gb:g}. Use neighbors={_NEIGHBORS}, which keeps the "
-                    "strongest edges only, or raise max_gb."
+                raise MemoryLimitError(
+                    f"the graph of all pairs of {m:,} distinct rows",
+                    need,
+                    self.max_gb,
+                    remedies=["use {neighbors}, which keeps the strongest edges only"],
+                    neighbors=_NEIGHBORS,
                 )
             return None
         wanted = _NEIGHBORS if self.neighbors == "auto" else int(self.neighbors)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from clusterscape import kernels
+from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.params import Choice, Flag, Integer, Null, Number, Rules, Such, checked
 from clusterscape.combine.base import BaseConsensus, Outcome
 from clusterscape.compare import MEASURES
@@ -122,10 +123,11 @@ class EAC(BaseConsensus):
         precision = np.float64 if m <= 5_000 else np.float32
         need = m * (m - 1) / 2 * np.dtype(precision).itemsize / 1e9
         if need > self.max_gb:
-            raise MemoryError(
-                f"EAC with {self.linkage} linkage needs the distances of {m:,} distinct rows, "
-                f"{need:,.1f} GB, more than max_gb={self.max_gb:g}. Use SEC, which is linear in "
-                "the number of points, or raise max_gb."
+            raise MemoryLimitError(
+                f"{self.linkage} linkage needs the distances of {m:,} distinct rows, which",
+                need,
+                self.max_gb,
+                remedies=["use SEC, which is linear in the number of points"],
             )
         distances = np.empty(m * (m - 1) // 2, dtype=precision)
         if small.is_soft:

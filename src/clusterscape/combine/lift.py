@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.random import SeedSequence
 
+from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.params import Choice, Integer, Rules
 from clusterscape._core.seeds import RandomState
 from clusterscape.combine._lift_base import LIFT_RULES, LiftConsensus
@@ -265,9 +266,11 @@ class LiftHAC(LiftConsensus):
         m = clusters.first.size
         need = 16.0 * m * m / 1e9  # the matrix, and as much again while it is filled or condensed
         if need > self.max_gb:
-            raise MemoryError(
-                f"LiftHAC needs the distances of {m:,} different clusters, {need:,.1f} GB, more "
-                f"than max_gb={self.max_gb:g}. Use LiftKM, which needs none, or raise max_gb."
+            raise MemoryLimitError(
+                f"LiftHAC needs the distances of {m:,} different clusters, which",
+                need,
+                self.max_gb,
+                remedies=["use LiftKM, which needs none"],
             )
         squared = lifted.distances(clusters.first, clusters.first, squared=True)
         weight = clusters.total(clusters.weight if self.weighting == "size" else clusters.vote)

@@ -15,6 +15,7 @@ from sklearn.utils import check_array, gen_batches
 
 from clusterscape import kernels
 from clusterscape._core import seeds as _seeds
+from clusterscape._core.errors import MemoryLimitError, ParameterError
 from clusterscape._core.params import Choice, Integer, Null, Number, Rule, Seed, checked
 from clusterscape.linalg.distances import median_distance, typical
 from clusterscape.linalg.operators import symmetric_operator
@@ -217,9 +218,10 @@ def affinity(
     """
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], estimator="affinity")
     if neighbors is not None and landmarks is not None:
-        raise ValueError(
-            f"give neighbors={neighbors} or landmarks={landmarks}, not both: each alone says which "
-            "affinities are kept."
+        raise ParameterError(
+            "give {neighbors} or {landmarks}, not both: each alone says which affinities are kept.",
+            neighbors=neighbors,
+            landmarks=landmarks,
         )
     if kind == "auto":
         kind = "cosine" if sparse.issparse(X) else "rbf"
@@ -256,10 +258,17 @@ def _dense_affinity(X: Any, scale: Scale, max_gb: float, rng: np.random.Generato
     dtype = np.float64 if n <= _SINGLE_ABOVE else np.float32
     need = n * n * np.dtype(dtype).itemsize / 1e9
     if need > max_gb:
-        raise MemoryError(
-            f"the Gaussian affinities of {n:,} points would take {need:,.1f} GB, more than "
-            f"max_gb={max_gb:g}. Keep the nearest ones only (neighbors=10), use landmarks=1000 or "
-            "the cosine, none of which is n x n, or raise max_gb."
+        raise MemoryLimitError(
+            f"the Gaussian affinities of {n:,} points",
+            need,
+            max_gb,
+            remedies=[
+                "keep the nearest ones only ({neighbors})",
+                "use {landmarks}",
+                "use the cosine",
+            ],
+            neighbors=10,
+            landmarks=1000,
         )
     if scale == "local":
         local = _local_scales(X)

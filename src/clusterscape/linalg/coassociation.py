@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import LinearOperator
 
 from clusterscape import kernels
+from clusterscape._core.errors import MemoryLimitError
 
 Normalize = Literal["pairs", "counts"]
 
@@ -176,10 +177,14 @@ class Coassociation(LinearOperator):
         n = self.shape[0]
         need = 8.0 * n * n / 1e9
         if need > max_gb:
-            raise MemoryError(
-                f"the dense co-association of {n:,} points would take {need:,.1f} GB, more than "
-                f"max_gb={max_gb:g}. Use the operator itself (its products need no n x n matrix), "
-                "Ensemble.compress() or Ensemble.subset(), or raise max_gb."
+            raise MemoryLimitError(
+                f"the dense co-association of {n:,} points",
+                need,
+                max_gb,
+                remedies=[
+                    "use the operator itself (its products need no n x n matrix)",
+                    "use Ensemble.compress() or Ensemble.subset()",
+                ],
             )
         dense = np.empty((n, n))
         for start, stop in self._blocks():

@@ -14,6 +14,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
 from clusterscape._core import seeds as _seeds
+from clusterscape._core.errors import ParameterError
 from clusterscape._core.params import Choice, Integer, Number, Seed, checked
 from clusterscape.linalg import kmeans_engines as engines
 from clusterscape.linalg.kmeans_engines import Task
@@ -194,9 +195,9 @@ def nearest_center(
 def _check_size(X: Any, task: Task) -> None:
     n = X.shape[0]
     if task.n_clusters > n:
-        raise ValueError(
-            f"n_clusters={task.n_clusters} is more than the {n} rows of X; "
-            f"ask for at most {n} clusters."
+        raise ParameterError(
+            f"{{n_clusters}} is more than the {n} rows of X; ask for at most {n} clusters.",
+            n_clusters=task.n_clusters,
         )
     largest = max(float(X.max()), -float(X.min()))
     bound = 1e150 if X.dtype == np.float64 else 1e15

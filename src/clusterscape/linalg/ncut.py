@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import aslinearoperator
 
+from clusterscape._core.errors import ParameterError
 from clusterscape._core.params import Choice, Integer, checked
 from clusterscape.linalg._bipartition import (
     Candidate,
@@ -386,7 +387,9 @@ def eigengap(
 
 def _checked_weight(weights: ArrayLike | None, n: int, n_clusters: int) -> np.ndarray:
     if n_clusters > n:
-        raise ValueError(f"n_clusters={n_clusters} is more than the {n} points of the graph.")
+        raise ParameterError(
+            f"{{n_clusters}} is more than the {n} points of the graph.", n_clusters=n_clusters
+        )
     if weights is None:
         return np.ones(n)
     weight = np.asarray(weights, dtype=np.float64)

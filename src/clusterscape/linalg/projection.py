@@ -11,6 +11,7 @@ from scipy import sparse
 
 from clusterscape import kernels
 from clusterscape._core import seeds as _seeds
+from clusterscape._core.errors import ParameterError
 from clusterscape._core.params import Integer, Seed, checked
 
 
@@ -145,8 +146,10 @@ def sparse_projection(
     array([1.414, 1.414, 1.414, 1.414, 1.414, 1.414])
     """
     if n_blocks > n_dims:
-        raise ValueError(
-            f"n_blocks={n_blocks} is more than n_dims={n_dims}; a block needs at least one column."
+        raise ParameterError(
+            "{n_blocks} is more than {n_dims}; a block needs at least one column.",
+            n_blocks=n_blocks,
+            n_dims=n_dims,
         )
     rng = np.random.default_rng(_seeds.root_sequence(seed))
     sizes = n_dims // n_blocks + (np.arange(n_blocks) < n_dims % n_blocks)
