@@ -15,7 +15,7 @@ from clusterscape.cli._console import choose, say, verb
 if TYPE_CHECKING:
     import pandas as pd
 
-    from clusterscape.compare.explain import Explanation
+    from clusterscape.compare import Explanation
     from clusterscape.ensemble import Ensemble
 
 _PICTURES = (".png", ".pdf", ".svg")
@@ -191,7 +191,7 @@ def _explained(
     partitions: tuple[Any, Any], X: Any, names: tuple[str, str], options: dict[str, Any]
 ) -> Explanation:
     """Explain; a refusal speaks of the clusterings by their names."""
-    from clusterscape.compare.explain import explain as explained
+    from clusterscape.compare import explain as explained
 
     try:
         return explained(*partitions, X, **options)

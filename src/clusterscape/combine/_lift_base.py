@@ -15,8 +15,7 @@ from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine._lift_groups import Clusters, Groups, ballot, shares
 from clusterscape.combine.base import BaseConsensus, Outcome
 from clusterscape.ensemble import Ensemble
-from clusterscape.lifting.checks import RULES, checked_features
-from clusterscape.lifting.lift import Kernel, Lifted, lift
+from clusterscape.lifting.lifted import RULES, Kernel, Lifted, checked_features, lift
 
 LIFT_RULES: Rules = {
     "n_clusters": [Integer(1)],

@@ -16,7 +16,7 @@ from clusterscape._core.params import Choice, Integer, Rules
 from clusterscape._core.seeds import RandomState
 from clusterscape.combine._lift_base import LIFT_RULES, LiftConsensus
 from clusterscape.combine._lift_groups import LINKAGES, Clusters, cut_tree
-from clusterscape.lifting.lift import Kernel, Lifted
+from clusterscape.lifting.lifted import Kernel, Lifted
 from clusterscape.linalg.kmeans import kmeans
 
 

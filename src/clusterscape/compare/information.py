@@ -13,9 +13,8 @@ import numpy as np
 
 from clusterscape import kernels
 from clusterscape._core.params import Choice, checked
-from clusterscape.compare.pair_counting import ratio
-from clusterscape.compare.registry import MEASURES, Score, compare_two, measure
-from clusterscape.compare.tables import POLICIES, Columns, Noise, Tables
+from clusterscape.compare.registry import MEASURES, Score, register_measure
+from clusterscape.compare.tables import POLICIES, Columns, Noise, Tables, ratio
 from clusterscape.ensemble import Ensemble, as_ensemble
 from clusterscape.ensemble.partitions import one
 
@@ -35,7 +34,7 @@ def _mutual_information(tables: Tables) -> np.ndarray:
     return tables.statistics.information
 
 
-@measure(
+@register_measure(
     _mutual_information,
     label="mutual information (nats)",
     reference="Shannon (1948)",
@@ -70,18 +69,9 @@ def mutual_information(
     >>> round(mutual_information([0, 0, 1, 1], [0, 0, 1, 1]), 4)
     0.6931
     """
-    return compare_two(
-        "mutual_information",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-    )
 
 
-def _nmi(
-    tables: Tables, *, average: Average = "geometric", degenerate: Literal["one", "strehl"] = "one"
-) -> np.ndarray:
+def _nmi(tables: Tables, *, average: Average, degenerate: Literal["one", "strehl"]) -> np.ndarray:
     s = tables.statistics
     mean = _AVERAGES[average](s.a_entropy, s.b_entropy)
     value = np.minimum(ratio(s.information, mean, 0.0), 1.0)
@@ -90,7 +80,7 @@ def _nmi(
     return np.where(trivial, 1.0 if degenerate == "one" else 0.0, value)
 
 
-@measure(
+@register_measure(
     _nmi,
     rules={"average": _AVERAGE_RULE, "degenerate": [Choice("one", "strehl")]},
     label="normalised mutual information",
@@ -136,18 +126,9 @@ def nmi(
     >>> nmi([0, 0, 0], [5, 5, 5]), nmi([0, 0, 0], [5, 5, 5], degenerate="strehl")
     (1.0, 0.0)
     """
-    return compare_two(
-        "nmi",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-        average=average,
-        degenerate=degenerate,
-    )
 
 
-def _ami(tables: Tables, *, average: Average = "arithmetic") -> np.ndarray:
+def _ami(tables: Tables, *, average: Average) -> np.ndarray:
     if not tables.whole:
         raise ValueError(
             "ami compares with shuffled labels, so sample_weight must hold whole numbers of points."
@@ -156,15 +137,15 @@ def _ami(tables: Tables, *, average: Average = "arithmetic") -> np.ndarray:
     expected = np.empty(len(tables))
     kernels.pairs.expected_information(*tables.cells, tables.sizes, expected)
     mean = _AVERAGES[average](s.a_entropy, s.b_entropy)
-    room = mean - expected
+    largest = mean - expected
     # Where shuffling changes nothing, what is left of the difference is rounding.
-    room = np.where(room > 1e-13 * np.maximum(mean, 1.0), room, 0.0)
-    value = np.minimum(ratio(s.information - expected, room, 0.0), 1.0)
+    largest = np.where(largest > 1e-13 * np.maximum(mean, 1.0), largest, 0.0)
+    value = np.minimum(ratio(s.information - expected, largest, 0.0), 1.0)
     one_cluster = (s.a_clusters <= 1) | (s.b_clusters <= 1)
     return np.where(s.identical, 1.0, np.where(one_cluster, 0.0, value))
 
 
-@measure(
+@register_measure(
     _ami,
     rules={"average": _AVERAGE_RULE},
     label="adjusted mutual information",
@@ -206,21 +187,13 @@ def ami(
     >>> round(ami([0, 0, 1, 1], [0, 0, 1, 2]), 4)
     0.5714
     """
-    return compare_two(
-        "ami",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-        average=average,
-    )
 
 
 def _vi(tables: Tables) -> np.ndarray:
     return tables.statistics.variation
 
 
-@measure(
+@register_measure(
     _vi,
     label="variation of information (nats)",
     reference="Meila (2007)",
@@ -256,16 +229,9 @@ def vi(
     >>> round(vi([0, 0, 1, 1], [0, 1, 0, 1]), 4)
     1.3863
     """
-    return compare_two(
-        "vi",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-    )
 
 
-def _nvi(tables: Tables, *, norm: Norm = "logn") -> np.ndarray:
+def _nvi(tables: Tables, *, norm: Norm) -> np.ndarray:
     s = tables.statistics
     if norm == "logn":
         bound = np.log(np.maximum(s.mass, 1.0))
@@ -278,7 +244,7 @@ def _nvi(tables: Tables, *, norm: Norm = "logn") -> np.ndarray:
     return np.minimum(ratio(s.variation, bound, 0.0), 1.0)
 
 
-@measure(
+@register_measure(
     _nvi,
     rules={"norm": [Choice("logn", "joint", "sum", "2logk")]},
     label="normalised variation of information",
@@ -323,14 +289,6 @@ def nvi(
     >>> round(nvi([0, 0, 1, 1], [0, 0, 1, 2], norm="2logk"), 4)
     0.1577
     """
-    return compare_two(
-        "nvi",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-        norm=norm,
-    )
 
 
 @checked({"average": _AVERAGE_RULE, "noise": [Choice(*POLICIES)]})

@@ -10,14 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from clusterscape.compare.registry import Score, compare_two, measure
-from clusterscape.compare.tables import Noise, Statistics, Tables
-
-
-def ratio(above: np.ndarray, below: np.ndarray, otherwise: float) -> np.ndarray:
-    """Return ``above / below``, and ``otherwise`` where ``below`` is not positive."""
-    filled = np.full(np.shape(below), float(otherwise))
-    return np.divide(above, below, out=filled, where=np.asarray(below) > 0)
+from clusterscape.compare.registry import Score, register_measure
+from clusterscape.compare.tables import Noise, Statistics, Tables, ratio
 
 
 def _disagreements(s: Statistics) -> np.ndarray:
@@ -30,7 +24,7 @@ def _rand_distance(tables: Tables) -> np.ndarray:
     return ratio(_disagreements(s), s.pairs, 0.0)
 
 
-@measure(
+@register_measure(
     _rand_distance,
     label="Rand distance",
     reference="Rand (1971)",
@@ -69,20 +63,13 @@ def rand_distance(
     >>> rand_distance([0, 0, 1, 1], [0, 0, 1, -2], return_coverage=True)
     (0.0, 0.75)
     """
-    return compare_two(
-        "rand_distance",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-    )
 
 
 def _pair_accuracy(tables: Tables) -> np.ndarray:
     return 1.0 - _rand_distance(tables)
 
 
-@measure(
+@register_measure(
     _pair_accuracy,
     label="Rand index (rho_r)",
     reference="Rand (1971); rho_r of Yan, Chen & Jordan (2013)",
@@ -116,13 +103,6 @@ def pair_accuracy(
     >>> pair_accuracy([0, 0, 1, 1], [0, 0, 0, 1])
     0.5
     """
-    return compare_two(
-        "pair_accuracy",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-    )
 
 
 def _adjusted_rand(tables: Tables) -> np.ndarray:
@@ -134,7 +114,7 @@ def _adjusted_rand(tables: Tables) -> np.ndarray:
     return ratio(above, below, 1.0)
 
 
-@measure(
+@register_measure(
     _adjusted_rand,
     label="adjusted Rand index",
     reference="Hubert & Arabie (1985)",
@@ -172,13 +152,6 @@ def adjusted_rand(
     >>> round(adjusted_rand([0, 0, 1, 1], [0, 0, 1, 2]), 4)
     0.5714
     """
-    return compare_two(
-        "adjusted_rand",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-    )
 
 
 def _jaccard_distance(tables: Tables) -> np.ndarray:
@@ -187,7 +160,7 @@ def _jaccard_distance(tables: Tables) -> np.ndarray:
     return ratio(apart, apart + s.together, 0.0)
 
 
-@measure(
+@register_measure(
     _jaccard_distance,
     label="Jaccard distance",
     reference="Ben-Hur, Elisseeff & Guyon (2002)",
@@ -223,13 +196,6 @@ def jaccard_distance(
     >>> jaccard_distance([0, 0, 1, 1], [0, 0, 1, 2])
     0.5
     """
-    return compare_two(
-        "jaccard_distance",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-    )
 
 
 def _fowlkes_mallows(tables: Tables) -> np.ndarray:
@@ -240,7 +206,7 @@ def _fowlkes_mallows(tables: Tables) -> np.ndarray:
     return np.where(neither, 1.0, np.minimum(ratio(s.together, below, 0.0), 1.0))
 
 
-@measure(
+@register_measure(
     _fowlkes_mallows,
     label="Fowlkes-Mallows index",
     reference="Fowlkes & Mallows (1983)",
@@ -275,20 +241,13 @@ def fowlkes_mallows(
     >>> round(fowlkes_mallows([0, 0, 1, 1], [0, 0, 1, 2]), 4)
     0.7071
     """
-    return compare_two(
-        "fowlkes_mallows",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-    )
 
 
 def _mirkin(tables: Tables) -> np.ndarray:
     return 2.0 * _disagreements(tables.statistics)
 
 
-@measure(
+@register_measure(
     _mirkin,
     label="Mirkin metric",
     reference="Mirkin (1996)",
@@ -323,10 +282,3 @@ def mirkin(
     >>> mirkin([0, 0, 1, 1], [0, 0, 0, 1])
     6.0
     """
-    return compare_two(
-        "mirkin",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-    )

@@ -9,9 +9,8 @@ import numpy as np
 from clusterscape import kernels
 from clusterscape._core.labels import UNSAMPLED
 from clusterscape._core.params import Choice, Flag, Number, checked, shown
-from clusterscape.compare.pair_counting import ratio
-from clusterscape.compare.registry import Score, compare_two, measure
-from clusterscape.compare.tables import Noise, Tables
+from clusterscape.compare.registry import Score, register_measure
+from clusterscape.compare.tables import Noise, Tables, ratio
 from clusterscape.ensemble import as_ensemble
 from clusterscape.ensemble.partitions import one
 from clusterscape.linalg.rowspace import RowSpace
@@ -23,9 +22,7 @@ POWER = Number(1, 32, open_low=True)
 _TINY = np.finfo(np.float64).tiny
 
 
-def _utility(
-    tables: Tables, *, kind: Kind = "H", normalized: bool = False, p: float = 5
-) -> np.ndarray:
+def _utility(tables: Tables, *, kind: Kind, normalized: bool, p: float) -> np.ndarray:
     s = tables.statistics
     if kind == "H":
         gain, base = s.information / np.log(2.0), s.b_entropy / np.log(2.0)
@@ -36,16 +33,16 @@ def _utility(
         squares, norms, columns = sums.T
         inside = squares if kind == "c" else norms
         base = columns if kind == "c" else columns ** (1.0 / power)
-        # A consensus never tells less than nothing; what is below is rounding.
+        # The gain is never negative; what is below zero is rounding.
         gain = np.maximum(inside - base, 0.0)
     return ratio(gain, base, 0.0) if normalized else gain
 
 
 def _category_utility(tables: Tables) -> np.ndarray:
-    return _utility(tables, kind="c")
+    return _utility(tables, kind="c", normalized=False, p=2.0)
 
 
-@measure(
+@register_measure(
     _category_utility,
     label="category utility (U_c)",
     reference="Mirkin (2001); U_c of Tao, Liu & Fu (2017), eq. (2)",
@@ -84,16 +81,9 @@ def category_utility(
     >>> category_utility([0, 0, 1, 1], [0, 1, 0, 1])
     0.0
     """
-    return compare_two(
-        "category_utility",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-    )
 
 
-@measure(
+@register_measure(
     _utility,
     rules={
         "kind": [Choice("c", "H", "cos", "Lp")],
@@ -148,16 +138,6 @@ def utility(
     >>> round(utility([0, 0, 1, 1], [0, 0, 1, 2], kind="cos"), 4)
     0.2412
     """
-    return compare_two(
-        "utility",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-        kind=kind,
-        normalized=normalized,
-        p=p,
-    )
 
 
 def powers(shares: np.ndarray, p: float) -> np.ndarray:
@@ -286,5 +266,5 @@ def ensemble_utility(
     sizes, seen = totals.sum(axis=1, keepdims=True), spread.sum(axis=1, keepdims=True)
     whole = concentration(sizes, seen, source.offsets, utility=utility, p=p)[:, 0]
     weights = effective_weights(source.weights, whole, seen[:, 0], normalized=normalized)
-    # A clustering never tells less than nothing; what is below is rounding.
+    # A utility is never negative; what is below zero is rounding.
     return float(weights @ np.maximum(within - whole, 0.0) / weight.sum())

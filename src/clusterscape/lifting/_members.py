@@ -79,7 +79,7 @@ class Members:
             self.chunk(start, stop).add(values[start:stop], out)
         return out
 
-    def spread(self, table: np.ndarray) -> np.ndarray:
+    def per_point(self, table: np.ndarray) -> np.ndarray:
         """Return, for each point, the sum of the rows of ``table`` (D, k) of its clusters."""
         wide = np.zeros((int(self.first[-1]) + 1, table.shape[1]))  # the last row stays zero
         wide[self.column] = table
