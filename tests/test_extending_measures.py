@@ -10,9 +10,10 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from clusterscape import Ensemble, compare
+from clusterscape import compare
 from clusterscape.cli import main
 from clusterscape.compare import MEASURES, pairwise, register_measure, unregister_measure
 
@@ -109,8 +110,8 @@ def run(*words: str) -> None:
 def test_the_command_line_lists_and_takes_it(extension, tmp_path: Path, capsys) -> None:
     run("info", "--list", "measures")
     assert "pairs_lost: pairs lost; a distance (a test)" in capsys.readouterr().out
-    Ensemble.from_labels([A, B]).save(tmp_path / "e.npz")
-    run("compare", str(tmp_path / "e.npz"), "--metric", "pairs_lost", "-q")
+    pd.DataFrame({"one": A, "two": B}).to_csv(tmp_path / "labels.csv", index=False)
+    run("compare", str(tmp_path / "labels.csv"), "--metric", "pairs_lost", "-q")
     assert capsys.readouterr().out.splitlines()[0].startswith("pairs_lost,")
 
 

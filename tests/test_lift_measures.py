@@ -626,7 +626,7 @@ def test_wrong_options(options: dict[str, Any], words: str) -> None:
         (
             ["vi", "lift_emd"],
             {"noise": "singletons"},
-            "noise must be 'cluster' or 'drop' for lift_emd; got 'singletons' .str.. Leave noise out",
+            "'cluster' or 'drop' for lift_emd; got 'singletons' .str.. Leave noise out",
         ),
         (
             "lift_kernel",

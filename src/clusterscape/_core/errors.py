@@ -54,14 +54,16 @@ def _restored(kind: type[BaseException], args: tuple[Any, ...], state: Any) -> B
     return error
 
 
-class WordedError(Exception):
-    """An error with fields that survives the way back from a worker process."""
+class Worded:
+    """Mixin of errors with fields, which survive the way back from a worker process."""
+
+    args: tuple[Any, ...]
 
     def __reduce__(self) -> Any:
         return _restored, (type(self), self.args, self.__dict__)
 
 
-class ParameterError(WordedError, ValueError):
+class ParameterError(Worded, ValueError):
     """An argument does not fit the data or another argument.
 
     Parameters
@@ -144,7 +146,7 @@ class InvalidParameter(ParameterError, TypeError):
         return f"{text} {self.remedy}".rstrip()
 
 
-class MemoryLimitError(WordedError, MemoryError):
+class MemoryLimitError(Worded, MemoryError):
     """What is asked for would take more memory than is allowed.
 
     Parameters

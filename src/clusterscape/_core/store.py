@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from clusterscape._core import atomic as _atomic
-from clusterscape._core.errors import WordedError
+from clusterscape._core.errors import Worded
 
 try:
     import fcntl
@@ -38,7 +38,7 @@ _LEFTOVER = re.compile(r"\.(plan\.json|member-\d{5,}\.npz)\..*\.tmp")
 _DIGEST = 64  # characters of a sha256 in hexadecimal
 
 
-class StoreError(WordedError, ValueError):
+class StoreError(Worded, ValueError):
     """A store cannot be used: damaged, foreign, made by another run, or in use."""
 
 
