@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
@@ -17,6 +16,7 @@ from clusterscape import kernels
 from clusterscape._core import seeds as _seeds
 from clusterscape._core.errors import MemoryLimitError, ParameterError
 from clusterscape._core.params import Choice, Integer, Null, Number, Rule, Seed, checked
+from clusterscape.linalg.components import linked_components, shared_components
 from clusterscape.linalg.distances import median_distance, typical
 from clusterscape.linalg.operators import symmetric_operator
 
@@ -135,24 +135,10 @@ class Affinity(LinearOperator):
         An affinity under 1e-10 of the geometric mean of its two degrees links nothing: it is
         rounding. (With a factor every shared column links.)
         """
-        n = self.shape[0]
         if self.factor is not None:
-            # Two points are linked when they share a column; a bipartite graph says the same.
-            other = sparse.csr_matrix(self.factor)
-            graph = sparse.bmat([[None, other], [other.T, None]], format="csr")
-            pieces, names = np.unique(
-                connected_components(graph, directed=False)[1][:n], return_inverse=True
-            )
-            return len(pieces), names
+            return shared_components(self.factor)
         root = np.sqrt(np.asarray(self.matrix.sum(axis=1, dtype=np.float64)).ravel())
-        if not sparse.issparse(self.matrix):
-            names = np.full(n, -1)
-            return kernels.affinity.components(self.matrix, root, _LINKED, names), names
-        links = self.matrix.tocoo()
-        strong = links.data > _LINKED * root[links.row] * root[links.col]
-        ends = links.row[strong], links.col[strong]
-        graph = sparse.csr_matrix((links.data[strong], ends), shape=self.shape)
-        return connected_components(graph, directed=False)
+        return linked_components(self.matrix, least=_LINKED, scale=root)
 
 
 @checked(RULES)

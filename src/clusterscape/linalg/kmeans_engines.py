@@ -226,7 +226,8 @@ def cluster_sums(X: Any, labels: np.ndarray, weight: np.ndarray, k: int) -> np.n
     """Return the weighted sum of each cluster's rows, in float64."""
     out = np.zeros((k, X.shape[1]))
     if not sparse.issparse(X):
-        kernels.labels.weighted_sums(labels, weight, X, out)
+        codes = labels.astype(np.int32, copy=False)
+        kernels.labels.weighted_sums(codes, weight, np.ascontiguousarray(X), out)
         return out
     for rows in batches(X.shape[0], X.shape[1]):
         part = labels[rows]
