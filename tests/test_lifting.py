@@ -841,7 +841,7 @@ def test_wrong_scores():
     ensemble, X = planted()
     lifted = lift(ensemble, X, n_components=10)
     table = np.ones((lifted.mass.size, 2))
-    with pytest.raises(ValueError, match="coefficients must have one row a cluster"):
+    with pytest.raises(ValueError, match="coefficients must have one row per cluster"):
         lifted.scores(X, table[1:])
     with pytest.raises(ValueError, match="features has 2 columns; 3 are needed"):
         lifted.scores(X[:, :2], table)

@@ -48,6 +48,10 @@ class PairwiseResult:
     names : tuple of str
         The partitions' names.
 
+    See Also
+    --------
+    pairwise : Make one.
+
     Examples
     --------
     >>> from clusterscape.compare import pairwise
@@ -136,6 +140,11 @@ def pairwise(
     -------
     PairwiseResult
         With ``matrix`` (for one measure), ``matrices`` (by name) and ``coverage``.
+
+    See Also
+    --------
+    MEASURES : The measures.
+    register_measure : Add a measure.
 
     Examples
     --------
@@ -323,8 +332,8 @@ def equal_partitions(ensemble: Ensemble) -> tuple[np.ndarray, np.ndarray]:
     as unsampled; soft ones when their memberships have the same columns, in any order. Clusters
     without points play no role. Only partitions of equal cluster sizes are read closely.
 
-    ``Lifted.same`` also tells equal clusters, but there is one only after a lifting; this is asked
-    before anything is computed, for measures of tables too, and heeds the points left out.
+    ``Lifted.same`` also finds equal clusters, but only after a lifting; this runs before anything
+    is computed, for measures of tables too, and takes the points left out into account.
     """
     r = ensemble.n_partitions
     outlines = [_outline(ensemble, i) for i in range(r)]

@@ -61,6 +61,10 @@ class Explanation:
     n_components : int or None
         Random features that were used; None where the kernel was summed exactly.
 
+    See Also
+    --------
+    explain : Make one.
+
     Examples
     --------
     >>> from clusterscape.compare import explain
@@ -177,6 +181,16 @@ def explain(
     -------
     Explanation
         With ``distance``, ``plan``, ``costs``, ``moves``, ``points`` and ``top_points``.
+
+    See Also
+    --------
+    lift_emd : The distance that is explained.
+
+    References
+    ----------
+    .. [1] P. Raman, J. M. Phillips and S. Venkatasubramanian. Spatially-aware comparison and
+       consensus for clusterings. SIAM International Conference on Data Mining, 307-318, 2011.
+       doi:10.1137/1.9781611972818.27
 
     Examples
     --------

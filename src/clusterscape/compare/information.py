@@ -63,6 +63,16 @@ def mutual_information(
     -------
     {returns}
 
+    See Also
+    --------
+    nmi : Divided by a mean of the entropies.
+    ami : Corrected for chance.
+
+    References
+    ----------
+    .. [1] C. E. Shannon. A mathematical theory of communication. Bell System Technical Journal
+       27(3), 379-423, 1948. doi:10.1002/j.1538-7305.1948.tb01338.x
+
     Examples
     --------
     >>> from clusterscape.compare import mutual_information
@@ -117,6 +127,16 @@ def nmi(
     Returns
     -------
     {returns}
+
+    See Also
+    --------
+    ami : Corrected for chance.
+    average_nmi : The mean over the partitions of an ensemble.
+
+    References
+    ----------
+    .. [1] A. Strehl and J. Ghosh. Cluster ensembles: a knowledge reuse framework for combining
+       multiple partitions. Journal of Machine Learning Research 3, 583-617, 2002.
 
     Examples
     --------
@@ -181,6 +201,16 @@ def ami(
     -------
     {returns}
 
+    See Also
+    --------
+    adjusted_rand : Pair counting corrected for chance.
+
+    References
+    ----------
+    .. [1] N. X. Vinh, J. Epps and J. Bailey. Information theoretic measures for clusterings
+       comparison: variants, properties, normalization and correction for chance. Journal of
+       Machine Learning Research 11, 2837-2854, 2010.
+
     Examples
     --------
     >>> from clusterscape.compare import ami
@@ -222,6 +252,15 @@ def vi(
     Returns
     -------
     {returns}
+
+    See Also
+    --------
+    nvi : Divided by a bound.
+
+    References
+    ----------
+    .. [1] M. Meila. Comparing clusterings: an information based distance. Journal of Multivariate
+       Analysis 98(5), 873-895, 2007. doi:10.1016/j.jmva.2006.11.013
 
     Examples
     --------
@@ -281,6 +320,18 @@ def nvi(
     -------
     {returns}
 
+    See Also
+    --------
+    vi : Without the bound.
+
+    References
+    ----------
+    .. [1] M. Meila. Comparing clusterings: an information based distance. Journal of Multivariate
+       Analysis 98(5), 873-895, 2007. doi:10.1016/j.jmva.2006.11.013
+    .. [2] N. X. Vinh, J. Epps and J. Bailey. Information theoretic measures for clusterings
+       comparison: variants, properties, normalization and correction for chance. Journal of
+       Machine Learning Research 11, 2837-2854, 2010.
+
     Examples
     --------
     >>> from clusterscape.compare import nvi
@@ -316,6 +367,16 @@ def average_nmi(
     -------
     float
         The mean; nan when no partition has a point in common with ``labels``.
+
+    See Also
+    --------
+    nmi : Of two partitions.
+    ensemble_utility : What K-means consensus maximises.
+
+    References
+    ----------
+    .. [1] A. Strehl and J. Ghosh. Cluster ensembles: a knowledge reuse framework for combining
+       multiple partitions. Journal of Machine Learning Research 3, 583-617, 2002.
 
     Examples
     --------

@@ -144,6 +144,16 @@ def lift_emd(
     See Also
     --------
     explain : Which clusters and points the distance comes from.
+    lift_hausdorff : Only the worst matched cluster.
+    lift_kernel : Without transport.
+    clusterscape.lifting.lift : The lifted clusters.
+
+    References
+    ----------
+    .. [1] P. Raman, J. M. Phillips and S. Venkatasubramanian. Spatially-aware comparison and
+       consensus for clusterings. SIAM International Conference on Data Mining, 307-318, 2011.
+       doi:10.1137/1.9781611972818.27
+    .. [2] P. Raman. Exploring the landscape of clusterings. Dissertation, University of Utah, 2013.
 
     Examples
     --------
@@ -221,6 +231,17 @@ def lift_hausdorff(
     Returns
     -------
     {returns}
+
+    See Also
+    --------
+    lift_emd : Least work of moving all clusters.
+
+    References
+    ----------
+    .. [1] P. Raman, J. M. Phillips and S. Venkatasubramanian. Spatially-aware comparison and
+       consensus for clusterings. SIAM International Conference on Data Mining, 307-318, 2011.
+       doi:10.1137/1.9781611972818.27
+    .. [2] P. Raman. Exploring the landscape of clusterings. Dissertation, University of Utah, 2013.
 
     Examples
     --------
@@ -322,6 +343,17 @@ def lift_kernel(
     -------
     {returns}
 
+    See Also
+    --------
+    lift_emd : Least work of moving all clusters.
+
+    References
+    ----------
+    .. [1] P. Raman, J. M. Phillips and S. Venkatasubramanian. Spatially-aware comparison and
+       consensus for clusterings. SIAM International Conference on Data Mining, 307-318, 2011.
+       doi:10.1137/1.9781611972818.27
+    .. [2] P. Raman. Exploring the landscape of clusterings. Dissertation, University of Utah, 2013.
+
     Examples
     --------
     >>> from clusterscape.compare import lift_kernel
@@ -346,7 +378,7 @@ class Side(NamedTuple):
     mass: np.ndarray
 
 
-# work(lifted, a, b, pairs): one value a pair of partitions of a and b.
+# work(lifted, a, b, pairs): one value per pair of partitions of a and b.
 BlockWork = Callable[[Lifted, Side, Side, np.ndarray], np.ndarray]
 
 

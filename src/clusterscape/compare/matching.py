@@ -54,6 +54,17 @@ def accuracy(
     -------
     {returns}
 
+    See Also
+    --------
+    purity : Several clusters may share a class.
+
+    References
+    ----------
+    .. [1] D. Yan, A. Chen and M. I. Jordan. Cluster forests. Computational Statistics & Data
+       Analysis 66, 178-192, 2013. doi:10.1016/j.csda.2013.04.010
+    .. [2] Z. Tao, H. Liu and Y. Fu. Simultaneous clustering and ensemble. AAAI Conference on
+       Artificial Intelligence, 2017.
+
     Examples
     --------
     >>> from clusterscape.compare import accuracy
@@ -102,6 +113,17 @@ def purity(
     Returns
     -------
     {returns}
+
+    See Also
+    --------
+    accuracy : Clusters are matched one to one.
+
+    References
+    ----------
+    .. [1] C. D. Manning, P. Raghavan and H. Schuetze. Introduction to information retrieval,
+       chapter 16. Cambridge University Press, 2008.
+    .. [2] W. Liu, M. Ye, J. Wei and X. Hu. Fast constrained spectral clustering and cluster
+       ensemble with random projection. 2018.
 
     Examples
     --------

@@ -55,6 +55,17 @@ def rand_distance(
     -------
     {returns}
 
+    See Also
+    --------
+    adjusted_rand : The Rand index, corrected for chance.
+    mirkin : The same pairs, counted.
+
+    References
+    ----------
+    .. [1] W. M. Rand. Objective criteria for the evaluation of clustering methods. Journal of the
+       American Statistical Association 66(336), 846-850, 1971.
+       doi:10.1080/01621459.1971.10482356
+
     Examples
     --------
     >>> from clusterscape.compare import rand_distance
@@ -96,6 +107,18 @@ def pair_accuracy(
     Returns
     -------
     {returns}
+
+    See Also
+    --------
+    rand_distance : One minus this value.
+
+    References
+    ----------
+    .. [1] W. M. Rand. Objective criteria for the evaluation of clustering methods. Journal of the
+       American Statistical Association 66(336), 846-850, 1971.
+       doi:10.1080/01621459.1971.10482356
+    .. [2] D. Yan, A. Chen and M. I. Jordan. Cluster forests. Computational Statistics & Data
+       Analysis 66, 178-192, 2013. doi:10.1016/j.csda.2013.04.010
 
     Examples
     --------
@@ -144,6 +167,15 @@ def adjusted_rand(
     -------
     {returns}
 
+    See Also
+    --------
+    ami : An information measure corrected for chance.
+
+    References
+    ----------
+    .. [1] L. Hubert and P. Arabie. Comparing partitions. Journal of Classification 2, 193-218,
+       1985. doi:10.1007/BF01908075
+
     Examples
     --------
     >>> from clusterscape.compare import adjusted_rand
@@ -190,6 +222,15 @@ def jaccard_distance(
     -------
     {returns}
 
+    See Also
+    --------
+    rand_distance : Counts the pairs apart in both partitions as well.
+
+    References
+    ----------
+    .. [1] A. Ben-Hur, A. Elisseeff and I. Guyon. A stability based method for discovering structure
+       in clustered data. Pacific Symposium on Biocomputing 7, 6-17, 2002.
+
     Examples
     --------
     >>> from clusterscape.compare import jaccard_distance
@@ -235,6 +276,16 @@ def fowlkes_mallows(
     -------
     {returns}
 
+    See Also
+    --------
+    jaccard_distance : Another measure of the pairs that are together.
+
+    References
+    ----------
+    .. [1] E. B. Fowlkes and C. L. Mallows. A method for comparing two hierarchical clusterings.
+       Journal of the American Statistical Association 78(383), 553-569, 1983.
+       doi:10.1080/01621459.1983.10478008
+
     Examples
     --------
     >>> from clusterscape.compare import fowlkes_mallows
@@ -275,6 +326,15 @@ def mirkin(
     Returns
     -------
     {returns}
+
+    See Also
+    --------
+    rand_distance : The share of the pairs instead of their number.
+
+    References
+    ----------
+    .. [1] B. Mirkin. Mathematical classification and clustering. Kluwer, 1996.
+       doi:10.1007/978-1-4613-0457-9
 
     Examples
     --------

@@ -222,6 +222,16 @@ def cc_distance(
     -------
     {returns}
 
+    See Also
+    --------
+    lift_emd : Sees the shape of clusters.
+
+    References
+    ----------
+    .. [1] D. Zhou, J. Li and H. Zha. A new Mallows distance based metric for comparing clusterings.
+       International Conference on Machine Learning, 1028-1035, 2005.
+       doi:10.1145/1102351.1102481
+
     Examples
     --------
     >>> from clusterscape.compare import cc_distance
@@ -351,8 +361,8 @@ def cdistance(
     """Transport between partitions, with transport between the clusters' points as the distance.
 
     First the transport distance between the points of every two clusters, then the cost of moving
-    the clusters of one partition onto those of the other, divided by what it costs to spread every
-    cluster over all others in proportion to their sizes. Between 0 and 1; 0 only for equal
+    the clusters of one partition onto those of the other, divided by what it costs to divide every
+    cluster among all others in proportion to their sizes. Between 0 and 1; 0 only for equal
     partitions where no points coincide. No metric: the ratio breaks the triangle inequality. Exact
     and slow: the time grows with up to the cube of the number of points, about a second for 2,000
     and five for 5,000 in ten clusters; for more take :func:`lift_emd`. Says little next to a
@@ -370,6 +380,15 @@ def cdistance(
     Returns
     -------
     {returns}
+
+    See Also
+    --------
+    lift_emd : For many points.
+
+    References
+    ----------
+    .. [1] M. H. Coen, M. H. Ansari and N. Fillmore. Comparing clusterings in space. International
+       Conference on Machine Learning, 231-238, 2010.
 
     Examples
     --------
@@ -513,6 +532,16 @@ def adco(
     -------
     {returns}
 
+    See Also
+    --------
+    lift_emd : Sees how far clusters moved.
+
+    References
+    ----------
+    .. [1] E. Bae, J. Bailey and G. Dong. A clustering comparison measure using density profiles and
+       its application to the discovery of alternate clusterings. Data Mining and Knowledge
+       Discovery 21, 427-471, 2010. doi:10.1007/s10618-009-0164-z
+
     Examples
     --------
     >>> from clusterscape.compare import adco
@@ -538,7 +567,7 @@ def _checked_points(features: Any, ensemble: Ensemble, name: str, *, remedy: str
     if X.shape[0] != ensemble.n_points:
         raise ValueError(
             f"features has {X.shape[0]} rows and the partitions {ensemble.n_points} points; pass "
-            "one row a point, in the same order."
+            "one row per point, in the same order."
         )
     return X
 

@@ -35,7 +35,7 @@ def ratio(above: np.ndarray, below: np.ndarray, otherwise: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Statistics:
-    """Sums over the cells, rows (a) and columns (b) of many tables, one entry a pair.
+    """Sums over the cells, rows (a) and columns (b) of many tables, one entry per pair.
 
     ``clusters`` are numbers of non-empty ones, ``squares`` and ``logs`` sums of x**2 and x log x of
     their masses. ``own`` is the part of the squares that is a point paired with itself: the mass
@@ -401,8 +401,12 @@ def contingency_table(a: Any, b: Any, *, sample_weight: Any = None) -> pd.DataFr
     Returns
     -------
     pandas.DataFrame
-        One row a cluster of ``a`` and one column a cluster of ``b``, by their labels; noise, where
-        there is any, is the last row or column, -1.
+        One row per cluster of ``a`` and one column per cluster of ``b``, by their labels; noise,
+        where there is any, is the last row or column, -1.
+
+    See Also
+    --------
+    pairwise : Measures of all pairs of partitions.
 
     Examples
     --------

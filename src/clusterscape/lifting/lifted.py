@@ -102,6 +102,18 @@ def components_for_error(error: float, n_points: int, *, failure: float = 0.01) 
     int
         An even number, for pairs of a cosine and a sine.
 
+    See Also
+    --------
+    lift : Takes such a number, or the error.
+
+    References
+    ----------
+    .. [1] W. Hoeffding. Probability inequalities for sums of bounded random variables. Journal of
+       the American Statistical Association 58(301), 13-30, 1963.
+       doi:10.1080/01621459.1963.10500830
+    .. [2] A. Rahimi and B. Recht. Random features for large-scale kernel machines. Advances in
+       Neural Information Processing Systems 20, 2007.
+
     Examples
     --------
     >>> from clusterscape.lifting import components_for_error
@@ -170,6 +182,21 @@ def lift(
     Returns
     -------
     Lifted
+
+    See Also
+    --------
+    clusterscape.compare.lift_emd : A distance between partitions in this space.
+    clusterscape.combine.LiftKM : A consensus in this space.
+
+    References
+    ----------
+    .. [1] P. Raman, J. M. Phillips and S. Venkatasubramanian. Spatially-aware comparison and
+       consensus for clusterings. SIAM International Conference on Data Mining, 307-318, 2011.
+       doi:10.1137/1.9781611972818.27
+    .. [2] A. Rahimi and B. Recht. Random features for large-scale kernel machines. Advances in
+       Neural Information Processing Systems 20, 2007.
+    .. [3] F. X. Yu, A. T. Suresh, K. Choromanski, D. Holtmann-Rice and S. Kumar. Orthogonal random
+       features. Advances in Neural Information Processing Systems 29, 2016.
 
     Examples
     --------
@@ -324,6 +351,16 @@ class Lifted:
     n_points : int
         Points of the ensemble.
 
+    See Also
+    --------
+    lift : Make one.
+
+    References
+    ----------
+    .. [1] P. Raman, J. M. Phillips and S. Venkatasubramanian. Spatially-aware comparison and
+       consensus for clusterings. SIAM International Conference on Data Mining, 307-318, 2011.
+       doi:10.1137/1.9781611972818.27
+
     Examples
     --------
     >>> from clusterscape import Ensemble
@@ -451,7 +488,7 @@ class Lifted:
         table = np.asarray(coefficients, dtype=np.float64)
         if table.ndim != 2 or table.shape[0] != self.mass.size:
             raise ValueError(
-                f"coefficients must have one row a cluster, {self.mass.size} in all; got shape "
+                f"coefficients must have one row per cluster, {self.mass.size} in all; got shape "
                 f"{table.shape}."
             )
         if self._map is None:

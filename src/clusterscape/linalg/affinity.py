@@ -191,6 +191,17 @@ def affinity(
     Affinity
         With the words for what it is, and its bandwidth.
 
+    See Also
+    --------
+    spectral_embedding : Eigenvectors of an affinity.
+
+    References
+    ----------
+    .. [1] L. Zelnik-Manor and P. Perona. Self-tuning spectral clustering. Advances in Neural
+       Information Processing Systems 17, 2004.
+    .. [2] X. Chen and D. Cai. Large scale spectral clustering with landmark-based representation.
+       AAAI Conference on Artificial Intelligence, 313-318, 2011.
+
     Examples
     --------
     >>> from clusterscape.linalg.affinity import affinity

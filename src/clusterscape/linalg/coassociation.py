@@ -41,6 +41,16 @@ class Coassociation(LinearOperator):
     normalize : {"pairs", "counts"}
         What the entries mean.
 
+    See Also
+    --------
+    ThresholdedCoassociation : With small shares set to zero.
+
+    References
+    ----------
+    .. [1] A. L. N. Fred and A. K. Jain. Combining multiple clusterings using evidence accumulation.
+       IEEE Transactions on Pattern Analysis and Machine Intelligence 27(6), 835-850, 2005.
+       doi:10.1109/TPAMI.2005.113
+
     Examples
     --------
     >>> from clusterscape import Ensemble
@@ -85,7 +95,7 @@ class Coassociation(LinearOperator):
         return np.ascontiguousarray(self._labels[:, self._hard]), self._offsets[self._hard]
 
     def collect(self, values: np.ndarray) -> np.ndarray:
-        """Return B^T @ values, one row a cluster."""
+        """Return B^T @ values, one row per cluster."""
         labels, offsets = self._hard_part()
         table = np.zeros((int(self._offsets[-1]), values.shape[1]))
         kernels.labels.scatter(labels, offsets, values, table)
@@ -94,7 +104,7 @@ class Coassociation(LinearOperator):
         return table
 
     def expand(self, table: np.ndarray) -> np.ndarray:
-        """Return B @ table, one row a point."""
+        """Return B @ table, one row per point."""
         labels, offsets = self._hard_part()
         values = np.zeros((self.shape[0], table.shape[1]))
         kernels.labels.gather(labels, offsets, table, values)

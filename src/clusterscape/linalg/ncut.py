@@ -159,6 +159,17 @@ def kway_ncut(
     -------
     NcutResult
 
+    See Also
+    --------
+    recursive_ncut : By repeated bipartition.
+
+    References
+    ----------
+    .. [1] J. Shi and J. Malik. Normalized cuts and image segmentation. IEEE Transactions on Pattern
+       Analysis and Machine Intelligence 22(8), 888-905, 2000. doi:10.1109/34.868688
+    .. [2] A. Y. Ng, M. I. Jordan and Y. Weiss. On spectral clustering: analysis and an algorithm.
+       Advances in Neural Information Processing Systems 14, 2001.
+
     Examples
     --------
     >>> import numpy as np
@@ -238,6 +249,15 @@ def recursive_ncut(
     -------
     NcutResult
 
+    See Also
+    --------
+    kway_ncut : All clusters at once.
+
+    References
+    ----------
+    .. [1] J. Shi and J. Malik. Normalized cuts and image segmentation. IEEE Transactions on Pattern
+       Analysis and Machine Intelligence 22(8), 888-905, 2000. doi:10.1109/34.868688
+
     Examples
     --------
     >>> import numpy as np
@@ -293,6 +313,15 @@ def ncut_value(operator: Any, labels: ArrayLike, *, weights: ArrayLike | None = 
     float
         In [0, k]; a cluster without any similarity counts 0.
 
+    See Also
+    --------
+    kway_ncut : A partition with a small value.
+
+    References
+    ----------
+    .. [1] J. Shi and J. Malik. Normalized cuts and image segmentation. IEEE Transactions on Pattern
+       Analysis and Machine Intelligence 22(8), 888-905, 2000. doi:10.1109/34.868688
+
     Examples
     --------
     >>> import numpy as np
@@ -337,6 +366,15 @@ def log_gaps(eigenvalues: np.ndarray) -> np.ndarray:
     (m - 1,) array
         Entry k - 1 speaks for k clusters.
 
+    See Also
+    --------
+    eigengap : The choice of a number of clusters.
+
+    References
+    ----------
+    .. [1] U. von Luxburg. A tutorial on spectral clustering. Statistics and Computing 17, 395-416,
+       2007. doi:10.1007/s11222-007-9033-z
+
     Examples
     --------
     >>> import numpy as np
@@ -369,6 +407,15 @@ def eigengap(
         The choice.
     gaps : array
         Entry k - 1 speaks for k clusters; see :func:`log_gaps`.
+
+    See Also
+    --------
+    log_gaps : The gaps.
+
+    References
+    ----------
+    .. [1] U. von Luxburg. A tutorial on spectral clustering. Statistics and Computing 17, 395-416,
+       2007. doi:10.1007/s11222-007-9033-z
 
     Examples
     --------

@@ -30,6 +30,10 @@ class SparseProjection:
     n_dims : int
         Columns of R.
 
+    See Also
+    --------
+    sparse_projection : Draw one.
+
     Examples
     --------
     >>> from clusterscape.linalg import sparse_projection
@@ -136,6 +140,17 @@ def sparse_projection(
     Returns
     -------
     SparseProjection
+
+    See Also
+    --------
+    clusterscape.combine.SEC : Uses it with projection="sparse".
+
+    References
+    ----------
+    .. [1] D. M. Kane and J. Nelson. Sparser Johnson-Lindenstrauss transforms. Journal of the ACM
+       61(1), 4, 2014. doi:10.1145/2559902
+    .. [2] W. Liu, M. Ye, J. Wei and X. Hu. Fast constrained spectral clustering and cluster
+       ensemble with random projection. 2018.
 
     Examples
     --------

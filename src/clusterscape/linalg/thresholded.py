@@ -65,6 +65,15 @@ class ThresholdedCoassociation(LinearOperator):
     sample_weight : (n,) array
         Ones unless given.
 
+    See Also
+    --------
+    Coassociation : Without a threshold.
+
+    References
+    ----------
+    .. [1] D. Yan, A. Chen and M. I. Jordan. Cluster forests. Computational Statistics & Data
+       Analysis 66, 178-192, 2013. doi:10.1016/j.csda.2013.04.010
+
     Examples
     --------
     >>> from clusterscape import Ensemble
@@ -354,8 +363,8 @@ def _hard_blocks(coassociation: Coassociation, least: float) -> Iterator[_Block]
     weights = kernels.labels.tallies(coassociation._weights)
     together = np.empty(n, dtype=weights.dtype)
     sampled = np.empty(0 if coassociation.is_complete else n, dtype=weights.dtype)
-    room = max(n, min(n * (n - 1) // 2, _BLOCK))
-    indices, shares = np.empty(room, dtype=np.int32), np.empty(room)
+    capacity = max(n, min(n * (n - 1) // 2, _BLOCK))
+    indices, shares = np.empty(capacity, dtype=np.int32), np.empty(capacity)
     pointers = np.zeros(n + 1, dtype=np.int64)
     columns, start = coassociation._columns, 0
     while start < n:
