@@ -35,7 +35,7 @@ METHODS = (*OURS, "GCC", "KCC", "SEC", "RCE", "K-means", "Spectral", "IKL")
 # Which of them is better is found without labels, by the agreement with the partitions.
 FAMILY = (*OURS, "NSCE-10nn")
 # Beside the paper's methods, and in no claim: NJW on the cosine, single starts, ten neighbours.
-EXTRAS = ("cosine", "KCC-1", "SEC-1", "NSCE-10nn")
+EXTRAS = ("cosine", "KCC-1", "SEC-1", "NSCE-10nn", "NSCE-eq9")
 CHOSEN = "chosen"
 NONE = float("nan")
 # Tables 2 and 3 of the paper in percent, columns as METHODS; nan is its N/A.
@@ -144,7 +144,12 @@ def cluster(method: str, X: Any, k: int, *, ensemble: Ensemble, seed: int, **opt
         kind = "rbf" if method == "Spectral" else "cosine"
         return njw(X, k, kind=kind, random_state=seed)
     base, _, variant = method.partition("-")
-    variants = {"1": {"n_init": 1}, "10nn": {"neighbors": 10}, "": {}}
+    variants = {
+        "1": {"n_init": 1},
+        "10nn": {"neighbors": 10},
+        "eq9": {"weak_columns": "keep"},
+        "": {},
+    }
     options = {**variants[variant], **({"affinity": "rbf"} if base == "IKL" else {}), **options}
     estimator = combine.METHODS[base.lower()].estimator(k, random_state=seed, **options)
     with warnings.catch_warnings():
