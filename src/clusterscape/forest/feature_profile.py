@@ -206,7 +206,7 @@ def _measure(batch: _Batch) -> tuple[np.ndarray, np.ndarray]:
     within[n_distinct <= batch.plan.n_clusters] = 0.0  # what is left there is rounding
     between = np.maximum(scatter - within.sum(axis=1), 0.0)
     strengths = [
-        kernels.forest.ratio(within[p], fits.mass[p], between[p], batch.pairs) for p in range(m)
+        kernels.forest.kappa_of(within[p], fits.mass[p], between[p], batch.pairs) for p in range(m)
     ]
     return np.array(strengths), n_distinct
 

@@ -9,14 +9,15 @@ from scipy import sparse
 from sklearn.base import clone
 
 from clusterscape._core.seeds import spawn
-from clusterscape.forest import vectors as vectors
+from clusterscape.forest.columns import column_counts
 from clusterscape.forest.grower import ForestGrower
+from clusterscape.forest.vectors import used_columns
 from clusterscape.generate import generator_for
 from clusterscape.linalg.eigen import coassociation_spectrum
 from clusterscape.linalg.ncut import eigengap
 
 _ROWS = 5000  # points that are looked at
-# The forest that weighs the columns: of several settings tried these found the number most often.
+# The forest that weighs the columns: of several settings tried, these found the number most often.
 _VECTORS = 30
 _BASE_CLUSTERS = 4
 _COMPETITORS = 5
@@ -24,14 +25,14 @@ _STARTS = 5
 _PARTITIONS = 50
 
 
-def find_number(
+def find_n_clusters(
     X: Any, weights: np.ndarray, grower: ForestGrower, most: int
 ) -> tuple[int, np.ndarray]:
     """Return the number of clusters, from 2 to ``most``, at the largest eigengap; the eigenvalues.
 
-    Vectors with fine base clusters would not do: hardly any column is worth adding to them, and on
+    Vectors with many base clusters do not serve: hardly any column lowers their kappa, and on
     two columns clusters overlap. So a small forest, set up like ``grower``, only weighs the columns
-    by the share of vectors that took them, and the fine partitions see all columns so weighted.
+    by the share of vectors that took them, and fine partitions are made on all columns so weighted.
     """
     drawing, growing, clustering = spawn(grower.random_state, 3)
     grower = clone(grower).set_params(
@@ -46,7 +47,7 @@ def find_number(
         rows = np.sort(np.random.default_rng(drawing).choice(rows, _ROWS, replace=False))
     data, weight = X[rows], weights[rows]
     grown = grower.generate(data, sample_weight=weight)
-    counts = vectors.occurrence(vectors.used_columns(grown), X.shape[1])
+    counts = column_counts(used_columns(grown), X.shape[1])
     share = np.asarray((counts > 0).mean(axis=0)).ravel()
     used = np.flatnonzero(share)
     scaled = data[:, used]

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from clusterscape.forest import settings as forest_settings
+from clusterscape.forest import choose as forest_choose
+from clusterscape.forest.choose import choose_forest
 from clusterscape.forest.estimator import ClusterForest
-from clusterscape.forest.settings import choose_forest
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ class FakeForest:
 
 
 def test_failures_are_rows_and_warnings_those_of_the_choice(monkeypatch):
-    monkeypatch.setattr(forest_settings, "ClusterForest", FakeForest)
+    monkeypatch.setattr(forest_choose, "ClusterForest", FakeForest)
     FakeForest.costs = {1: 0.5, 3: 0.2, 5: 0.2}
     with pytest.warns(UserWarning, match="this is 3") as heard:
         found = choose_forest(None, 2, n_competitors=(1, 2, 3, 5), patience=(1,))
