@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 
 import clusterscape
 from clusterscape import Ensemble
-from clusterscape.cli._app import app
-from clusterscape.cli._console import spelled
+from clusterscape.cli.app import app
+from clusterscape.cli.console import respelled
 from clusterscape.combine import METHODS
 from clusterscape.compare import MEASURES
 from clusterscape.io import TableError
@@ -43,7 +43,7 @@ def call(*words: str, data: bytes | None = None):
 def shell(*words: str, data: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
     """Run a command as people do."""
     return subprocess.run(
-        [sys.executable, "-m", "clusterscape.cli", *words],
+        [sys.executable, "-m", "clusterscape", *words],
         input=data,
         capture_output=True,
         timeout=120,
@@ -105,7 +105,11 @@ def test_version_and_help() -> None:
     text = call("--help").stdout
     for verb in ("run", "generate", "combine", "forest", "compare", "explain", "info", "demo"):
         assert f" {verb} " in text
-        assert call(verb, "-h").exit_code == 0
+        shown = call(verb, "-h")
+        assert shown.exit_code == 0
+        assert f"Example: clusterscape {verb} " in shown.stdout
+        assert "<" not in shown.stdout.replace("<=", "")
+    assert "<" not in text
     assert set(re.findall(r"[\w.]+\.\w+", call("run", "-h").stdout)) >= RUN_FILES
     assert call().exit_code == 2
 
@@ -134,6 +138,7 @@ def test_run_writes_everything_and_says_what_it_found(table: str) -> None:
     assert "Compared with the 3 known classes: 100.0% of the points agree" in words
     assert "The data have cluster structure" in words
     assert "column 'name' holds text" in done.stderr.decode()
+    assert "points.csv: 2 columns are used: x, y." in done.stderr.decode()
     assert set(os.listdir("out")) == RUN_FILES
     for name in RUN_FILES:
         assert f"{Path('out') / name}: " in words
@@ -166,6 +171,8 @@ def test_run_writes_everything_and_says_what_it_found(table: str) -> None:
     assert report["result"]["k_selection"]["n_clusters"] == 3
     assert report["result"]["reference"]["adjusted_rand"] == 1
     assert report["result"]["failures"] == []
+    assert report["input"]["feature_names"] == ["x", "y"]
+    assert report["input"]["id_column"] == "name"
     for name, digest in report["outputs"].items():
         assert hashlib.sha256((Path("out") / name).read_bytes()).hexdigest() == digest
 
@@ -240,7 +247,7 @@ def test_run_on_sparse_data_with_ids(here: Path) -> None:
     assert "sparse table cannot be standardised" in refused("run", "t.npz", "--scale", "standard")
 
 
-def test_earlier_results_are_replaced_and_strangers_are_not(table: str) -> None:
+def test_earlier_results_are_replaced_and_other_files_are_not(table: str) -> None:
     assert call("run", table, "-o", "out", *QUICK).exit_code == 0
     assert call("run", table, "-o", "out", "-k", "2", *QUICK).exit_code == 0
     # The picture of a choice that this run did not make is gone.
@@ -360,10 +367,17 @@ BAD_TABLES = {
 }
 
 
+DESCRIBED = {"text", "missing", "kinds"}  # what info describes and the other verbs refuse
+
+
 @pytest.mark.parametrize("verb", ["run", "generate", "info"])
 @pytest.mark.parametrize("case", BAD_TABLES)
 def test_bad_tables(here: Path, verb: str, case: str) -> None:
     text, words = BAD_TABLES[case]
+    if verb == "info" and case in DESCRIBED:
+        (here / "data.csv").write_text(text)
+        assert call("info", "data.csv").stdout.startswith("data.csv is a table: 2 rows")
+        return
     (here / "data.csv").write_text(text)
     message = refused(verb, "data.csv")
     assert message.startswith("data.csv")
@@ -431,7 +445,7 @@ def test_unexpected_errors_ask_for_a_report(table: str, monkeypatch) -> None:
     def fail(*_, **__):
         raise KeyError("odd")
 
-    monkeypatch.setattr("clusterscape.cli._work.scaled", fail)
+    monkeypatch.setattr("clusterscape.cli.inputs.scaled", fail)
     message = refused("run", table, "--exclude", "kind")
     assert message.startswith(
         "unexpected error (KeyError: 'odd'); run the command again with --debug"
@@ -442,16 +456,16 @@ def test_interrupts(table: str, monkeypatch) -> None:
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("clusterscape.cli._work.scaled", stop)
+    monkeypatch.setattr("clusterscape.cli.inputs.scaled", stop)
     done = call("run", table, "--exclude", "kind")
     assert done.exit_code == 130
     assert "interrupted" in done.stderr
 
 
 def test_spelling() -> None:
-    assert spelled("n_clusters=9 is too many.") == "--clusters 9 is too many."
-    assert spelled("X: n_jobs must be 1.") == "X: --jobs must be 1."
-    assert spelled("Model: store must be a path.") == "Model: --resume must be a path."
+    assert respelled("n_clusters=9 is too many.") == "--clusters 9 is too many."
+    assert respelled("X: n_jobs must be 1.") == "X: --jobs must be 1."
+    assert respelled("Model: store must be a path.") == "Model: --resume must be a path."
     # Words and parts of paths stay as they are.
     for text in (
         "the store it is in",
@@ -460,7 +474,7 @@ def test_spelling() -> None:
         "n_clusters=3/plan.json is damaged.",
         "n_clusters.pair was 1.",
     ):
-        assert spelled(text) == text
+        assert respelled(text) == text
 
 
 # ---- combine, compare, info ----------------------------------------------------------------------
@@ -514,7 +528,9 @@ def test_features_are_read_where_they_are_used(labels: str, features: str) -> No
     message = refused("combine", labels, "--method", "lsce", "--features", "few.csv", code=2)
     assert "no row for 3 of the 5 points" in message
     Path("bare.csv").write_text("a,b\n1,2\n3,4\n")
-    message = refused("combine", labels, "--method", "lsce", "--features", "bare.csv", code=2)
+    words = ("combine", labels, "--method", "lsce", "--features", "bare.csv")
+    assert "labels.csv has ids and bare.csv has none" in refused(*words, code=2)
+    message = refused(*words, "--join", "order", code=2)
     assert "bare.csv has 2 rows and the clusterings 5 points" in message
 
 
@@ -552,9 +568,14 @@ def test_compare_files_by_their_ids(labels: str) -> None:
 
 def test_compare_refuses(labels: str) -> None:
     Path("other.csv").write_text("id,label\np,1\nq,1\nr,1\ns,0\nz,0\n")
-    assert refused("compare", labels, "other.csv").startswith("the point 't' of labels.csv is not")
+    message = refused("compare", labels, "other.csv")
+    assert message.startswith("the point 't' of labels.csv is not in other.csv (1 of its 5 points")
+    assert message.endswith("--join outer all points.")
     Path("short.csv").write_text("id,label\np,1\nq,1\n")
-    assert "short.csv has 2 points and labels.csv 5" in refused("compare", labels, "short.csv")
+    message = refused("compare", labels, "short.csv")
+    assert "the point 'r' of labels.csv is not in short.csv (3 of its 5 points" in message
+    message = refused("compare", "short.csv", labels)
+    assert "the point 'r' of labels.csv is not in short.csv (3 of its 5 points" in message
     assert "holds one clustering" in refused("compare", "short.csv")
 
 
@@ -601,8 +622,8 @@ def test_lists() -> None:
         assert len(call("info", "--list", what).stdout.splitlines()) >= 4
 
 
-def test_a_reader_that_leaves_is_no_trouble() -> None:
-    command = f"{sys.executable} -m clusterscape.cli info --list formats | true"
+def test_a_closed_pipe_is_no_error() -> None:
+    command = f"{sys.executable} -m clusterscape info --list formats | true"
     done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=60, check=False)
     assert b"Traceback" not in done.stderr
     assert b"Exception" not in done.stderr
@@ -612,7 +633,7 @@ def test_a_reader_that_leaves_is_no_trouble() -> None:
 def test_a_full_disk_behind_stdout() -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "clusterscape.cli", "info", "--list", "formats"],
+            [sys.executable, "-m", "clusterscape", "info", "--list", "formats"],
             stdout=full,
             stderr=subprocess.PIPE,
             timeout=60,

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from clusterscape.cli import _options as opt
-from clusterscape.cli import _space
-from clusterscape.cli._console import choose, say, verb
+from clusterscape.cli import options as opt
+from clusterscape.cli.console import say, verb
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,15 +29,9 @@ _CONTENTS = {
 
 @verb
 def explain(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            help="Tables of labels with one column a clustering, or ensembles; several files are "
-            "joined by their ids. '-' reads CSV from stdin.",
-            show_default=False,
-        ),
-    ],
-    features: _space.Features = None,
+    files: opt.LabelFiles,
+    *,
+    features: opt.Features = None,
     first: Annotated[
         str | None,
         typer.Option(
@@ -46,7 +39,7 @@ def explain(
             metavar="NAME",
             help="The clustering to start from, where the files hold more than two.",
             show_default=False,
-            rich_help_panel="The work",
+            rich_help_panel=opt.WORK,
         ),
     ] = None,
     second: Annotated[
@@ -54,9 +47,9 @@ def explain(
         typer.Option(
             "--second",
             metavar="NAME",
-            help="The clustering to go to.",
+            help="The clustering to compare it with.",
             show_default=False,
-            rich_help_panel="The work",
+            rich_help_panel=opt.WORK,
         ),
     ] = None,
     output: opt.OutputFile = None,
@@ -67,7 +60,7 @@ def explain(
             metavar="FILE",
             help="CSV file for both clusters of every point and the distance between them.",
             show_default=False,
-            rich_help_panel="Output",
+            rich_help_panel=opt.OUTPUT,
         ),
     ] = None,
     plot: Annotated[
@@ -77,7 +70,7 @@ def explain(
             metavar="FILE",
             help="Picture of the moves (.png, .pdf, .svg).",
             show_default=False,
-            rich_help_panel="Output",
+            rich_help_panel=opt.OUTPUT,
         ),
     ] = None,
     noise: Annotated[
@@ -86,50 +79,38 @@ def explain(
             "--noise",
             metavar="cluster|drop",
             help="What noise points (-1) are: the members of one more cluster, or left out.",
-            rich_help_panel="The work",
+            rich_help_panel=opt.WORK,
         ),
     ] = "cluster",
+    join: opt.Join = "same",
     scale: opt.Scale = "auto",
-    kernel: _space.Kernel = None,
-    bandwidth: _space.Bandwidth = None,
-    components: _space.Components = None,
     seed: opt.Seed = 0,
-    id_column: opt.IdColumn = None,
-    columns: opt.Columns = None,
-    exclude: opt.Exclude = None,
-    format: opt.Format = None,
-    delimiter: opt.Delimiter = None,
-    header: opt.Header = None,
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+    reading: opt.Reading,
+    spatial: opt.Spatial,
+    printing: opt.Printing,
 ) -> None:
     """Say which clusters of one clustering must move where, and how far, to give another.
 
     Writes the moves as CSV: from, to, the share of the points that moves, the distance between the
     two clusters, and what the move adds to the distance of the clusterings (LiftEMD), the costliest
     first. With --json everything is printed as JSON.
+
+    Example: `clusterscape explain labels.csv --features X.csv --first kmeans --second ward`
     """
-    from clusterscape.cli import _tables
+    from clusterscape.cli import inputs
     from clusterscape.compare import MEASURES
 
     measure = MEASURES["lift_emd"]
-    choose("--noise", noise, measure.noise)
-    options = _space.options(kernel, bandwidth, components)
-    _space.check(measure, options, features)
-    _check_files(_space.inputs(files, features), output=output, points=points, plot=plot)
-    reading = opt.reading(
-        id_column=id_column,
-        columns=columns,
-        exclude=exclude,
-        format=format,
-        delimiter=delimiter,
-        header=header,
+    opt.choose("--noise", noise, measure.noise)
+    spatial.check([measure], features)
+    _check_files(inputs.all_inputs(files, features), output=output, points=points, plot=plot)
+    ensemble, names, X = inputs.read_clusterings(
+        files, features, reading, join=join, scale=scale, quiet=printing.quiet
     )
-    ensemble, names, X = _tables.read(files, features, reading, scale=scale, quiet=quiet)
     chosen = _chosen(names, first, second)
     a, b = (_partition(ensemble, i) for i in chosen)
-    options |= {"noise": noise, "sample_weight": ensemble.sample_weight, "random_state": seed}
+    options = spatial.given() | {"noise": noise, "random_state": seed}
+    options["sample_weight"] = ensemble.sample_weight
     pair = (names[chosen[0]], names[chosen[1]])
     found = _explained((a, b), X, pair, options)
     frame = _points_frame(ensemble.index, found)
@@ -142,25 +123,25 @@ def explain(
         contents[plot] = _picture(found, pair, plot.suffix.lower())
     _write(contents)
     written = {"output": output, "points": points, "plot": plot}
-    if json:
+    if printing.json:
         _print_json(found, pair, frame, written)
     elif output is None:
         typer.echo(_csv(found.moves), nl=False)
-    _tell(found, pair, written, quiet=quiet or json)
+    _tell(found, pair, written, quiet=printing.quiet or printing.json)
 
 
 def _check_files(
     inputs: list[str], *, output: Path | None, points: Path | None, plot: Path | None
 ) -> None:
     """Refuse, before the work, files that cannot be written or are needed for something else."""
-    from clusterscape.cli import _files
+    from clusterscape.cli import output as out
 
     wanted = {"--output": output, "--points": points, "--plot": plot}
     for option, path in wanted.items():
         if path is not None:
             endings = _PICTURES if option == "--plot" else (".csv",)
-            _files.check(path, inputs, endings, option=option)
-    _files.keep_apart(wanted)
+            out.check_file(path, inputs, endings, option=option)
+    out.keep_apart(wanted)
 
 
 def _chosen(names: list[str], first: str | None, second: str | None) -> tuple[int, int]:
@@ -168,7 +149,7 @@ def _chosen(names: list[str], first: str | None, second: str | None) -> tuple[in
     if len(names) < 2:
         raise ValueError("there is one clustering; give a second column or a second file.")
     given = [
-        None if name is None else names.index(choose(option, name, names))
+        None if name is None else names.index(opt.choose(option, name, names))
         for option, name in (("--first", first), ("--second", second))
     ]
     if None in given and len(names) > 2:
@@ -283,8 +264,8 @@ def _tell(
 ) -> None:
     """Say how far apart the two are and, where the moves went to a file, show the costliest."""
     say(
-        f"From {names[0]} to {names[1]}: distance {found.distance:.4g} (LiftEMD; 0 is equal, 1.414 "
-        "nothing in common).",
+        f"From {names[0]} to {names[1]}: distance {found.distance:.4g} (LiftEMD; 0 means equal, "
+        "1.414 nothing in common).",
         quiet=quiet,
     )
     moves = found.moves
