@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import clusterscape
 from clusterscape import Ensemble
 from clusterscape.cli.app import app
-from clusterscape.cli.console import respelled
+from clusterscape.cli.console import respelled, sentence
 from clusterscape.combine import METHODS
 from clusterscape.compare import MEASURES
 from clusterscape.io import TableError
@@ -475,6 +475,29 @@ def test_spelling() -> None:
         "n_clusters.pair was 1.",
     ):
         assert respelled(text) == text
+
+
+class _Worded(ValueError):
+    """An error that keeps its parts and spells its arguments as a function says."""
+
+    def worded(self, spell) -> str:
+        raised = spell("max_gb", 4.0)
+        limit = "the limit" if raised is None else raised
+        return f"{spell('n_clusters', 5)} is too many for {spell('scale')} and {limit}."
+
+
+class _AnotherRun(ValueError):
+    directory, name, then, now = Path("store"), "n_clusters", {"pair": [2, "sqrt"]}, "absent"
+
+
+def test_errors_with_fields_are_worded_from_them() -> None:
+    words = sentence(_Worded("n_clusters=5"), ["clusters", "scale"])
+    assert words == "--clusters 5 is too many for --scale and the limit."
+    words = sentence(_AnotherRun())
+    assert words.startswith(
+        "the store store belongs to another run: the number of clusters of the members (from "
+        "--clusters) was 2 to the root of n there and is absent now. Repeat the command"
+    )
 
 
 # ---- combine, compare, info ----------------------------------------------------------------------

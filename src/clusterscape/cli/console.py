@@ -122,28 +122,57 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def sentence(error: Exception, options: Collection[str] = ()) -> str:
-    """Return one sentence on an error of a verb that has these options."""
+    """Return one sentence on an error of a verb that has these options.
+
+    Errors that keep their parts as fields are worded from them.
+    """
     from clusterscape.io import TableError
 
     if isinstance(error, TableError):
         return error.for_shell()
+    text = _from_fields(error, options) or respelled(str(error), options)
     if isinstance(error, MemoryError):
-        return f"there is not enough memory. {respelled(str(error), options)}".strip()
+        return f"there is not enough memory. {text}".strip()
     if isinstance(error, OSError) and error.strerror:
         # An error of writing, to stdout too, does not hold the name of the file.
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         unnamed = "the output cannot be written" if full else "reading or writing failed"
         return f"{error.filename or unnamed}: {error.strerror}."
     if isinstance(error, (ValueError, OSError, ImportError)):
-        return respelled(str(error), options)
+        return text
     return (
         f"unexpected error ({type(error).__name__}: {error}); run the command again with --debug "
         "and report what it shows."
     )
 
 
-def another_run(store: str, name: str, *, then: str, now: str) -> str:
-    """Say how the run that began a store differs from this one; values are JSON."""
+def _from_fields(error: Exception, options: Collection[str]) -> str | None:
+    """Return the sentence of an error that has fields, or None."""
+    if all(hasattr(error, name) for name in ("directory", "name", "then", "now")):
+        return another_run(error.directory, error.name, then=error.then, now=error.now)  # type: ignore[attr-defined]
+    worded = getattr(error, "worded", None)
+    if worded is None:
+        return None
+    return str(worded(lambda name, *value: option_words(name, *value, options=options)))
+
+
+def option_words(name: str, *value: Any, options: Collection[str]) -> str | None:
+    """Spell an argument of the library as an option, or return None where the verb has none.
+
+    Examples
+    --------
+    >>> option_words("n_clusters", 5, options=["clusters"])
+    '--clusters 5'
+    >>> option_words("max_gb", 4.0, options=["clusters"])
+    """
+    option = _OPTIONS.get(name, "--" + name.replace("_", "-"))
+    if option.removeprefix("--").replace("-", "_") not in options:
+        return None
+    return " ".join([option, *(f"{v:g}" if isinstance(v, float) else str(v) for v in value)])
+
+
+def another_run(store: Any, name: str, *, then: Any, now: Any) -> str:
+    """Say how the run that began a store differs from this one."""
     key, _, part = name.partition(".")
     if key == "X (sha256)":
         difference = "the data differ (the table, its columns, or --scale)"
@@ -156,18 +185,14 @@ def another_run(store: str, name: str, *, then: str, now: str) -> str:
     )
 
 
-def _value(text: str) -> str:
+def _value(value: Any) -> str:
     """Return a value of a store's plan in words: a pair is a range."""
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return text  # shortened, or no value at all
     value = value.get("pair", value) if isinstance(value, dict) else value
     if isinstance(value, list) and value and isinstance(value[0], str):
         return ", ".join(map(str, value))
     if isinstance(value, list) and len(value) == 2:
         return " to ".join("the root of n" if end == "sqrt" else str(end) for end in value)
-    return value if isinstance(value, str) else text
+    return str(value)
 
 
 def respelled(text: str, options: Collection[str] = ()) -> str:
@@ -182,7 +207,7 @@ def respelled(text: str, options: Collection[str] = ()) -> str:
         re.DOTALL,
     )
     if store:
-        return another_run(store[1], store[2], then=store[3], now=store[4])
+        return another_run(store[1], store[2], then=_loaded(store[3]), now=_loaded(store[4]))
     # No option of a verb raises the limit of memory, so the advice to do so is left out.
     text = re.sub(r"[,;] or(, where max_gb is an option,)? raise (max_gb|it)\.$", ".", text)
     text = text.replace("GB of max_gb", "GB that are allowed")
@@ -195,3 +220,10 @@ def respelled(text: str, options: Collection[str] = ()) -> str:
         text = re.sub(rf"^(\w+: )?{name}(?= must be )", rf"\g<1>{option}", text)
         text = re.sub(rf"(?<![\w./\\-]){name}=(?=[^\s/\\]+(\s|$))", f"{option} ", text)
     return text
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text  # shortened, or no value at all

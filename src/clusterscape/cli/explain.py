@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,7 @@ from clusterscape.cli.console import say, verb
 if TYPE_CHECKING:
     import pandas as pd
 
-    from clusterscape.compare.explain import Explanation
+    from clusterscape.compare import Explanation
     from clusterscape.ensemble import Ensemble
 
 _PICTURES = (".png", ".pdf", ".svg")
@@ -99,6 +100,7 @@ def explain(
     """
     from clusterscape.cli import inputs
     from clusterscape.compare import MEASURES
+    from clusterscape.compare import explain as explained
 
     measure = MEASURES["lift_emd"]
     opt.choose("--noise", noise, measure.noise)
@@ -108,11 +110,12 @@ def explain(
         files, features, reading, join=join, scale=scale, quiet=printing.quiet
     )
     chosen = _chosen(names, first, second)
+    _refuse_empty(ensemble, chosen, names, noise)
     a, b = (_partition(ensemble, i) for i in chosen)
     options = spatial.given() | {"noise": noise, "random_state": seed}
     options["sample_weight"] = ensemble.sample_weight
     pair = (names[chosen[0]], names[chosen[1]])
-    found = _explained((a, b), X, pair, options)
+    found = explained(a, b, X, **options)
     frame = _points_frame(ensemble.index, found)
     contents: dict[Path, bytes] = {}
     if output is not None:
@@ -168,19 +171,12 @@ def _chosen(names: list[str], first: str | None, second: str | None) -> tuple[in
     return a, b
 
 
-def _explained(
-    partitions: tuple[Any, Any], X: Any, names: tuple[str, str], options: dict[str, Any]
-) -> Explanation:
-    """Explain; a refusal speaks of the clusterings by their names."""
-    from clusterscape.compare.explain import explain as explained
-
-    try:
-        return explained(*partitions, X, **options)
-    except ValueError as error:
-        argument, _, rest = str(error).partition(" ")
-        if argument not in ("a", "b") or not rest.startswith("has no cluster"):
-            raise
-        raise ValueError(f"{names['ab'.index(argument)]} {rest}") from None
+def _refuse_empty(ensemble: Ensemble, which: Sequence[int], names: list[str], noise: str) -> None:
+    """Refuse a clustering without a point in a cluster, by its name."""
+    lowest = 0 if noise == "drop" else -1
+    for i in which:
+        if not (ensemble.labels[ensemble.sample_weight > 0, i] >= lowest).any():
+            raise ValueError(f"{names[i]} has no cluster with a point in it; choose another one.")
 
 
 def _partition(ensemble: Ensemble, i: int) -> Any:
