@@ -20,6 +20,7 @@ import clusterscape
 from clusterscape import Ensemble
 from clusterscape.cli.app import app
 from clusterscape.cli.console import respelled, sentence
+from clusterscape.cli.findings import sentences
 from clusterscape.combine import METHODS
 from clusterscape.compare import MEASURES
 from clusterscape.io import TableError
@@ -35,9 +36,9 @@ def here(tmp_path: Path, monkeypatch) -> Path:
     return tmp_path
 
 
-def call(*words: str, data: bytes | None = None):
+def call(*words: str, data: bytes | None = None, **options):
     """Run a command in this process."""
-    return CliRunner().invoke(app, list(words), input=data)
+    return CliRunner().invoke(app, list(words), input=data, **options)
 
 
 def shell(*words: str, data: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
@@ -498,6 +499,45 @@ def test_errors_with_fields_are_worded_from_them() -> None:
         "the store store belongs to another run: the number of clusters of the members (from "
         "--clusters) was 2 to the root of n there and is absent now. Repeat the command"
     )
+
+
+def test_sizes_and_confidences_in_words() -> None:
+    found = {
+        "n_clusters": 16,
+        "how": "as asked",
+        "cluster_sizes": [1325, 323, *range(60, 46, -1)],
+        "k_selection": None,
+        "consensus": None,
+        "structure": None,
+        "failures": [],
+        "n_unclustered": 0,
+        "cluster_confidence": [0.5] * 16,
+        "confidence": {"confident": 0, "doubtful": 0, "missing": 2397, "least": []},
+    }
+    first, second = sentences(found, 2397)
+    assert first == (
+        "16 clusters (as asked), numbered 0 to 15 by size: 1,325, 323, 60, 59, 58, 57, 56, 55, 54, "
+        "53, 52, 51 points, and 4 smaller clusters with 194 points in all."
+    )
+    # Confidences that are missing are not counted as doubt or as trust.
+    assert second.startswith("No confidence is given for any point")
+    found |= {"n_clusters": 4, "cluster_sizes": [325, 323, 213, 1]}
+    found["confidence"] |= {"confident": 800, "doubtful": 1, "missing": 1}
+    found["confidence"]["least"] = [{"id": "p7", "confidence": 0.25}]
+    first, second = sentences(found, 862)
+    assert first.endswith("numbered 0 to 3 by size: 325, 323, 213 and 1 points.")
+    assert "60 lie between, and 1 (0%) are doubtful" in second
+    assert second.endswith("For 1 there is no confidence. The most doubtful: p7 (0.25).")
+
+
+READERS = ("run", "generate", "combine", "forest", "compare", "explain", "info")
+
+
+@pytest.mark.parametrize("verb", READERS)
+def test_every_verb_reads_tables_with_the_same_options(verb: str) -> None:
+    text = " ".join(call(verb, "-h", terminal_width=200).stdout.split())
+    for option in ("--id-column", "--columns", "--exclude", "--format", "--delimiter", "--header"):
+        assert option in text
 
 
 # ---- combine, compare, info ----------------------------------------------------------------------

@@ -506,7 +506,9 @@ def test_other_rows_do_not_change_the_answer(here: Path) -> None:
 
 
 @pytest.mark.parametrize("components", [None, 64])
-def test_memory_is_spoken_of_in_options(here: Path, monkeypatch, components: int | None) -> None:
+def test_limits_of_memory_are_worded_in_options(
+    here: Path, monkeypatch, components: int | None
+) -> None:
     with pytest.raises(MemoryError, match="max_gb") as caught:
         lift(ensemble(), scaled(), n_components=components, max_gb=1e-9)
 

@@ -216,7 +216,7 @@ def respelled(text: str, options: Collection[str] = ()) -> str:
         text = re.sub(r", [^,()]+ \(n_components(=\d+)?\)", "", text)
     text = text.replace("(n_components)", "(--components)")
     for name, option in _OPTIONS.items():
-        # Only where an argument is spoken of; the same word may be part of a path.
+        # Only where the word is an argument; it may also be part of a path.
         text = re.sub(rf"^(\w+: )?{name}(?= must be )", rf"\g<1>{option}", text)
         text = re.sub(rf"(?<![\w./\\-]){name}=(?=[^\s/\\]+(\s|$))", f"{option} ", text)
     return text

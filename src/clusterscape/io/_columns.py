@@ -77,7 +77,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Where:
-    """How messages speak of a place in the file."""
+    """How messages name a place in the file."""
 
     name: str
     row: Callable[[int], str]
