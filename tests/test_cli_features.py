@@ -15,8 +15,7 @@ from typer.testing import CliRunner
 from clusterscape import Ensemble
 from clusterscape.cli.app import app
 from clusterscape.cli.console import sentence
-from clusterscape.compare import MEASURES, pairwise
-from clusterscape.compare.explain import explain
+from clusterscape.compare import MEASURES, explain, pairwise
 from clusterscape.lifting import lift
 
 SPATIAL = [name for name, measure in MEASURES.items() if measure.needs_features]
@@ -515,7 +514,7 @@ def test_limits_of_memory_are_worded_in_options(
     def fail(*_, **__):
         raise caught.value
 
-    monkeypatch.setattr(sys.modules[explain.__module__], "lift_partitions", fail)
+    monkeypatch.setattr(sys.modules[explain.__module__], "lift", fail)
     message = refused("explain", "two.csv", "--features", "X.csv")
     assert "GB that are allowed. Take fewer clusters at a time, " in message
     assert message.endswith("(--components 1000)." if components is None else "(--components).")

@@ -146,7 +146,7 @@ class TestAllFive:
         assert same_partition(found, planted)
 
     def test_fewer_groups_than_asked_for(self, method):
-        with pytest.warns(ConsensusWarning, match="only 2 groups of points apart"):
+        with pytest.warns(ConsensusWarning, match="only 2 groups of points"):
             model = method(3, random_state=0).fit(Ensemble.from_labels([[0, 0, 1, 1]]))
         assert model.labels_.tolist() == [0, 0, 1, 1]
 

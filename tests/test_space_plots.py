@@ -15,7 +15,7 @@ from matplotlib.patches import PathPatch
 from scipy import sparse
 from sklearn.datasets import make_blobs
 
-from clusterscape.compare.explain import explain
+from clusterscape.compare import explain
 from clusterscape.plot import transport
 from clusterscape.plot.differences import DifferencesDisplay
 from clusterscape.plot.transport import TransportDisplay

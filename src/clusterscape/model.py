@@ -137,7 +137,15 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Null(), Integer(1)],
         "generator": [Null(), Instance(EnsembleGenerator), Choice(*PRESETS)],
-        "consensus": [Choice("auto", *METHODS), Instance(BaseConsensus)],
+        "consensus": [
+            Choice("auto"),
+            Such(
+                lambda v: isinstance(v, str) and v in METHODS,
+                "a name in clusterscape.combine.METHODS",
+                refused=["no such method"],
+            ),
+            Instance(BaseConsensus),
+        ],
         "n_partitions": [Integer(1)],
         "n_references": [
             Such(lambda v: v == 0 or Integer(3).allows(v), "0 or an integer >= 3", [2, -1]),

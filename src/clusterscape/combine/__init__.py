@@ -18,7 +18,7 @@ from clusterscape.combine.mcla import MCLA
 from clusterscape.combine.median import MedianPartition
 from clusterscape.combine.random_projection import RandomProjectionEnsemble
 from clusterscape.combine.rce import RCE
-from clusterscape.combine.registry import METHODS, Method
+from clusterscape.combine.registry import METHODS, Method, consensus_method
 from clusterscape.combine.sca import SCA, Trajectory, evolve
 from clusterscape.combine.sce import LSCE, NSCE
 from clusterscape.combine.scores import (
@@ -59,6 +59,7 @@ __all__ = [
     "SpectralConsensus",
     "Trajectory",
     "choose_method",
+    "consensus_method",
     "consensus_scores",
     "eac_oracle",
     "evolve",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -29,7 +29,7 @@ class ConsensusWarning(UserWarning):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Combined:
     """What a consensus function found on the points it was given.
 
     Attributes
@@ -51,7 +51,7 @@ class Outcome:
     membership: np.ndarray | None = None
 
 
-def _spread(outcome: Outcome, labels: np.ndarray, inside: np.ndarray) -> np.ndarray:
+def _final_membership(outcome: Combined, labels: np.ndarray, inside: np.ndarray) -> np.ndarray:
     """Return the memberships of all points in the clusters as they are numbered in the end.
 
     Groups that won no point are left out. Rows sum to one; a point without weight belongs to its
@@ -73,13 +73,16 @@ def _spread(outcome: Outcome, labels: np.ndarray, inside: np.ndarray) -> np.ndar
 class BaseConsensus(ClusterMixin, BaseEstimator):
     """A consensus function: an ensemble in, one clustering out.
 
-    Subclasses declare ``_parameter_rules``, and turn an ensemble whose every point is in some
-    cluster of some partition into an :class:`Outcome` in ``_combine``.
+    Subclasses declare ``_parameter_rules`` and, where they differ, the attributes below, and turn
+    an ensemble whose every point is in some cluster of some partition into :class:`Combined` in
+    ``_combine``. The registry reads what it says of a method from these attributes, from
+    :meth:`k_rule` and from the first line of the docstring.
     """
 
     _parameter_rules: ClassVar[Rules] = {}
     _accepts_soft: ClassVar[bool] = True
-    _needs_features: ClassVar[bool] = False
+    _features: ClassVar[Literal["none", "used", "needed"]] = "none"
+    _source: ClassVar[str] = ""  # authors and year
 
     def fit(
         self, ensemble: Any, y: Any = None, *, features: Any = None, sample_weight: Any = None
@@ -91,7 +94,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         ensemble : Ensemble or (n, r) labels
             The partitions to combine.
         y : ignored
-            Present for scikit-learn's sake.
+            Not used, present for API consistency.
         features : array, optional
             Feature matrix of the points, for the methods that use one.
         sample_weight : (n,) array, optional
@@ -143,7 +146,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         for name, value in outcome.details.items():
             setattr(self, name, value)
         if outcome.membership is not None:
-            self.membership_ = _spread(outcome, labels, inside)
+            self.membership_ = _final_membership(outcome, labels, inside)
         asked = getattr(self, "n_clusters", None)
         if asked is not None and self.n_clusters_ < asked:
             self._warn_of_fewer(work, asked)
@@ -153,7 +156,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         """Say why there are fewer clusters than asked for."""
         rows = ensemble.compress().ensemble.n_points
         why = (
-            f"the partitions tell only {rows} groups of points apart"
+            f"the partitions distinguish only {rows} groups of points"
             if rows < asked
             else "the other groups won no point; another seed or another method may keep them"
         )
@@ -175,7 +178,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
     def _check_features(self, features: Any, inside: np.ndarray) -> Any:
         """Return the rows of ``features`` that belong to the points inside, or None."""
         if features is None:
-            if self._needs_features:
+            if self._features == "needed":
                 raise ValueError(
                     f"{type(self).__name__} needs the points' features beside their clusterings; "
                     "pass features=X to fit."
@@ -187,11 +190,11 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         if X.shape[0] != inside.size:
             raise ValueError(
                 f"features has {X.shape[0]} rows and the ensemble {inside.size} points; pass one "
-                "row a point, in the same order."
+                "row per point, in the same order."
             )
         return X if inside.all() else X[inside]
 
-    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+    def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         raise NotImplementedError
 
     def k_rule(self) -> str:

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
+from clusterscape._core.errors import InvalidParameter
+from clusterscape._core.labels import NOISE, UNSAMPLED, smallest_type
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import (
     N_JOBS,
     PROGRESS,
     Choice,
     Instance,
-    InvalidParameter,
     Null,
     check_params,
     checked,
-    shown,
 )
-from clusterscape.compare._equal import equal_partitions
-from clusterscape.compare.registry import (
-    MEASURES,
-    Measure,
-    check_same_points,
-    coverage,
-    two_columns,
-)
-from clusterscape.compare.tables import POLICIES, Columns, Noise
+from clusterscape.compare.registry import MEASURES, Measure
+from clusterscape.compare.tables import POLICIES, Columns, Noise, check_same_points, coverage
 from clusterscape.ensemble import Ensemble, as_ensemble
 
 _TASK_BATCHES = 32
@@ -51,6 +47,10 @@ class PairwiseResult:
         both have in a cluster).
     names : tuple of str
         The partitions' names.
+
+    See Also
+    --------
+    pairwise : Make one.
 
     Examples
     --------
@@ -113,8 +113,8 @@ def pairwise(
     space share what they have in common: ``lift_emd``, ``lift_hausdorff`` and ``lift_kernel`` with
     the same kernel lift all clusters of all partitions once, and then compare blocks of partitions,
     so that memory holds the lifted clusters and one block of distances for each thread, never the
-    distances of all clusters at once; more than 4 GB of lifted clusters are refused unless their
-    option ``max_gb`` allows it. The ensemble's ``sample_weight`` is respected. Time grows with the
+    distances of all clusters at once; more lifted clusters than their option ``max_gb`` allows
+    (4 GB) are refused. The ensemble's ``sample_weight`` is respected. Time grows with the
     square of the number of different partitions.
 
     Parameters
@@ -141,6 +141,11 @@ def pairwise(
     PairwiseResult
         With ``matrix`` (for one measure), ``matrices`` (by name) and ``coverage``.
 
+    See Also
+    --------
+    MEASURES : The measures.
+    register_measure : Add a measure.
+
     Examples
     --------
     >>> from clusterscape.compare import pairwise
@@ -159,7 +164,7 @@ def pairwise(
     _check(measures, every, noise)
     first, inverse = equal_partitions(every)
     partitions = every if first.size == every.n_partitions else every.select(first)
-    work = _Work(partitions, options, noise, n_jobs, progress)
+    work = _Comparison(partitions, options, noise, n_jobs, progress)
     spatial = [m for m in measures if m.prepare is not None]
     found = work.by_tables([m for m in measures if m.prepare is None])
     if spatial:
@@ -178,25 +183,39 @@ def _chosen(metric: Any, options: Mapping[str, Any]) -> list[Measure]:
     known = isinstance(names, Sequence) and len(names) > 0
     if not known or not all(isinstance(n, str) and n in MEASURES for n in names):
         raise InvalidParameter(
-            "pairwise: metric must be the name of a measure or a list of names, out of "
-            f"{', '.join(MEASURES)}; got {shown(metric)}."
+            "pairwise",
+            "metric",
+            metric,
+            expected="the name of a measure or a list of names, out of " + ", ".join(MEASURES),
         )
     for name, given in options.items():
         if name in names and not isinstance(given, Mapping):
             raise InvalidParameter(
-                "pairwise: metric_params must hold a dict of options for each measure, for example "
-                f"{{{name!r}: {{'option': value}}}}; got {shown(given)} for {name!r}."
+                "pairwise",
+                f"metric_params[{name!r}]",
+                given,
+                expected=f"a dict of options, for example {{{name!r}: {{'option': value}}}}",
             )
         if name not in names:
             raise InvalidParameter(
-                "pairwise: metric_params must be keyed by the names in metric, "
-                f"{', '.join(names)}; got {shown(name)}."
+                "pairwise",
+                "metric_params",
+                name,
+                expected="keyed by the names in metric, " + ", ".join(names),
             )
     for name, given in options.items():
         rules = getattr(MEASURES[name].function, "_parameter_rules", {})
-        unknown = [option for option in given if option not in MEASURES[name].option_names()]
+        options_of = MEASURES[name].options
+        unknown = [option for option in given if option not in options_of]
         if unknown:
-            raise InvalidParameter(f"pairwise: {name} has no option {unknown[0]!r}.")
+            raise InvalidParameter(
+                "pairwise",
+                f"metric_params[{name!r}]",
+                unknown[0],
+                expected=f"keyed by options of {name}, {', '.join(options_of)}"
+                if options_of
+                else f"empty, because {name} has no options",
+            )
         check_params(f"pairwise, {name}", given, rules)
     return [MEASURES[name] for name in dict.fromkeys(names)]
 
@@ -208,13 +227,16 @@ def _check(measures: list[Measure], partitions: Ensemble, noise: str | None) -> 
             m.refuse_soft()
         if noise is not None and noise not in m.noise:
             raise InvalidParameter(
-                f"pairwise: noise must be {' or '.join(map(repr, m.noise))} for {m.name}; got "
-                f"{noise!r}. Leave noise out for each measure's own."
+                "pairwise",
+                "noise",
+                noise,
+                expected=f"{' or '.join(map(repr, m.noise))} for {m.name}",
+                remedy="Leave noise out for each measure's own.",
             )
 
 
 @dataclass(frozen=True)
-class _Work:
+class _Comparison:
     """All pairs of different partitions, and how they are to be compared."""
 
     partitions: Ensemble
@@ -300,46 +322,70 @@ def _fill(matrix: np.ndarray, pairs: np.ndarray, there: np.ndarray, back: np.nda
     matrix[pairs[:, 1], pairs[:, 0]] = back
 
 
-def contingency_table(a: Any, b: Any, *, sample_weight: Any = None) -> pd.DataFrame:
-    """Count the points that every cluster of ``a`` shares with every cluster of ``b``.
+# ---- equal partitions ------------------------------------------------------------------------
 
-    Parameters
-    ----------
-    a, b : array-like
-        Two partitions of the same points: label vectors of any hashable type, or (n, k) soft
-        memberships, whose cells are expected numbers. Points that are unsampled (-2) in either are
-        in no cell.
-    sample_weight : (n,) array, optional
-        How many equal points each point stands for: 0, or at least 1.
 
-    Returns
-    -------
-    pandas.DataFrame
-        One row a cluster of ``a`` and one column a cluster of ``b``, by their labels; noise, where
-        there is any, is the last row or column, -1.
+def equal_partitions(ensemble: Ensemble) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first of each set of equal partitions, and every partition's set.
 
-    Examples
-    --------
-    >>> from clusterscape.compare import contingency_table
-    >>> contingency_table(["x", "x", "y", "y"], [0, 1, 1, -1])
-       0  1 -1
-    x  1  1  0
-    y  0  1  1
+    Hard partitions are equal when they join the same points and have the same points as noise and
+    as unsampled; soft ones when their memberships have the same columns, in any order. Clusters
+    without points play no role. Only partitions of equal cluster sizes are read closely.
+
+    ``Lifted.same`` also finds equal clusters, but only after a lifting; this runs before anything
+    is computed, for measures of tables too, and takes the points left out into account.
     """
-    ensemble, columns = two_columns(a, b, sample_weight)
-    tables = columns.tables(np.array([[0, 1]]), "cluster")
-    table = tables.dense(0)
-    sides = []
-    for i in range(2):
-        known = ensemble.categories[i]
-        k = int(ensemble.n_clusters[i])
-        has_noise = bool((ensemble.labels[:, i] == -1).any())
-        sides.append([*(range(k) if known is None else known), *([-1] if has_noise else [])])
-    table = table[: len(sides[0]), : len(sides[1])]
-    counts = table.astype(np.int64) if tables.whole else table
-    return pd.DataFrame(counts, index=_axis(sides[0]), columns=_axis(sides[1]))
+    r = ensemble.n_partitions
+    outlines = [_outline(ensemble, i) for i in range(r)]
+    alike = Counter(outlines)
+    sets: dict[tuple[bytes, bytes], int] = {}
+    inverse = np.empty(r, dtype=np.int64)
+    first = []
+    for i, outline in enumerate(outlines):
+        key = (outline, _digest(ensemble, i) if alike[outline] > 1 else b"")
+        if key not in sets:
+            sets[key] = len(sets)
+            first.append(i)
+        inverse[i] = sets[key]
+    return np.array(first, dtype=np.int64), inverse
 
 
-def _axis(labels: list[Any]) -> pd.Index:
-    """Return labels as an axis; a label that is a tuple stays one label."""
-    return pd.Index(labels, tupleize_cols=False)
+def _outline(ensemble: Ensemble, i: int) -> bytes:
+    """Return what is quickly counted: unsampled points, noise points, sizes of the clusters."""
+    codes = ensemble.labels[:, i]
+    if i in ensemble.soft:
+        missing = [np.count_nonzero(codes == value) for value in (UNSAMPLED, NOISE)]
+        sizes = np.bincount(ensemble.soft[i].indices)
+        kind = b"soft"
+    else:
+        counts = np.bincount(codes - np.int64(UNSAMPLED), minlength=2)
+        missing, sizes, kind = counts[:2].tolist(), counts[2:], b"hard"
+    return kind + np.array([*missing, *np.sort(sizes[sizes > 0])], dtype=np.int64).tobytes()
+
+
+def _digest(ensemble: Ensemble, i: int) -> bytes:
+    """Return the hash of the partition with its clusters numbered as they appear."""
+    codes = ensemble.labels[:, i]
+    if i in ensemble.soft:
+        return _soft_digest(ensemble.soft[i], codes)
+    n, k = codes.size, int(ensemble.n_clusters[i])
+    first = np.full(k, n, dtype=np.int64)
+    inside = np.flatnonzero(codes >= 0)[::-1]
+    first[codes[inside]] = inside  # the last one written is the first point of the cluster
+    number = np.empty(k + 2, dtype=smallest_type(max(k, 1)))
+    number[np.argsort(first, kind="stable")] = np.arange(k)
+    number[-1], number[-2] = NOISE, UNSAMPLED
+    return blake2b(number[codes].astype(np.int32, copy=False).tobytes(), digest_size=32).digest()
+
+
+def _soft_digest(membership: sparse.csr_matrix, codes: np.ndarray) -> bytes:
+    columns = membership.tocsc()
+    columns.sort_indices()
+    parts = []
+    for start, stop in zip(columns.indptr[:-1], columns.indptr[1:], strict=True):
+        if stop > start:
+            rows = columns.indices[start:stop].astype(np.int64)
+            text = rows.tobytes() + columns.data[start:stop].tobytes()
+            parts.append(blake2b(text, digest_size=32).digest())
+    missing = np.minimum(codes, 0).astype(np.int8).tobytes()
+    return blake2b(b"".join(sorted(parts)) + missing, digest_size=32).digest()

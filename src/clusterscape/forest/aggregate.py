@@ -10,6 +10,7 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from clusterscape import kernels
+from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.parallel import one_thread, parallel_map
 from clusterscape._core.seeds import sklearn_seed, spawn
 from clusterscape.combine.landmarks import draw_landmarks
@@ -159,11 +160,13 @@ def _cut(votes: Coassociation, weights: np.ndarray, plan: Plan, seed: int) -> Nc
             max_gb=plan.max_gb,
         )
     except MemoryError as error:
-        raise MemoryError(
-            f"landmarks={plan.landmarks!r} would look at all pairs of {votes.shape[0]:,} distinct "
-            f"rows, and those with co-association >= threshold={plan.threshold:g} take more than "
-            f"max_gb={plan.max_gb:g}. Use landmarks='auto' or fewer of them, a higher threshold, "
-            "or raise max_gb."
+        raise MemoryLimitError(
+            f"the pairs with co-association >= {plan.threshold:g} among {votes.shape[0]:,} "
+            "distinct rows",
+            None,
+            plan.max_gb,
+            remedies=["use {landmarks}", "take fewer landmarks", "take a higher {threshold.name}"],
+            landmarks="auto",
         ) from error
     k = min(plan.n_clusters, votes.shape[0])  # fewer rows cannot be told apart further
     if plan.ncut == "kway":

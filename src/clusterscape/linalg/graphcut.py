@@ -136,10 +136,20 @@ def partition_graph(
     Cut
         Labels, and the weight of the edges between parts.
 
+    See Also
+    --------
+    partition_hypergraph : Edges of more than two vertices.
+
     Notes
     -----
     METIS is a heuristic: the cut is small, not least. Equal sizes are forced, so groups of very
     unequal size are cut through.
+
+    References
+    ----------
+    .. [1] G. Karypis and V. Kumar. A fast and high quality multilevel scheme for partitioning
+       irregular graphs. SIAM Journal on Scientific Computing 20(1), 359-392, 1998.
+       doi:10.1137/S1064827595287997
 
     Examples
     --------
@@ -233,6 +243,10 @@ def partition_hypergraph(
     -------
     Cut
         Labels, and the weight of the hyperedges that are in more than one part.
+
+    See Also
+    --------
+    partition_graph : Edges of two vertices.
 
     Notes
     -----

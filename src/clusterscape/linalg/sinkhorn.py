@@ -115,6 +115,15 @@ def sinkhorn(
     RuntimeError
         When there is no scaling within ``max_iter`` steps and no restart is left.
 
+    See Also
+    --------
+    total_support : Whether a scaling exists.
+
+    References
+    ----------
+    .. [1] R. Sinkhorn and P. Knopp. Concerning nonnegative matrices and doubly stochastic matrices.
+       Pacific Journal of Mathematics 21(2), 343-348, 1967. doi:10.2140/pjm.1967.21.343
+
     Examples
     --------
     >>> import numpy as np

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from clusterscape.compare.explain import explain
+from clusterscape.compare import explain
 from clusterscape.ensemble.partitions import checked_weights
 from clusterscape.plot._plane import plane
 

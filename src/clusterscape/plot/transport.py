@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.isotonic import isotonic_regression
 
-from clusterscape.compare.explain import explain
+from clusterscape.compare import explain
 
 _BAR = 0.03  # width of a cluster's bar; the ribbons' side is 1
 _SMALLEST = 5.0  # points of type that can still be read

@@ -8,14 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from clusterscape._core.params import Flag, Integer, Null, Rules, Such
-from clusterscape.combine._median_search import Costs, Moves, searcher
-from clusterscape.combine.base import BaseConsensus, Outcome
+from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.median.search import Costs, Moves, searcher
+from clusterscape.combine.registry import consensus_method
 from clusterscape.compare import MEASURES
 from clusterscape.ensemble import Ensemble
 
 
+@consensus_method("median_partition", cost="n r K per sweep", memory="n r + D K")
 class MedianPartition(BaseConsensus):
-    """The partition with the least sum of distances to the ensemble's: a 1-median, approximately.
+    """Median partition: the best input, then one-point moves that lower the sum of distances.
 
     It starts from the input whose weighted sum of distances to all inputs is least; for a metric
     that is at most twice the optimum. Then single points move to the cluster where the sum falls
@@ -58,6 +60,11 @@ class MedianPartition(BaseConsensus):
     hit_max_clusters_ : bool
         Whether ``max_clusters`` kept points from being alone.
 
+    See Also
+    --------
+    clusterscape.compare.pairwise : The distances between partitions.
+    KCC : The same kind of objective, by k-means over B.
+
     Notes
     -----
     Noise and unsampled points are what :mod:`clusterscape.compare` makes of them: a noise point is
@@ -72,6 +79,13 @@ class MedianPartition(BaseConsensus):
     The median under pair-counting distances favours few large clusters or many small ones when the
     inputs disagree; and local search stops at the first local optimum.
 
+    References
+    ----------
+    .. [1] V. Filkov and S. Skiena, "Integrating microarray data by consensus clustering",
+       International Journal on Artificial Intelligence Tools 13, 863-880, 2004.
+    .. [2] P. Raman, "Exploring the landscape of clusterings", PhD thesis, University of Utah, 2013,
+       section 2.3.
+
     Examples
     --------
     >>> from clusterscape import Ensemble
@@ -82,6 +96,7 @@ class MedianPartition(BaseConsensus):
     (array([0, 0, 0, 1, 1, 1]), array([26., 24.]))
     """
 
+    _source: ClassVar[str] = "Filkov and Skiena 2004"
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Null(), Integer(1)],
         "distance": [
@@ -112,7 +127,7 @@ class MedianPartition(BaseConsensus):
         self.max_iter = max_iter
         self.max_clusters = max_clusters
 
-    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+    def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         measure = MEASURES[self.distance] if isinstance(self.distance, str) else None
         if measure is not None and measure.needs_features and features is None:
             raise ValueError(
@@ -136,7 +151,7 @@ class MedianPartition(BaseConsensus):
             "n_micro_clusters_": small.n_points,
             "hit_max_clusters_": self.n_clusters is None and k >= self.max_clusters,
         }
-        return Outcome(groups[inverse], history[-1], details)
+        return Combined(groups[inverse], history[-1], details)
 
     def _start(self, costs: Costs) -> tuple[int, np.ndarray]:
         """Return the position of the best input, and its labels with every point in a group."""

@@ -2,16 +2,16 @@
 
 An objective gives the cost of a grouping as a constant less the sum of the groups' energies, where
 the energy of a group is a convex function of two sums over its rows: ``totals``, the weighted sum
-of the rows, and ``spread``, their mass. All such costs are Bregman divergences to the means, so one
-loop serves them all, and no step of it raises the cost.
+of the rows, and ``group_mass``, the sum of their masses. All such costs are Bregman divergences to
+the means, so one loop serves them all, and no step of it raises the cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
@@ -84,13 +84,13 @@ class Objective(Protocol):
     def subset(self, points: np.ndarray) -> Self:
         """Return the objective on some of the points."""
 
-    def spread(self, totals: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    def group_mass(self, totals: np.ndarray, groups: np.ndarray) -> np.ndarray:
         """Return the mass of each group, the last axis being the groups'."""
 
-    def energy(self, totals: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    def energy(self, totals: np.ndarray, group_mass: np.ndarray) -> np.ndarray:
         """Return the energy of each group."""
 
-    def centroids(self, totals: np.ndarray, spread: np.ndarray, rng: Generator) -> Centroids:
+    def centroids(self, totals: np.ndarray, group_mass: np.ndarray, rng: Generator) -> Centroids:
         """Return the centroids of groups with these sums."""
 
     def assign(self, centroids: Centroids, groups: np.ndarray) -> tuple[int, np.ndarray]:
@@ -107,11 +107,19 @@ class Run:
     centroids: Centroids
 
 
+class Start(NamedTuple):
+    """A start: its seed, and whether it takes single rows as they are drawn."""
+
+    seed: SeedSequence
+    plain: bool
+
+
 def minimise(
     objective: Objective,
     n_clusters: int,
     *,
-    seeds: list[SeedSequence],
+    sampling: SeedSequence,
+    starts: Sequence[SeedSequence],
     max_iter: int,
     tol: float,
     n_jobs: int | None,
@@ -119,16 +127,17 @@ def minimise(
 ) -> tuple[Run, int]:
     """Return the best run, and the number of points on which the starts were compared.
 
-    The first seed draws the sample on which starts are compared when there are more than
-    ``start_size`` points; every other seed is a start.
+    ``sampling`` draws the sample on which starts are compared when there are more than
+    ``start_size`` points. There is one start per seed in ``starts``; every second one is plain.
     """
-    rng = np.random.default_rng(seeds[0])
+    rng = np.random.default_rng(sampling)
     n = objective.points.rows.n_points
     sample = objective
     if n > start_size:
         sample = objective.subset(np.sort(rng.choice(n, size=start_size, replace=False)))
-    start = partial(run_from_start, sample, n_clusters=n_clusters, max_iter=max_iter, tol=tol)
-    found = parallel_map(start, seeds[1:], n_jobs=n_jobs, prefer="threads")
+    tasks = [Start(seed, plain=i % 2 == 1) for i, seed in enumerate(starts)]
+    run = partial(run_from_start, sample, n_clusters=n_clusters, max_iter=max_iter, tol=tol)
+    found = parallel_map(run, tasks, n_jobs=n_jobs, prefer="threads")
     best = min(found, key=lambda run: run.cost)
     if sample is not objective:
         with one_thread():
@@ -137,12 +146,11 @@ def minimise(
 
 
 def run_from_start(
-    objective: Objective, seed: SeedSequence, *, n_clusters: int, max_iter: int, tol: float
+    objective: Objective, start: Start, *, n_clusters: int, max_iter: int, tol: float
 ) -> Run:
     """Run k-means from one start."""
-    plain = seed.spawn_key[-1] % 2 == 0  # the first start has the key 1
-    rng = np.random.default_rng(seed)
-    centroids = starting_centroids(objective, n_clusters, rng, plain=plain)
+    rng = np.random.default_rng(start.seed)
+    centroids = starting_centroids(objective, n_clusters, rng, plain=start.plain)
     return descend(objective, centroids, rng, max_iter=max_iter, tol=tol)
 
 
@@ -168,13 +176,13 @@ def descend(
         refill(points, groups, values, k)
         if exact:
             totals = rows.update(totals, None if n_iter == 1 else before, groups, weight)
-        else:  # differences of broken numbers would leave rests where nothing is
+        else:  # differences of fractions would leave rounding errors where zero is due
             totals = rows.totals(groups, weight, k)
-        spread = objective.spread(totals, groups)
-        centroids = objective.centroids(totals, spread, rng)
+        group_mass = objective.group_mass(totals, groups)
+        centroids = objective.centroids(totals, group_mass, rng)
         if n_iter >= max_iter or previous - cost <= tol * abs(cost):
             # The labels stay; their cost is that of their own centroids.
-            cost = float(mass @ points.base - objective.energy(totals, spread).sum())
+            cost = float(mass @ points.base - objective.energy(totals, group_mass).sum())
             return Run(groups, cost, n_iter, centroids)
         previous = cost
 
@@ -187,13 +195,13 @@ def starting_centroids(
     Two rows of B differ in most partitions even inside a cluster, so K single rows say little of
     where K clusters are; groups of rows do. Merging at the least increase of the cost (Ward's rule
     for this objective) leaves K centroids that are close to a good optimum. Such starts resemble
-    each other, so every other one is ``plain``: K rows as they are drawn.
+    each other, so every second one is ``plain``: K rows as they are drawn.
     """
     points = objective.points
     n = points.rows.n_points
     # Half of the points at most: starts that draw nearly all of them would all be the same.
     wanted = min(n_clusters if plain else max(min(3 * n_clusters + 8, n // 2), n_clusters), n)
-    chosen = _spread_out(objective, wanted, rng, several=wanted > n_clusters)
+    chosen = _distant_rows(objective, wanted, rng, several=wanted > n_clusters)
     centroids = objective.centroids(*_single_rows(objective, chosen), rng)
     if len(chosen) <= n_clusters:
         missing = ((0, 0), (0, n_clusters - len(chosen)))  # empty groups, refilled if rows differ
@@ -203,18 +211,18 @@ def starting_centroids(
     for _ in range(3):
         objective.assign(centroids, groups)
         totals = points.rows.totals(groups, points.weight, len(chosen))
-        spread = objective.spread(totals, groups)
-        centroids = objective.centroids(totals, spread, rng)
+        group_mass = objective.group_mass(totals, groups)
+        centroids = objective.centroids(totals, group_mass, rng)
     filled = np.bincount(groups, minlength=len(chosen)) > 0
-    merged = merge(objective, totals[:, filled], spread[..., filled], n_clusters)
+    merged = merge(objective, totals[:, filled], group_mass[..., filled], n_clusters)
     return objective.centroids(*merged, rng)
 
 
-def _spread_out(objective: Objective, wanted: int, rng: Generator, *, several: bool) -> list[int]:
+def _distant_rows(objective: Objective, wanted: int, rng: Generator, *, several: bool) -> list[int]:
     """Draw rows far from those drawn before (k-means++), fewer if all rows are drawn already.
 
-    One row a pass is k-means++. Where more rows than clusters are drawn, ``several`` a pass do as
-    well, and look-ups of eight cost as much as of one.
+    One row per pass is k-means++. Where more rows than clusters are drawn, ``several`` rows per
+    pass do as well, and look-ups of eight cost as much as of one.
     """
     points = objective.points
     n = points.rows.n_points
@@ -249,20 +257,20 @@ def _single_rows(objective: Objective, chosen: Iterable[int]) -> tuple[np.ndarra
     points = part.points
     alone = np.arange(points.rows.n_points, dtype=np.int32)
     totals = points.rows.totals(alone, points.weight, alone.size)
-    return totals, part.spread(totals, alone)
+    return totals, part.group_mass(totals, alone)
 
 
 def merge(
-    objective: Objective, totals: np.ndarray, spread: np.ndarray, n_clusters: int
+    objective: Objective, totals: np.ndarray, group_mass: np.ndarray, n_clusters: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Merge groups two at a time, at the least increase of the cost, until few enough are left."""
-    energy = objective.energy(totals, spread)
+    energy = objective.energy(totals, group_mass)
     g = energy.size
 
     def rises(a: int, others: np.ndarray) -> np.ndarray:
         """Return by how much the cost rises when ``a`` is merged with each of some groups."""
         joined = objective.energy(
-            totals[:, others] + totals[:, [a]], spread[..., others] + spread[..., [a]]
+            totals[:, others] + totals[:, [a]], group_mass[..., others] + group_mass[..., [a]]
         )
         return energy[a] + energy[others] - joined
 
@@ -273,19 +281,19 @@ def merge(
     while live.sum() > n_clusters:
         a, b = (int(place) for place in np.unravel_index(np.argmin(table), table.shape))
         totals[:, a] += totals[:, b]
-        spread[..., a] += spread[..., b]
+        group_mass[..., a] += group_mass[..., b]
         live[b] = False
         table[b] = table[:, b] = np.inf
-        energy[a] = objective.energy(totals[:, [a]], spread[..., [a]])[0]
+        energy[a] = objective.energy(totals[:, [a]], group_mass[..., [a]])[0]
         others = np.flatnonzero(live & (np.arange(g) != a))
         if others.size > 0:
             table[np.minimum(a, others), np.maximum(a, others)] = rises(a, others)
-    totals, spread = totals[:, live], spread[..., live]
+    totals, group_mass = totals[:, live], group_mass[..., live]
     missing = n_clusters - totals.shape[1]
     if missing > 0:  # fewer distinct rows than clusters: leave the rest empty
         totals = np.pad(totals, ((0, 0), (0, missing)))
-        spread = np.pad(spread, (*(((0, 0),) * (spread.ndim - 1)), (0, missing)))
-    return totals, spread
+        group_mass = np.pad(group_mass, (*(((0, 0),) * (group_mass.ndim - 1)), (0, missing)))
+    return totals, group_mass
 
 
 def refill(points: Points, groups: np.ndarray, values: np.ndarray, n_clusters: int) -> None:

@@ -11,11 +11,11 @@ from sklearn.metrics.pairwise import manhattan_distances
 
 from clusterscape import kernels
 from clusterscape._core.parallel import parallel_map
-from clusterscape.lifting.members import Members
+from clusterscape.lifting._members import Members
 from clusterscape.linalg.distances import centre_of, squared_distances
 
 _SIDE = 1024  # points on a side of a block of kernel values
-_ROOM = 2**22  # elements of a temporary block
+_BLOCK = 2**22  # elements of a temporary block
 _REACH = 300.0  # bandwidths from the centre beyond which products may be too coarse
 _PANELS = 8  # panels that are computed before their sums are taken
 
@@ -39,7 +39,7 @@ class PointKernel:
         self.bandwidth = bandwidth
         self.n_points = features.shape[0] if hasattr(features, "shape") else len(features)
         wide = features.shape[1] if kernel == "cauchy" and sparse.issparse(features) else 1
-        self.side = max(1, min(_SIDE, _ROOM // wide))
+        self.side = max(1, min(_SIDE, _BLOCK // wide))
         # Points far from the origin would lose their digits.
         self.centre = None if bandwidth is None else centre_of(features)
 
@@ -112,7 +112,7 @@ def kernel_gram(
     Each block of kernel values is evaluated on one side of the diagonal only.
     """
     n, width = kernel.n_points, members.n_rows
-    side = max(1, min(kernel.side, _ROOM // max(width, 1)))
+    side = max(1, min(kernel.side, _BLOCK // max(width, 1)))
     starts = range(0, n, side)
     half = np.zeros((width, width))
     diagonal = np.empty(n)
@@ -179,7 +179,7 @@ def _asymmetry(square: Any) -> float:
     if sparse.issparse(square):
         return float(abs(square - square.T).max())
     n = square.shape[0]
-    step = max(1, _ROOM // n)  # never a second square of this size
+    step = max(1, _BLOCK // n)  # never a second square of this size
     parts = (slice(start, start + step) for start in range(0, n, step))
     return max(float(np.abs(square[part] - square[:, part].T).max()) for part in parts)
 
@@ -187,7 +187,7 @@ def _asymmetry(square: Any) -> float:
 def discrete_gram(members: Members) -> np.ndarray:
     """Return the weight that each two clusters share: a point is like itself alone."""
     n, width = members.n_points, members.n_rows
-    side = max(1, min(_SIDE, _ROOM // max(width, 1)))
+    side = max(1, min(_SIDE, _BLOCK // max(width, 1)))
     gram = np.zeros((width, width))
     for start in range(0, n, side):
         chunk = members.chunk(start, min(start + side, n))
@@ -202,7 +202,7 @@ def kernel_scores(
     kernel: PointKernel, features: Any, members: Members, table: np.ndarray
 ) -> np.ndarray:
     """Return the sums over the clusters of kernel values of given points, times ``table``."""
-    weights = members.spread(table)
+    weights = members.per_point(table)
     if members.weight is not None:
         weights *= members.weight[:, None]
     m, n, side = length(features), kernel.n_points, kernel.side

@@ -13,16 +13,12 @@ from clusterscape import kernels
 from clusterscape._core.labels import NOISE, decode
 from clusterscape._core.params import Choice, Rules, checked
 from clusterscape._core.seeds import RandomState
-from clusterscape.compare.lift import GROUND_RULE, RULES, TEXTS, Ground, lift_partitions
-from clusterscape.compare.registry import (
-    SPATIAL_POLICIES,
-    check_same_points,
-    documented,
-    two_partitions,
-)
+from clusterscape.compare.lift import GROUND_RULE, RULES, TEXTS, Ground
+from clusterscape.compare.registry import SPATIAL_POLICIES, documented
+from clusterscape.compare.tables import check_same_points, two_partitions
 from clusterscape.ensemble import Ensemble
 from clusterscape.ensemble.partitions import shared_index
-from clusterscape.lifting.lift import Kernel, Lifted
+from clusterscape.lifting.lifted import Kernel, Lifted, lift
 from clusterscape.linalg.transport import LARGEST_KERNEL, transport_plan
 
 _MOVES_SHOWN = 4
@@ -64,6 +60,10 @@ class Explanation:
         Bandwidth that was used, where the kernel has one.
     n_components : int or None
         Random features that were used; None where the kernel was summed exactly.
+
+    See Also
+    --------
+    explain : Make one.
 
     Examples
     --------
@@ -151,6 +151,7 @@ def explain(
     n_components: Literal["auto"] | int | None = "auto",
     error: float | None = None,
     random_state: RandomState = 0,
+    max_gb: float = 4.0,
     ground: Ground = "euclidean",
     normalize: bool = True,
     noise: Literal["cluster", "drop"] = "cluster",
@@ -181,6 +182,16 @@ def explain(
     Explanation
         With ``distance``, ``plan``, ``costs``, ``moves``, ``points`` and ``top_points``.
 
+    See Also
+    --------
+    lift_emd : The distance that is explained.
+
+    References
+    ----------
+    .. [1] P. Raman, J. M. Phillips and S. Venkatasubramanian. Spatially-aware comparison and
+       consensus for clusterings. SIAM International Conference on Data Mining, 307-318, 2011.
+       doi:10.1137/1.9781611972818.27
+
     Examples
     --------
     >>> from clusterscape.compare import explain
@@ -194,16 +205,16 @@ def explain(
     """
     ensemble = two_partitions(a, b, sample_weight)
     check_same_points(features, shared_index([a, b]))
-    lifted = lift_partitions(
+    lifted = lift(
         ensemble,
         features,
         noise=noise,
-        n_jobs=None,
         kernel=kernel,
         bandwidth=bandwidth,
         n_components=n_components,
         error=error,
         random_state=random_state,
+        max_gb=max_gb,
     )
     sides = [np.arange(*lifted.offsets[i : i + 2]) for i in range(2)]
     for name, clusters in zip("ab", sides, strict=True):

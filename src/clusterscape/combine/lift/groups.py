@@ -10,7 +10,7 @@ from scipy.spatial.distance import squareform
 from clusterscape import kernels
 from clusterscape._core.labels import canonical
 from clusterscape.ensemble import Ensemble
-from clusterscape.lifting.lift import Lifted
+from clusterscape.lifting.lifted import Lifted
 from clusterscape.linalg.rowspace import RowSpace
 
 LINKAGES = ("ward", "average", "complete", "single")

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from sklearn.utils.extmath import row_norms
 
 from clusterscape._core.parallel import one_thread, parallel_map
-from clusterscape.lifting.members import Members
+from clusterscape.lifting._members import Members
 from clusterscape.linalg.distances import centre_of
 
 # The phases of a chunk of points and a block of frequencies stay in the cache.
@@ -19,7 +19,7 @@ _CHUNK = 1024
 _BLOCK = 256
 _STRETCH = 16 * _CHUNK  # points that one worker takes at least
 _PARTIAL = 2**23  # elements of the sums that all stretches may hold together
-_FEW = 16  # dimensions in which a Sobol sequence spreads better than orthogonal directions
+_FEW = 16  # dimensions in which a Sobol sequence does better than orthogonal directions
 _WIDE = 2**23  # elements of a group of orthogonal directions
 _SINGLE = 1e3  # bandwidths from the centre up to which single precision is enough for phases
 _DOUBLE = 1e12  # and double precision
@@ -164,7 +164,7 @@ def fourier_map(
     d, m = X.shape[1], n_components // 2
     starts = range(0, m, _BLOCK)
     if not independent and d <= min(m, _FEW if kernel == "gaussian" else 4 * _FEW):
-        whole = _spread(m, d, kernel, rng)
+        whole = _sobol(m, d, kernel, rng)
         parts = (whole[s : s + _BLOCK] for s in starts)
     elif not independent and kernel == "gaussian" and _group(m, d) > 0:
         whole = _orthogonal(m, d, rng)
@@ -183,7 +183,7 @@ def _drawn(kernel: str, size: tuple[int, int], rng: np.random.Generator) -> np.n
     return rng.standard_cauchy(size) if kernel == "laplacian" else rng.laplace(size=size)
 
 
-def _spread(m: int, d: int, kernel: str, rng: np.random.Generator) -> np.ndarray:
+def _sobol(m: int, d: int, kernel: str, rng: np.random.Generator) -> np.ndarray:
     """Return m frequencies from a scrambled Sobol sequence in d dimensions."""
     from scipy.stats.qmc import Sobol  # slow to load
 

@@ -79,7 +79,7 @@ class Members:
             self.chunk(start, stop).add(values[start:stop], out)
         return out
 
-    def spread(self, table: np.ndarray) -> np.ndarray:
+    def per_point(self, table: np.ndarray) -> np.ndarray:
         """Return, for each point, the sum of the rows of ``table`` (D, k) of its clusters."""
         wide = np.zeros((int(self.first[-1]) + 1, table.shape[1]))  # the last row stays zero
         wide[self.column] = table
@@ -121,7 +121,7 @@ class Chunk:
             out[:, column : column + values.shape[1]] += sums
 
     def dense(self, n_rows: int) -> np.ndarray:
-        """Return the memberships of the points as a dense array with one column a row of sums."""
+        """Return the points' memberships as a dense array with one column per row of sums."""
         table = np.zeros((self.n_points, n_rows))
         table[self.members, np.repeat(self.rows, np.diff(self.bounds))] = 1.0
         return table if self.blended is None else table + self.blended.toarray()
@@ -212,7 +212,7 @@ def _mixed(values: np.ndarray) -> np.ndarray:
 def _blended(
     soft: Mapping[int, Any], first: np.ndarray, column: np.ndarray, row: np.ndarray, n_rows: int
 ) -> sparse.csr_matrix | None:
-    """Return the memberships in soft clusters, with one column a row of the sums."""
+    """Return the memberships in soft clusters, with one column per row of the sums."""
     if column.size == 0:
         return None
     place = np.full(int(first[-1]), -1, dtype=np.int64)

@@ -11,16 +11,23 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.random import SeedSequence
 
+from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.params import Choice, Integer, Rules
 from clusterscape._core.seeds import RandomState
-from clusterscape.combine._lift_base import LIFT_RULES, LiftConsensus
-from clusterscape.combine._lift_groups import LINKAGES, Clusters, cut_tree
-from clusterscape.lifting.lift import Kernel, Lifted
+from clusterscape.combine.lift.base import LIFT_RULES, LiftConsensus
+from clusterscape.combine.lift.groups import LINKAGES, Clusters, cut_tree
+from clusterscape.combine.registry import consensus_method
+from clusterscape.lifting.lifted import Kernel, Lifted
 from clusterscape.linalg.kmeans import kmeans
 
 
+@consensus_method(
+    "lift_km",
+    cost="n rho (d + r) to lift, D K rho per iteration",
+    memory="D rho, and a block of points",
+)
 class LiftKM(LiftConsensus):
-    """Consensus in the lifted space by k-means (Raman 2013, chapter 3).
+    """Consensus in the lifted space: k-means of all clusters as points of a kernel's space.
 
     Two clusters are alike when their points lie in the same places, whether or not they share
     points: a cluster is the sum of its points' images in the space of a kernel, scaled to unit
@@ -93,6 +100,13 @@ class LiftKM(LiftConsensus):
     n_iter_ : int
         Passes of the best start.
 
+    See Also
+    --------
+    LiftHAC : The same vectors by a linkage.
+    clusterscape.lifting.lift : The vectors.
+    clusterscape.compare.lift_emd : The distance of partitions in this space.
+    MCLA : Groups of clusters by the points they share.
+
     Notes
     -----
     Noise and unsampled points of a partition are in none of its clusters; its noise makes no group.
@@ -107,6 +121,13 @@ class LiftKM(LiftConsensus):
     ``assign="vote"`` or a smaller bandwidth. Lifted clusters of a bandwidth far below the distances
     of neighbours are all orthogonal unless they share points; far above, all equal.
 
+    References
+    ----------
+    .. [1] P. Raman, J. M. Phillips and S. Venkatasubramanian, "Spatially-aware comparison and
+       consensus for clusterings", SIAM International Conference on Data Mining, 307-318, 2011.
+    .. [2] P. Raman, "Exploring the landscape of clusterings", PhD thesis, University of Utah, 2013,
+       chapter 3.
+
     Examples
     --------
     >>> from clusterscape import Ensemble
@@ -120,6 +141,7 @@ class LiftKM(LiftConsensus):
     array([0, 1])
     """
 
+    _source: ClassVar[str] = "Raman, Phillips and Venkatasubramanian 2011"
     _parameter_rules: ClassVar[Rules] = {
         **LIFT_RULES,
         "n_init": [Integer(1)],
@@ -170,8 +192,13 @@ class LiftKM(LiftConsensus):
         return found.labels, {"n_iter_": found.n_iter}
 
 
+@consensus_method(
+    "lift_hac",
+    cost="n rho (d + r) to lift, D^2 rho for the linkage",
+    memory="D (D + rho), and a block of points",
+)
 class LiftHAC(LiftConsensus):
-    """Consensus in the lifted space by hierarchical clustering (Raman 2013, chapter 3).
+    """Consensus in the lifted space: linkage of all clusters as points of a kernel's space.
 
     As :class:`LiftKM`, with a linkage of the clusters' unit vectors in place of k-means.
 
@@ -206,6 +233,11 @@ class LiftHAC(LiftConsensus):
         Merge heights of the different clusters in ascending order: distances, for Ward's method
         growths of the weighted sum of squares.
 
+    See Also
+    --------
+    LiftKM : The same vectors by k-means.
+    clusterscape.lifting.lift : The vectors.
+
     Notes
     -----
     Equal clusters are one item of the tree with the sum of their weights, which Ward's method and
@@ -213,6 +245,13 @@ class LiftHAC(LiftConsensus):
     ``weighting="equal"``, and in all linkages but Ward's, a few outliers that some partition calls
     a cluster (single linkage does) are an item like any other, far from the rest, and use up a
     group. Single linkage chains. A tree needs O(D^2) memory for D clusters.
+
+    References
+    ----------
+    .. [1] P. Raman, J. M. Phillips and S. Venkatasubramanian, "Spatially-aware comparison and
+       consensus for clusterings", SIAM International Conference on Data Mining, 307-318, 2011.
+    .. [2] P. Raman, "Exploring the landscape of clusterings", PhD thesis, University of Utah, 2013,
+       chapter 3.
 
     Examples
     --------
@@ -224,6 +263,7 @@ class LiftHAC(LiftConsensus):
     array([0, 0, 0, 1, 1, 1])
     """
 
+    _source: ClassVar[str] = "Raman, Phillips and Venkatasubramanian 2011"
     _parameter_rules: ClassVar[Rules] = {
         **LIFT_RULES,
         "linkage": [Choice(*LINKAGES)],
@@ -265,9 +305,11 @@ class LiftHAC(LiftConsensus):
         m = clusters.first.size
         need = 16.0 * m * m / 1e9  # the matrix, and as much again while it is filled or condensed
         if need > self.max_gb:
-            raise MemoryError(
-                f"LiftHAC needs the distances of {m:,} different clusters, {need:,.1f} GB, more "
-                f"than max_gb={self.max_gb:g}. Use LiftKM, which needs none, or raise max_gb."
+            raise MemoryLimitError(
+                f"LiftHAC needs the distances of {m:,} different clusters, which",
+                need,
+                self.max_gb,
+                remedies=["use LiftKM, which needs none"],
             )
         squared = lifted.distances(clusters.first, clusters.first, squared=True)
         weight = clusters.total(clusters.weight if self.weighting == "size" else clusters.vote)

@@ -12,11 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from clusterscape._core.labels import canonical
 from clusterscape._core.params import N_JOBS, Choice, Flag, Integer, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
-from clusterscape.combine._lift_groups import Clusters, Groups, ballot, shares
-from clusterscape.combine.base import BaseConsensus, Outcome
+from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.lift.groups import Clusters, Groups, ballot, shares
 from clusterscape.ensemble import Ensemble
-from clusterscape.lifting.checks import RULES, checked_features
-from clusterscape.lifting.lift import Kernel, Lifted, lift
+from clusterscape.lifting.lifted import RULES, Kernel, Lifted, checked_features, lift
 
 LIFT_RULES: Rules = {
     "n_clusters": [Integer(1)],
@@ -42,7 +41,7 @@ class _Points(NamedTuple):
 class LiftConsensus(BaseConsensus):
     """A consensus that groups the clusters of the partitions in the space of a kernel."""
 
-    _needs_features: ClassVar[bool] = True
+    _features: ClassVar[Literal["none", "used", "needed"]] = "needed"
 
     n_clusters: int
     kernel: Kernel
@@ -73,7 +72,7 @@ class LiftConsensus(BaseConsensus):
                 objects = objects[:, rows]
         return _Points(objects, inside)
 
-    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+    def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         points: _Points = features
         lifting, grouping = spawn(self.random_state, 2)
         lifted = lift(
@@ -111,7 +110,7 @@ class LiftConsensus(BaseConsensus):
         }
         if self._reads_features:
             details["n_features_in_"] = points.objects.shape[1]
-        return Outcome(labels, groups.cost, details, membership=membership[:, order])
+        return Combined(labels, groups.cost, details, membership=membership[:, order])
 
     def _group(
         self, clusters: Clusters, lifted: Lifted, seed: SeedSequence
