@@ -18,6 +18,8 @@ from typer.testing import CliRunner
 
 import clusterscape
 from clusterscape import Ensemble
+from clusterscape._core.errors import InvalidParameter, MemoryLimitError, ParameterError
+from clusterscape._core.store import AnotherRunError
 from clusterscape.cli.app import app
 from clusterscape.cli.console import respelled, sentence
 from clusterscape.cli.findings import sentences
@@ -478,26 +480,23 @@ def test_spelling() -> None:
         assert respelled(text) == text
 
 
-class _Worded(ValueError):
-    """An error that keeps its parts and spells its arguments as a function says."""
-
-    def worded(self, spell) -> str:
-        raised = spell("max_gb", 4.0)
-        limit = "the limit" if raised is None else raised
-        return f"{spell('n_clusters', 5)} is too many for {spell('scale')} and {limit}."
-
-
-class _AnotherRun(ValueError):
-    directory, name, then, now = Path("store"), "n_clusters", {"pair": [2, "sqrt"]}, "absent"
-
-
 def test_errors_with_fields_are_worded_from_them() -> None:
-    words = sentence(_Worded("n_clusters=5"), ["clusters", "scale"])
-    assert words == "--clusters 5 is too many for --scale and the limit."
-    words = sentence(_AnotherRun())
-    assert words.startswith(
+    error = ParameterError("{n_clusters} is too many for {scale.name}", n_clusters=5, scale="none")
+    assert sentence(error, ["clusters", "scale"]) == "--clusters 5 is too many for --scale"
+    wrong = InvalidParameter("Model", "n_jobs", 0, expected="an integer other than 0")
+    words = "Model: --jobs must be an integer other than 0; got 0 (int)."
+    assert sentence(wrong, ["jobs"]) == words
+    memory = MemoryLimitError(
+        "the table", 9.0, 0.5, remedies=["use LiftKM", "take fewer {bins}"], bins=3
+    )
+    assert sentence(memory, ["clusters"]) == (
+        "there is not enough memory. the table would take 9.0 GB, more than the 0.5 GB that are "
+        "allowed. Use LiftKM."
+    )
+    store = AnotherRunError(Path("store"), "n_clusters", {"pair": [2, "sqrt"]}, [*"ab" * 40])
+    assert sentence(store).startswith(
         "the store store belongs to another run: the number of clusters of the members (from "
-        "--clusters) was 2 to the root of n there and is absent now. Repeat the command"
+        "--clusters) was 2 to the root of n there and is a, b, a,"
     )
 
 

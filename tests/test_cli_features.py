@@ -520,9 +520,3 @@ def test_limits_of_memory_are_worded_in_options(
     assert message.endswith("(--components 1000)." if components is None else "(--components).")
     # A verb without that option does not advise it.
     assert sentence(caught.value).endswith("allowed. Take fewer clusters at a time.")
-    other = MemoryError(
-        "9 GB, more than max_gb=0.5. Use LiftKM, which needs none, or raise max_gb."
-    )
-    assert sentence(other).endswith(
-        "9 GB, more than the 0.5 GB that are allowed. Use LiftKM, which needs none."
-    )

@@ -6,15 +6,17 @@ import dataclasses
 import errno
 import functools
 import inspect
-import json
 import os
 import re
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator
-from typing import Any, NoReturn, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_type_hints
 
 import typer
+
+if TYPE_CHECKING:
+    from clusterscape._core.store import AnotherRunError
 
 F = TypeVar("F", bound=Callable[..., None])
 
@@ -126,34 +128,34 @@ def sentence(error: Exception, options: Collection[str] = ()) -> str:
 
     Errors that keep their parts as fields are worded from them.
     """
+    from clusterscape._core.errors import MemoryLimitError, ParameterError
+    from clusterscape._core.store import AnotherRunError
     from clusterscape.io import TableError
+
+    def spell(name: str, *value: Any) -> str | None:
+        return option_words(name, *value, options=options)
 
     if isinstance(error, TableError):
         return error.for_shell()
-    text = _from_fields(error, options) or respelled(str(error), options)
+    if isinstance(error, AnotherRunError):
+        return _another_run(error)
+    if isinstance(error, ParameterError):
+        return error.worded(spell)
+    if isinstance(error, MemoryLimitError):
+        return f"there is not enough memory. {error.worded(spell)}"
     if isinstance(error, MemoryError):
-        return f"there is not enough memory. {text}".strip()
+        return f"there is not enough memory. {error}".strip()
     if isinstance(error, OSError) and error.strerror:
         # An error of writing, to stdout too, does not hold the name of the file.
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         unnamed = "the output cannot be written" if full else "reading or writing failed"
         return f"{error.filename or unnamed}: {error.strerror}."
     if isinstance(error, (ValueError, OSError, ImportError)):
-        return text
+        return respelled(str(error))
     return (
         f"unexpected error ({type(error).__name__}: {error}); run the command again with --debug "
         "and report what it shows."
     )
-
-
-def _from_fields(error: Exception, options: Collection[str]) -> str | None:
-    """Return the sentence of an error that has fields, or None."""
-    if all(hasattr(error, name) for name in ("directory", "name", "then", "now")):
-        return another_run(error.directory, error.name, then=error.then, now=error.now)  # type: ignore[attr-defined]
-    worded = getattr(error, "worded", None)
-    if worded is None:
-        return None
-    return str(worded(lambda name, *value: option_words(name, *value, options=options)))
 
 
 def option_words(name: str, *value: Any, options: Collection[str]) -> str | None:
@@ -171,17 +173,18 @@ def option_words(name: str, *value: Any, options: Collection[str]) -> str | None
     return " ".join([option, *(f"{v:g}" if isinstance(v, float) else str(v) for v in value)])
 
 
-def another_run(store: Any, name: str, *, then: Any, now: Any) -> str:
+def _another_run(error: AnotherRunError) -> str:
     """Say how the run that began a store differs from this one."""
-    key, _, part = name.partition(".")
+    key, _, part = error.name.partition(".")
     if key == "X (sha256)":
         difference = "the data differ (the table, its columns, or --scale)"
     else:
-        what = f"the version of {part}" if key == "versions" else _RECORDED.get(key, name)
-        difference = f"{what} was {_value(then)} there and is {_value(now)} now"
+        what = f"the version of {part}" if key == "versions" else _RECORDED.get(key, error.name)
+        difference = f"{what} was {_value(error.then)} there and is {_value(error.now)} now"
     return (
-        f"the store {store} belongs to another run: {difference}. Repeat the command with the "
-        "table and the options that it was begun with, or name another place with --output."
+        f"the store {error.directory} belongs to another run: {difference}. Repeat the command "
+        "with the table and the options that it was begun with, or name another place with "
+        "--output."
     )
 
 
@@ -189,41 +192,22 @@ def _value(value: Any) -> str:
     """Return a value of a store's plan in words: a pair is a range."""
     value = value.get("pair", value) if isinstance(value, dict) else value
     if isinstance(value, list) and value and isinstance(value[0], str):
-        return ", ".join(map(str, value))
-    if isinstance(value, list) and len(value) == 2:
-        return " to ".join("the root of n" if end == "sqrt" else str(end) for end in value)
-    return str(value)
+        text = ", ".join(map(str, value))
+    elif isinstance(value, list) and len(value) == 2:
+        text = " to ".join("the root of n" if end == "sqrt" else str(end) for end in value)
+    else:
+        text = str(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def respelled(text: str, options: Collection[str] = ()) -> str:
+def respelled(text: str) -> str:
     """Return a message of the library with its arguments spelled as options.
 
-    The only place that reads our own sentences, for errors that are not yet objects with fields:
-    what argument they are about, a store of another run, and a limit of memory.
+    The only place that reads our own sentences: for warnings, and for errors on an argument that
+    are not yet a ``ParameterError``.
     """
-    store = re.match(
-        r"The store (.+) belongs to another run: (.+?) was (.+) there and is (.+) now\.",
-        text,
-        re.DOTALL,
-    )
-    if store:
-        return another_run(store[1], store[2], then=_loaded(store[3]), now=_loaded(store[4]))
-    # No option of a verb raises the limit of memory, so the advice to do so is left out.
-    text = re.sub(r"[,;] or(, where max_gb is an option,)? raise (max_gb|it)\.$", ".", text)
-    text = text.replace("GB of max_gb", "GB that are allowed")
-    text = re.sub(r"max_gb=(\d[\d.e+-]*\d|\d)", r"the \1 GB that are allowed", text)
-    if "components" not in options:
-        text = re.sub(r", [^,()]+ \(n_components(=\d+)?\)", "", text)
-    text = text.replace("(n_components)", "(--components)")
     for name, option in _OPTIONS.items():
         # Only where the word is an argument; it may also be part of a path.
         text = re.sub(rf"^(\w+: )?{name}(?= must be )", rf"\g<1>{option}", text)
         text = re.sub(rf"(?<![\w./\\-]){name}=(?=[^\s/\\]+(\s|$))", f"{option} ", text)
     return text
-
-
-def _loaded(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text  # shortened, or no value at all
