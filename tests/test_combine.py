@@ -543,5 +543,5 @@ def test_mean_coassociation_against_all_pairs(ensemble, seed):
 
 
 def test_mean_coassociation_refuses_other_lengths():
-    with pytest.raises(ValueError, match="one entry a point, 2 in all"):
+    with pytest.raises(ValueError, match="one entry per point, 2 in all"):
         mean_coassociation([[0, 1], [0, 0]], [0, 1, 1])

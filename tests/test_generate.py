@@ -629,7 +629,7 @@ def bad(value: float, row: int = 3, column: int = 1) -> np.ndarray:
         ([BLOBS, BLOBS[:50]], ValueError, r"X\[1\] has 50 rows and X\[0\] has 120"),
         (BLOBS.astype(complex), TypeError, "complex"),
         (np.array([["a", "b"]]), TypeError, "must hold numbers"),
-        (np.array([["1", 2.0]], dtype=object), TypeError, "got the text '1'"),
+        (np.array([["1", 2.0]], dtype=object), TypeError, "has the text '1' in column 0"),
         (np.array([[{}, 2.0]], dtype=object), TypeError, "must hold numbers"),
         (np.array([["2020-01-01"]], dtype="datetime64[D]"), TypeError, "dates"),
     ],

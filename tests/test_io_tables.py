@@ -565,7 +565,9 @@ def test_write_labels(tmp_path: Path) -> None:
     write_labels(tmp_path / "l.parquet", ["a", "b"], [1, 0], confidence=[0.123456789, 1])
     frame = pd.read_parquet(tmp_path / "l.parquet")
     assert frame["confidence"].tolist() == [0.123456789, 1]
-    with pytest.raises(ValueError, match=r"confidence must have one entry a point; got shape \(1,"):
+    with pytest.raises(
+        ValueError, match=r"confidence must have one entry per point; got shape \(1,"
+    ):
         labels_frame(None, [0, 1], confidence=[1])
 
 

@@ -23,6 +23,7 @@ from clusterscape.combine.sca import SCA, Trajectory, evolve
 from clusterscape.combine.sce import LSCE, NSCE
 from clusterscape.combine.scores import (
     ConsensusScores,
+    OneOpinionWarning,
     consensus_scores,
     mean_coassociation,
 )
@@ -54,6 +55,7 @@ __all__ = [
     "MedianPartition",
     "Method",
     "MethodChoice",
+    "OneOpinionWarning",
     "OracleThreshold",
     "RandomProjectionEnsemble",
     "SpectralConsensus",

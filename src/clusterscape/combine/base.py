@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 
 from clusterscape._core.labels import NOISE, UNSAMPLED, canonical
 from clusterscape._core.params import Rules, check_params
+from clusterscape.combine.result import ResultMixin
 from clusterscape.combine.scores import mean_coassociation
 from clusterscape.ensemble import Ensemble, as_ensemble
 
@@ -70,7 +71,7 @@ def _final_membership(outcome: Combined, labels: np.ndarray, inside: np.ndarray)
     return full
 
 
-class BaseConsensus(ClusterMixin, BaseEstimator):
+class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
     """A consensus function: an ensemble in, one clustering out.
 
     Subclasses declare ``_parameter_rules`` and, where they differ, the attributes below, and turn
@@ -105,12 +106,14 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         self
             With ``labels_`` (numbered by decreasing size, or weight where points have weights; -1
             for a point that is in no cluster of any partition), ``n_clusters_`` and ``cost_`` (None
-            where the method has no objective, or needed none to answer).
+            where the method has no objective, or needed none to answer), and ``ensemble_``, the
+            ensemble with the weights that were used.
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
         whole = as_ensemble(ensemble)
         if sample_weight is not None:
             whole = whole.with_weights(sample_weight=sample_weight)
+        given = whole
         # A partition that calls every point noise has a vote; one that saw nothing has none.
         usable = (whole.labels != UNSAMPLED).any(axis=0) & (whole.weights > 0)
         if not (usable & (whole.n_clusters > 0)).any():
@@ -140,6 +143,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
             share = mean_coassociation(whole, labels)
             follow = np.where(share.max(axis=1) > 0, share.argmax(axis=1), NOISE)
             labels[weightless] = follow[weightless]
+        self.ensemble_ = given
         self.labels_ = labels
         self.n_clusters_ = int(labels.max()) + 1
         self.cost_ = outcome.cost

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.random import SeedSequence
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from clusterscape._core.labels import canonical
 from clusterscape._core.params import (
@@ -25,18 +25,19 @@ from clusterscape._core.params import (
 )
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine.base import ConsensusWarning
+from clusterscape.combine.result import ResultMixin
 from clusterscape.forest import vectors as vectors
 from clusterscape.forest.aggregate import Plan, aggregate
 from clusterscape.forest.grower import ForestGrower
 from clusterscape.forest.number import find_number
 from clusterscape.forest.vectors import FeatureScaleWarning, warn_of_scale
-from clusterscape.generate.features import read_weights
+from clusterscape.generate.features import point_ids, read_weights, validated_features
 from clusterscape.linalg.thresholded import LARGEST_SCALE
 
 __all__ = ["ClusterForest", "FeatureScaleWarning"]
 
 
-class ClusterForest(ClusterMixin, BaseEstimator):
+class ClusterForest(ResultMixin, ClusterMixin, BaseEstimator):
     """Cluster forests (Yan, Chen and Jordan 2013); a clusterer of features.
 
     Many clustering vectors are grown (:class:`clusterscape.forest.ForestGrower`): each starts
@@ -265,8 +266,8 @@ class ClusterForest(ClusterMixin, BaseEstimator):
         self
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
-        index = getattr(X, "index", None)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        ids = point_ids(X)
+        X = validated_features(self, X)
         given = vectors.in_range(read_weights(sample_weight, X.shape[0]))
         weights = np.ones(X.shape[0]) if given is None else given
         self._check_counts(int((weights > 0).sum()))
@@ -283,10 +284,10 @@ class ClusterForest(ClusterMixin, BaseEstimator):
         self.n_base_clusters_ = min(self.n_base_clusters or max(k, 2), distinct)
         if distinct > 1:
             grower = self._grower(self.n_vectors, self.n_base_clusters_, growing)
-            ids = None if index is None or callable(index) else index  # a list has a method index
             self.ensemble_ = grower.generate(X, sample_weight=given, index=ids)
         else:
-            self.ensemble_ = vectors.one_cluster(X.shape[0], self.n_vectors, given)
+            alike = vectors.one_cluster(X.shape[0], self.n_vectors, given)
+            self.ensemble_ = alike.with_index(ids)
         self._read_columns()
         self._aggregate(X, weights, k, (drawing, cutting))
         return self
@@ -389,7 +390,7 @@ class ClusterForest(ClusterMixin, BaseEstimator):
             converged or a point lies just between two centres.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = validated_features(self, X, reset=False)
         rows = vectors.label_rows(X, self._vectors, n_jobs=self.n_jobs)
         return self._numbers[self._aggregated.labels(rows)]
 

@@ -17,6 +17,8 @@ from clusterscape.io._errors import TableError
 
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})(\.0*)?")
 _SOFT = re.compile(r".*\[\d+\]")
+# Columns of labels.csv that are no clustering; memberships are known by their beginning.
+_BESIDE = ("confidence", "runner_up", "runner_up_share")
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +56,7 @@ def labels_of_frame(
     if len(frame) == 0:
         raise TableError(f"{where.name} has column names but no rows of data")
     roles = plan_roles(names, wanted, where)
-    positions = [
-        p for p in roles.features if roles.chosen or names[p].strip().lower() != "confidence"
-    ]
+    positions = [p for p in roles.features if roles.chosen or not _is_beside(names[p])]
     if not positions:
         raise TableError(
             f"{where.name}: no column of labels is left",
@@ -84,6 +84,12 @@ def labels_of_frame(
     if found.ids_count_rows:
         return found
     return replace(found, ensemble=ensemble.with_index(ids))
+
+
+def _is_beside(name: str) -> bool:
+    """Say whether a column of a labels file tells of the clustering and is none itself."""
+    word = name.strip().lower()
+    return word in _BESIDE or re.fullmatch(r"membership_\d+", word) is not None
 
 
 def _labels(values: pd.Series, name: str, *, where: Where, chosen: bool) -> Any:

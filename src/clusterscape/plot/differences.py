@@ -194,7 +194,7 @@ class DifferencesDisplay:
         )
         bar = ax.figure.colorbar(image, ax=ax, shrink=0.8)
         bar.ax.set_ylim(0, largest)
-        bar.set_label("distance between the point's two clusters")
+        bar.set_label("distance between the point's two clusters (larger dots: larger)")
         ax.set(xlabel=self.axes[0], ylabel=self.axes[1])
         first, second = self.names
         where = f"half of it at {self.n_half:,} of {seen.sum():,} points"
