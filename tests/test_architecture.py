@@ -34,6 +34,7 @@ LEVELS: list[set[str]] = [
     {"plot"},
     {"report"},
     {"cli"},
+    {"__main__"},
 ]
 
 # Imported where they are used, because they are slow to load or optional.

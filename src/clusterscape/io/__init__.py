@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from clusterscape.io._archive import ModelFileError
 from clusterscape.io._columns import Table
-from clusterscape.io._errors import TableError
+from clusterscape.io._describe import ColumnSummary, Suspicion, TableSummary, suspicious_columns
+from clusterscape.io._errors import TableError, UnknownColumn
+from clusterscape.io._label_columns import LabelTable
 from clusterscape.io._matrices import is_ensemble_file
 from clusterscape.io._source import FORMATS
 from clusterscape.io.models import load_model, save_model, versions
@@ -17,23 +19,31 @@ from clusterscape.io.results import (
     write_json,
     write_labels,
 )
-from clusterscape.io.tables import read_labels, read_table
+from clusterscape.io.tables import describe_table, read_label_table, read_labels, read_table
 
 __all__ = [
     "FORMATS",
+    "ColumnSummary",
+    "LabelTable",
     "ModelFileError",
     "Results",
+    "Suspicion",
     "Table",
     "TableError",
+    "TableSummary",
+    "UnknownColumn",
     "check_results_folder",
+    "describe_table",
     "is_ensemble_file",
     "labels_frame",
     "load_model",
     "load_results",
+    "read_label_table",
     "read_labels",
     "read_table",
     "save_model",
     "save_results",
+    "suspicious_columns",
     "versions",
     "write_json",
     "write_labels",

@@ -13,8 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from clusterscape import Ensemble
-from clusterscape.cli._app import app
-from clusterscape.cli._console import sentence
+from clusterscape.cli.app import app
+from clusterscape.cli.console import sentence
 from clusterscape.compare import MEASURES, explain, pairwise
 from clusterscape.lifting import lift
 
@@ -134,13 +134,13 @@ def test_measures_of_labels_are_as_they_were(here: Path) -> None:
 def test_compare_refuses(here: Path) -> None:
     lift = ("compare", "labels.csv", "-m", "lift_emd")
     assert (
-        "lift_emd looks at where the points lie, which labels do not say; give the table"
+        "lift_emd depends on where the points lie, which labels do not say; give the table"
         in refused(*lift, code=2)
     )
-    assert "vi does not look at features (" in refused(
+    assert "vi does not use features (" in refused(
         "compare", "labels.csv", "-m", "vi", "--features", "X.csv", code=2
     )
-    assert "sees only which points are the same; leave them out" in refused(
+    assert "the discrete kernel does not use features; leave them out" in refused(
         *lift, "--features", "X.csv", "--kernel", "discrete", code=2
     )
     words = refused("compare", "labels.csv", "-m", "nmi", "--bandwidth", "1", code=2)
@@ -316,7 +316,7 @@ def test_equal_clusterings_are_said(here: Path) -> None:
 
 def test_explain_refuses(here: Path) -> None:
     two = ("explain", "two.csv", "--features", "X.csv")
-    assert "lift_emd looks at where the points lie" in refused("explain", "two.csv", code=2)
+    assert "lift_emd depends on where the points lie" in refused("explain", "two.csv", code=2)
     assert "there are 3 clusterings (true, moved, third); name the two" in refused(
         "explain", "labels.csv", "--features", "X.csv", code=2
     )
@@ -389,10 +389,11 @@ def test_ids_under_another_name_are_no_feature(here: Path, start: int, extra: in
     ):
         message = refused(*words, code=2)
         assert "the column 'sample' of s.csv holds the ids of the points of n.csv" in message
-        assert "say --id-column sample" in message
-        assert "--exclude id" in message
-    found = distance("n.csv", "--features", "s.csv", "--id-column", "sample")
-    assert found == pytest.approx(expected().distance)
+        assert "say --id-column s.csv=sample" in message
+        assert "say --join order" in message
+    for named in ("sample", "s.csv=sample"):
+        found = distance("n.csv", "--features", "s.csv", "--id-column", named)
+        assert found == pytest.approx(expected().distance)
 
 
 def test_ids_that_only_count_are_matched(here: Path) -> None:
@@ -413,23 +414,28 @@ def test_a_feature_may_look_like_the_ids(here: Path) -> None:
     assert found == pytest.approx(wanted.distance)
 
 
-def test_positions_are_said(here: Path) -> None:
+def test_rows_are_matched_by_position_only_when_told(here: Path) -> None:
     features, labels = data()
     features.drop(columns="id").to_csv("bare.csv", index=False)
-    done = call("explain", "two.csv", "--features", "bare.csv", "--json")
-    assert "matched by position: two.csv has ids and bare.csv none" in done.stderr
-    assert json.loads(done.stdout)["distance"] == pytest.approx(expected().distance)
     labels[["true", "moved"]].to_csv("l.csv", index=False)
     features.to_csv("named.csv", index=False)
-    done = call("explain", "l.csv", "--features", "named.csv", "--json")
-    assert "matched by position: named.csv has ids and l.csv none" in done.stderr
-    assert json.loads(done.stdout)["distance"] == pytest.approx(expected().distance)
-    for words in (("two.csv", "X.csv"), ("l.csv", "bare.csv")):
-        done = call("explain", words[0], "--features", words[1], "--json")
+    for one, two, have, lack in (
+        ("two.csv", "bare.csv", "two.csv", "bare.csv"),
+        ("l.csv", "named.csv", "named.csv", "l.csv"),
+    ):
+        message = refused("explain", one, "--features", two, code=2)
+        assert f"{have} has ids and {lack} has none" in message
+        assert "say --join order" in message
+        done = call("explain", one, "--features", two, "--join", "order", "--json")
+        assert f"matched by position: the first row of {two} is taken for" in done.stderr
+        assert json.loads(done.stdout)["distance"] == pytest.approx(expected().distance)
+    for one, two in (("two.csv", "X.csv"), ("l.csv", "bare.csv")):
+        done = call("explain", one, "--features", two, "--json")
         assert "matched by position" not in done.stderr
+        assert json.loads(done.stdout)["distance"] == pytest.approx(expected().distance)
     features.drop(columns="id").head(30).to_csv("bare.csv", index=False)
-    assert "bare.csv has 30 rows and the clusterings 40 points; without ids in both" in refused(
-        "explain", "two.csv", "--features", "bare.csv", code=2
+    assert "bare.csv has 30 rows and the clusterings 40 points; to be matched by" in refused(
+        "explain", "l.csv", "--features", "bare.csv", code=2
     )
 
 
@@ -499,7 +505,9 @@ def test_other_rows_do_not_change_the_answer(here: Path) -> None:
 
 
 @pytest.mark.parametrize("components", [None, 64])
-def test_memory_is_spoken_of_in_options(here: Path, monkeypatch, components: int | None) -> None:
+def test_limits_of_memory_are_worded_in_options(
+    here: Path, monkeypatch, components: int | None
+) -> None:
     with pytest.raises(MemoryError, match="max_gb") as caught:
         lift(ensemble(), scaled(), n_components=components, max_gb=1e-9)
 
@@ -512,9 +520,3 @@ def test_memory_is_spoken_of_in_options(here: Path, monkeypatch, components: int
     assert message.endswith("(--components 1000)." if components is None else "(--components).")
     # A verb without that option does not advise it.
     assert sentence(caught.value).endswith("allowed. Take fewer clusters at a time.")
-    other = MemoryError(
-        "9 GB, more than max_gb=0.5. Use LiftKM, which needs none, or raise max_gb."
-    )
-    assert sentence(other).endswith(
-        "9 GB, more than the 0.5 GB that are allowed. Use LiftKM, which needs none."
-    )

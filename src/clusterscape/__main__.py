@@ -1,4 +1,4 @@
-"""``python -m clusterscape.cli`` is the command ``clusterscape``."""
+"""``python -m clusterscape`` is the command ``clusterscape``."""
 
 from __future__ import annotations
 
