@@ -93,7 +93,7 @@ def test_the_main_estimator_takes_its_name(added):
 def test_without_it_nobody_knows_the_name(listed):
     assert "first_partition" not in METHODS
     assert "first_partition" not in listed()
-    with pytest.raises(ValueError, match="METHODS"):
+    with pytest.raises(ValueError, match="consensus must be"):
         ConsensusClustering(2, consensus="first_partition").fit(np.eye(4))
 
 
