@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
+
+from clusterscape._core.plain import plain
 
 if TYPE_CHECKING:
     from clusterscape.model import ConsensusClustering
@@ -79,11 +80,6 @@ def _how(model: ConsensusClustering) -> str:
         done = "decided" if model.n_clusters_ == 1 else "chosen"
         return f"{done} by the {model.k_selection_.criterion}"
     return "as asked" if asked == model.n_clusters_ else f"{asked} were asked for"
-
-
-def plain(value: Any) -> Any:
-    """Return a small result as a dictionary."""
-    return dataclasses.asdict(value) if dataclasses.is_dataclass(value) else value  # type: ignore[arg-type]
 
 
 def agreement(labels: np.ndarray, reference: Any) -> dict[str, Any]:

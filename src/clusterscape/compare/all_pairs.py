@@ -22,7 +22,6 @@ from clusterscape._core.params import (
     checked,
     shown,
 )
-from clusterscape.compare._equal import equal_partitions
 from clusterscape.compare.registry import (
     MEASURES,
     Measure,
@@ -157,7 +156,7 @@ def pairwise(
     options = dict(metric_params or {})
     measures = _chosen(metric, options)
     _check(measures, every, noise)
-    first, inverse = equal_partitions(every)
+    first, inverse = every.distinct()
     partitions = every if first.size == every.n_partitions else every.select(first)
     work = _Work(partitions, options, noise, n_jobs, progress)
     spatial = [m for m in measures if m.prepare is not None]

@@ -21,7 +21,7 @@ from clusterscape.compare.registry import (
     two_partitions,
 )
 from clusterscape.ensemble import Ensemble
-from clusterscape.ensemble.partitions import shared_index
+from clusterscape.ensemble.inputs import shared_index
 from clusterscape.lifting.lift import Kernel, Lifted
 from clusterscape.linalg.transport import LARGEST_KERNEL, transport_plan
 

@@ -17,7 +17,7 @@ from clusterscape.compare.pair_counting import ratio
 from clusterscape.compare.registry import MEASURES, Score, compare_two, measure
 from clusterscape.compare.tables import POLICIES, Columns, Noise, Tables
 from clusterscape.ensemble import Ensemble, as_ensemble
-from clusterscape.ensemble.partitions import one
+from clusterscape.ensemble.inputs import read_partition
 
 Average = Literal["min", "geometric", "arithmetic", "max"]
 Norm = Literal["logn", "joint", "sum", "2logk"]
@@ -366,7 +366,7 @@ def average_nmi(
     0.6364
     """
     partitions = as_ensemble(ensemble)
-    first = Ensemble([one(labels, "labels")])
+    first = Ensemble([read_partition(labels, "labels")])
     if first.n_points != partitions.n_points:
         raise ValueError(
             f"labels has {first.n_points} points and the ensemble {partitions.n_points}; both must "

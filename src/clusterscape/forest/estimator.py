@@ -24,13 +24,13 @@ from clusterscape._core.params import (
     check_params,
 )
 from clusterscape._core.seeds import RandomState, spawn
+from clusterscape._core.weights import optional_weights, rescaled_weights
 from clusterscape.combine.base import ConsensusWarning
 from clusterscape.forest import vectors as vectors
 from clusterscape.forest.aggregate import Plan, aggregate
 from clusterscape.forest.grower import ForestGrower
 from clusterscape.forest.number import find_number
 from clusterscape.forest.vectors import FeatureScaleWarning, warn_of_scale
-from clusterscape.generate.features import read_weights
 from clusterscape.linalg.thresholded import LARGEST_SCALE
 
 __all__ = ["ClusterForest", "FeatureScaleWarning"]
@@ -267,7 +267,7 @@ class ClusterForest(ClusterMixin, BaseEstimator):
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
         index = getattr(X, "index", None)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        given = vectors.in_range(read_weights(sample_weight, X.shape[0]))
+        given = rescaled_weights(optional_weights(sample_weight, X.shape[0]))
         weights = np.ones(X.shape[0]) if given is None else given
         self._check_counts(int((weights > 0).sum()))
         choosing, growing, drawing, cutting = spawn(self.random_state, 4)

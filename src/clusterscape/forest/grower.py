@@ -27,6 +27,7 @@ from clusterscape._core.params import (
 )
 from clusterscape._core.seeds import RandomState, describe
 from clusterscape._core.store import stored_plan
+from clusterscape._core.weights import optional_weights
 from clusterscape.ensemble import Ensemble
 from clusterscape.ensemble.records import PartitionRecord
 from clusterscape.forest.growth import (
@@ -38,7 +39,7 @@ from clusterscape.forest.growth import (
     make_ground,
 )
 from clusterscape.forest.kappa import kappa
-from clusterscape.generate.features import Matrix, read_features, read_weights
+from clusterscape.generate.features import Matrix, read_features
 from clusterscape.generate.members import Outcome, describe_run, run_all, write_outcome
 from clusterscape.generate.plan import root_seed
 from clusterscape.linalg.kmeans import nearest_center
@@ -218,7 +219,7 @@ class ForestGrower(BaseEstimator):
                 f"by columns, or grow an ensemble on each and put them together."
             )
         given = features.views[0]
-        weights = read_weights(sample_weight, features.n_points)
+        weights = optional_weights(sample_weight, features.n_points)
         settings = self._settings()
         check_range(given)
         pull = np.ones(features.n_points) if weights is None else weights

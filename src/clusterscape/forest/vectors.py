@@ -206,14 +206,9 @@ def one_cluster(n: int, n_vectors: int, sample_weight: np.ndarray | None) -> Ens
     """Return the vectors of points that are all equal: no column, one cluster."""
     none = PartitionRecord(generator="forest", columns=np.empty(0), n_clusters=1, cost=np.inf)
     labels = np.zeros((n, n_vectors), dtype=np.int8)
-    return Ensemble.from_labels(labels, records=[none] * n_vectors, sample_weight=sample_weight)
-
-
-def in_range(weights: np.ndarray | None) -> np.ndarray | None:
-    """Return weights whose squares are numbers, too: enormous or tiny ones in another unit."""
-    if weights is None or 1e-100 < weights.max() < 1e100:
-        return weights
-    return weights / weights.max()
+    return Ensemble.from_labels(
+        labels, orient="columns", records=[none] * n_vectors, sample_weight=sample_weight
+    )
 
 
 def count_distinct(X: Any, weights: np.ndarray, most: int) -> int:

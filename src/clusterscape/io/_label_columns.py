@@ -47,7 +47,7 @@ def labels_of_frame(
     if index is not None and list(index) == [str(i) for i in range(len(index))]:
         index = None  # ids that only count the points, as files without ids are written
     try:
-        return Ensemble.from_labels(pd.DataFrame(columns), index=index)
+        return Ensemble.from_labels(pd.DataFrame(columns), columns=list(columns), index=index)
     except (TypeError, ValueError) as error:
         raise TableError(f"{where.name}: {str(error).rstrip('.')}") from None
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from clusterscape._core.atomic import atomic_path, write_bytes
+from clusterscape._core.plain import plain
 
 __all__ = ["atomic_path", "json_text", "labels_csv", "labels_frame", "write_json", "write_labels"]
 
@@ -125,7 +126,7 @@ def json_text(value: Any) -> str:
       "b": null
     }
     """
-    return json.dumps(_plain(value), sort_keys=True, indent=2, allow_nan=False, ensure_ascii=False)
+    return json.dumps(plain(value), sort_keys=True, indent=2, allow_nan=False, ensure_ascii=False)
 
 
 def write_json(path: str | os.PathLike[str], value: Any) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse.linalg import aslinearoperator
 
 from clusterscape._core.params import Choice, Integer, checked
+from clusterscape._core.weights import checked_weights
 from clusterscape.linalg._bipartition import (
     Candidate,
     Cut,
@@ -387,12 +388,4 @@ def eigengap(
 def _checked_weight(weights: ArrayLike | None, n: int, n_clusters: int) -> np.ndarray:
     if n_clusters > n:
         raise ValueError(f"n_clusters={n_clusters} is more than the {n} points of the graph.")
-    if weights is None:
-        return np.ones(n)
-    weight = np.asarray(weights, dtype=np.float64)
-    if weight.shape != (n,) or not np.isfinite(weight).all() or (weight <= 0).any():
-        raise ValueError(
-            f"weights must be {n} finite numbers > 0, one a point; got an array of shape "
-            f"{weight.shape}. Leave out points of weight zero."
-        )
-    return weight
+    return checked_weights(weights, n, name="weights", positive=True)
