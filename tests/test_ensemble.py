@@ -118,9 +118,7 @@ def test_bad_labels_get_a_sentence(data, error, match):
 def test_bad_weights_and_records_get_a_sentence():
     with pytest.raises(ValueError, match="weights must have one entry per partition, 1 in all"):
         Ensemble.from_labels([[0, 1]], weights=[1, 2])
-    with pytest.raises(
-        ValueError, match="sample_weight must be finite numbers >= 0; entry 1 is -2"
-    ):
+    with pytest.raises(ValueError, match="sample_weight must be finite numbers >= 0; entry 1"):
         Ensemble.from_labels([[0, 1]], sample_weight=[1, -2])
     with pytest.raises(TypeError, match="weights must be numbers, one per partition; got"):
         Ensemble.from_labels([[0, 1]], weights=["a"])

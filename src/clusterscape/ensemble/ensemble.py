@@ -750,7 +750,7 @@ class Ensemble:
         --------
         clusterscape.io.read_labels : Reads other delimiters and formats, too.
         """
-        frame = files.read_csv(path, columns or ())
+        frame = files.read_csv(path, refuse_fractions=columns is None)
         return cls.from_labels(frame, columns=columns, id_column=id_column)
 
     def _content(self) -> files.Content:

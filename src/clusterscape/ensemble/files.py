@@ -87,7 +87,7 @@ def to_content(parts: Parts) -> Content:
         "records": [r.as_dict() for r in parts.records],
         "soft": sorted(soft),
         "index": None if index is None else _to_json(index.tolist()),
-        "index_name": None if index is None else index.name,
+        "index_name": None if index is None or index.name is None else str(index.name),
     }
     return Content(arrays, meta)
 
@@ -220,6 +220,7 @@ def _index(meta: dict[str, Any], n: int) -> pd.Index | None:
     if found is None:
         return None
     _require(isinstance(found, list) and len(found) == n, f"the index has not {n} entries")
+    _require(name is None or isinstance(name, str), f"index_name is {name!r}")
     ids = pd.Index(_from_json(found))
     return ids if isinstance(ids, pd.MultiIndex) else ids.rename(name)
 
@@ -419,10 +420,10 @@ def write_csv(
     write_bytes(path, text.encode())
 
 
-def read_csv(path: FilePath, columns: Collection[str] = ()) -> pd.DataFrame:
+def read_csv(path: FilePath, *, refuse_fractions: bool) -> pd.DataFrame:
     """Return the labels of a CSV file as a frame of integers, soft memberships and text.
 
-    A column of fractions is refused unless ``columns`` names it; it is then text.
+    A column of fractions is refused, or else read as text.
     """
     try:
         frame = pd.read_csv(path, dtype=str, keep_default_na=False)
@@ -437,7 +438,7 @@ def read_csv(path: FilePath, columns: Collection[str] = ()) -> pd.DataFrame:
             "something other than commas. Read it with pandas.read_csv(sep=...) and pass the "
             "frame to Ensemble.from_labels."
         )
-    return pd.DataFrame({c: _typed(frame[c], path, c in columns) for c in frame.columns})
+    return pd.DataFrame({c: _typed(frame[c], path, refuse_fractions) for c in frame.columns})
 
 
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")
@@ -446,7 +447,7 @@ _FRACTION = re.compile(r"-?[0-9]*\.[0-9]+([eE][-+]?[0-9]+)?|-?[0-9]+[eE][-+]?[0-
 _SOFT = re.compile(r".*\[\d+\]")
 
 
-def _typed(column: pd.Series, path: FilePath, chosen: bool) -> pd.Series:
+def _typed(column: pd.Series, path: FilePath, refuse_fractions: bool) -> pd.Series:
     """Return a column of a CSV file as integers, soft memberships or text."""
     present = column[column != ""]
     is_id, is_soft = column.name == "id", _SOFT.fullmatch(str(column.name)) is not None
@@ -462,7 +463,7 @@ def _typed(column: pd.Series, path: FilePath, chosen: bool) -> pd.Series:
         except ValueError:
             pass  # a label column whose name ends like one of a soft partition
     fraction = _matches(present, _FRACTION)
-    if len(present) and (fraction | whole).all() and not (chosen or is_id):
+    if refuse_fractions and len(present) and (fraction | whole).all() and not is_id:
         raise ValueError(
             f"{path}: the column {column.name!r} holds fractions, such as "
             f"{present[fraction].iloc[0]}, which are not labels. Name the columns that are "
