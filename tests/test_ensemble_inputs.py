@@ -123,6 +123,8 @@ def test_a_list_of_points_is_refused():
         Ensemble.from_labels(table.tolist(), orient="columns").labels, right.labels
     )
     assert Ensemble.from_labels(table.tolist(), orient="rows").shape == (5, 150)
+    assert Ensemble.from_labels(table[:40].tolist()).shape == (5, 40)  # a worked example
+    assert Ensemble.from_labels(list(table)).shape == (5, 150)  # arrays are label vectors
 
 
 def test_shapes_in_doubt_are_taken_as_they_are():
@@ -272,6 +274,8 @@ def test_a_partition_by_name_and_by_position():
         ["km", "noisy"],
         ["km", 2],
         np.array([0, 2]),
+        np.array(["km", "noisy"]),
+        pd.Index(["km", "noisy"]),
         [True, False, True],
         np.array([True, False, True]),
     ],

@@ -199,8 +199,9 @@ class Ensemble:
             name or names in which no value repeats (upper or lower case).
         orient : {"auto", "columns", "rows"}
             Whether the columns or the rows of an array, list or frame are the clusterings. "auto"
-            takes the columns of arrays and frames and the elements of lists, and refuses ten or
-            more clusterings of fewer points: such an array is mostly the wrong way round.
+            takes the columns of arrays and frames and the elements of lists, and refuses what is
+            mostly the wrong way round: an array, or a frame without column names, with ten or more
+            columns and fewer rows, and a list of a hundred or more lists that are shorter than it.
         names, records : list, optional
             A name and a record for each partition.
         weights, sample_weight : array, optional
@@ -433,7 +434,7 @@ class Ensemble:
         if not -self.n_partitions <= which < self.n_partitions:
             raise IndexError(
                 f"there is no partition {which}; the ensemble has {self.n_partitions}, numbered "
-                f"from 0 (or from -1 backwards)."
+                "from 0 (or backwards from -1)."
             )
         return int(which) % self.n_partitions
 
@@ -469,6 +470,8 @@ class Ensemble:
         """
         if isinstance(which, (str, int, np.integer)) and not isinstance(which, bool):
             which = [which]
+        if isinstance(which, (np.ndarray, pd.Index, pd.Series)):
+            which = which.tolist()
         if isinstance(which, (list, tuple)) and any(isinstance(w, str) for w in which):
             which = [self._position(w) for w in which]
         positions = _chosen(which, self.n_partitions, "which", "partition").tolist()

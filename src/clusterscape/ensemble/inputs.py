@@ -20,6 +20,7 @@ _SOFT_COLUMN = re.compile(r"^(?P<name>.*)\[(?P<cluster>\d+)\]$")
 _ID_NAMES = {"id", "ids", "index", "unnamed: 0"}  # pandas calls a first column without a name so
 _MAYBE_ID_NAMES = {"name", "names"}  # ids only where no value repeats
 _MANY = 10  # this many partitions of fewer points, and the array may be the wrong way round
+_MANY_ROWS = 100  # the same of a list of lists, which is rarely meant as rows
 
 
 @dataclass
@@ -161,7 +162,8 @@ def _read_list(vectors: list[Any], orient: Orient) -> tuple[list[Partition], pd.
         vectors = [list(column) for column in zip(*vectors, strict=True)]
     elif orient == "auto" and vectors:
         n = _length(vectors[0], len(vectors))
-        if len(vectors) > n and len(vectors) >= _MANY:
+        rows = isinstance(vectors[0], (list, tuple))  # an array or a Series is a label vector
+        if rows and len(vectors) > n and len(vectors) >= _MANY_ROWS:
             raise ValueError(
                 f"labels is a list of {len(vectors)} vectors of {n} labels, which would be "
                 f"{len(vectors)} partitions of {n} points: every vector is one clustering. If "
