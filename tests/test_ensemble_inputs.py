@@ -123,6 +123,8 @@ def test_a_list_of_points_is_refused():
         Ensemble.from_labels(table.tolist(), orient="columns").labels, right.labels
     )
     assert Ensemble.from_labels(table.tolist(), orient="rows").shape == (5, 150)
+    with pytest.raises(ValueError, match="these rows have different lengths"):
+        Ensemble.from_labels([[0, 1], [0]], orient="columns")
     assert Ensemble.from_labels(table[:40].tolist()).shape == (5, 40)  # a worked example
     assert Ensemble.from_labels(list(table)).shape == (5, 150)  # arrays are label vectors
 

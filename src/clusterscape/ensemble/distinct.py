@@ -65,6 +65,7 @@ def _outline(codes: np.ndarray, soft: sparse.csr_matrix | None) -> bytes:
 
 def _hard_digest(codes: np.ndarray) -> bytes:
     """Return the hash of a partition with its clusters numbered as they appear."""
+    codes = np.ascontiguousarray(codes)  # a column of the label matrix is read several times
     n, k = codes.size, int(codes.max(initial=-1)) + 1
     first = np.full(k, n, dtype=np.int64)
     inside = np.flatnonzero(codes >= 0)[::-1]

@@ -159,6 +159,12 @@ def _read_array(data: np.ndarray, orient: Orient) -> list[Partition]:
 
 def _read_list(vectors: list[Any], orient: Orient) -> tuple[list[Partition], pd.Index | None]:
     if orient == "columns":
+        lengths = {_length(row, -1) for row in vectors}
+        if len(lengths) > 1 or -1 in lengths:
+            raise ValueError(
+                "orient='columns' takes a list with one row per point, every row a list of one "
+                "label per partition; these rows have different lengths."
+            )
         vectors = [list(column) for column in zip(*vectors, strict=True)]
     elif orient == "auto" and vectors:
         n = _length(vectors[0], len(vectors))
@@ -179,7 +185,7 @@ def _length(vector: Any, otherwise: int) -> int:
     if len(getattr(vector, "shape", ())) > 0:
         return int(vector.shape[0])  # a sparse matrix has no len
     is_vector = hasattr(vector, "__len__") and not isinstance(vector, (str, bytes))
-    return len(vector) if is_vector and not sparse.issparse(vector) else otherwise
+    return len(vector) if is_vector else otherwise
 
 
 def _read_mapping(
