@@ -200,8 +200,9 @@ class Ensemble:
         orient : {"auto", "columns", "rows"}
             Whether the columns or the rows of an array, list or frame are the clusterings. "auto"
             takes the columns of arrays and frames and the elements of lists, and refuses what is
-            mostly the wrong way round: an array, or a frame without column names, with ten or more
-            columns and fewer rows, and a list of a hundred or more lists that are shorter than it.
+            mostly the wrong way round: an array, or a frame without column names, of ten or more
+            columns that has three times as many columns as rows, and a list of a hundred or more
+            lists that are shorter than it.
         names, records : list, optional
             A name and a record for each partition.
         weights, sample_weight : array, optional

@@ -19,7 +19,7 @@ Orient = Literal["auto", "columns", "rows"]
 _SOFT_COLUMN = re.compile(r"^(?P<name>.*)\[(?P<cluster>\d+)\]$")
 _ID_NAMES = {"id", "ids", "index", "unnamed: 0"}  # pandas calls a first column without a name so
 _MAYBE_ID_NAMES = {"name", "names"}  # ids only where no value repeats
-_MANY = 10  # this many partitions of fewer points, and the array may be the wrong way round
+_MANY = 10  # fewer partitions than this are never taken for points, nor points for ids
 _MANY_ROWS = 100  # the same of a list of lists, which is rarely meant as rows
 
 
@@ -144,7 +144,7 @@ def _polars_values(series: Any) -> Any:
 
 def _read_array(data: np.ndarray, orient: Orient) -> list[Partition]:
     rows, columns = data.shape
-    if orient == "auto" and columns > rows and columns >= _MANY:
+    if orient == "auto" and _seems_turned(rows, columns):
         raise ValueError(
             f"labels has shape ({rows}, {columns}), which would be {columns} partitions of {rows} "
             "points: rows are points and columns are partitions. If every row is one clustering, "
@@ -155,6 +155,11 @@ def _read_array(data: np.ndarray, orient: Orient) -> list[Partition]:
     if not isinstance(data, np.ma.MaskedArray):
         vectors = np.ascontiguousarray(vectors)  # coding reads one vector at a time
     return [read_partition(vector, f"p{i}") for i, vector in enumerate(vectors)]
+
+
+def _seems_turned(rows: int, columns: int) -> bool:
+    """Say whether an array of this shape is more likely one clustering per row."""
+    return columns >= max(_MANY, 3 * rows)
 
 
 def _read_list(vectors: list[Any], orient: Orient) -> tuple[list[Partition], pd.Index | None]:
@@ -241,7 +246,7 @@ def _read_frame(
 
 def _check_frame_shape(rows: int, columns: int) -> None:
     """Refuse a frame of unnamed columns that is wider than long."""
-    if columns > rows and columns >= _MANY:
+    if _seems_turned(rows, columns):
         raise ValueError(
             f"labels is a frame of shape ({rows}, {columns}) without column names, which would be "
             f"{columns} partitions of {rows} points. If every row is one clustering, pass "
