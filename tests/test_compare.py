@@ -290,7 +290,7 @@ def test_wrong_partitions(a: Any, b: Any, kind: type[Exception], words: str) -> 
         ({"average": "mean"}, "nmi: average must be one of"),
         ({"return_coverage": 1}, "nmi: return_coverage must be True or False"),
         ({"sample_weight": [1, 0.25]}, "0, or at least 1; got 0.25. Divide the weights"),
-        ({"sample_weight": [1, 2, 3]}, "sample_weight must have one entry a point"),
+        ({"sample_weight": [1, 2, 3]}, "sample_weight must have one entry per point"),
     ],
 )
 def test_wrong_options(options: dict[str, Any], words: str) -> None:

@@ -651,7 +651,7 @@ def test_graphs_that_cannot_be_cut_are_refused():
         partition_graph(graph.toarray(), 2)
     with pytest.raises(ValueError, match="graph must hold finite links >= 0"):
         partition_graph(-graph, 2)
-    with pytest.raises(ValueError, match="vertex_weights must be 3 numbers >= 0"):
+    with pytest.raises(ValueError, match="vertex_weights must have one entry per vertex, 3 in all"):
         partition_graph(graph, 2, vertex_weights=np.ones(2))
     np.testing.assert_array_equal(
         partition_graph(graph.tocoo(), 3).labels, partition_graph(graph, 3).labels

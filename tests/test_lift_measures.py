@@ -22,10 +22,8 @@ from clusterscape.compare import (
     rand_distance,
 )
 from clusterscape.compare import lift as lift_module
-from clusterscape.compare.all_pairs import equal_partitions
 from clusterscape.lifting import lift
 from clusterscape.lifting import lifted as lifted_module
-from strategies import ensembles
 
 NAMES = ["lift_emd", "lift_hausdorff", "lift_kernel"]
 KERNELS = ["gaussian", "laplacian", "cauchy"]
@@ -531,47 +529,6 @@ def test_nothing_in_common_is_still_a_distance_in_space() -> None:
 
 
 # ---- equal partitions ---------------------------------------------------------------------------
-
-
-def described(ensemble: Ensemble, i: int) -> Any:
-    """Return a partition as a set that does not know the names of clusters."""
-    codes = ensemble.labels[:, i]
-    if i in ensemble.soft:
-        dense = ensemble.soft[i].toarray()
-        clusters = sorted(map(tuple, dense.T[dense.sum(axis=0) > 0].tolist()))
-        return "soft", tuple(clusters), tuple(np.minimum(codes, 0).tolist())
-    clusters = {
-        frozenset(np.flatnonzero(codes == c).tolist()) for c in set(codes.tolist()) if c >= 0
-    }
-    rest = [frozenset(np.flatnonzero(codes == c).tolist()) for c in (-1, -2)]
-    return "hard", frozenset(clusters), *rest
-
-
-@given(ensembles(max_points=4, max_partitions=8), st.data())
-def test_equal_partitions_are_found(ensemble, data) -> None:
-    order = data.draw(st.permutations(range(4)))
-    renamed = [
-        ensemble.soft[i][:, ::-1].toarray()
-        if i in ensemble.soft
-        else [order[c] if c >= 0 else c for c in ensemble.labels[:, i].tolist()]
-        for i in range(ensemble.n_partitions)
-    ]
-    for i in ensemble.soft:
-        renamed[i][ensemble.labels[:, i] == -2] = np.nan
-    both = Ensemble.from_labels([*_parts(ensemble), *renamed])
-    first, inverse = equal_partitions(both)
-    texts = [described(both, i) for i in range(both.n_partitions)]
-    assert len(set(texts)) == first.size
-    for i, text in enumerate(texts):
-        assert first[inverse[i]] == texts.index(text)
-
-
-def _parts(ensemble: Ensemble) -> list[Any]:
-    parts: list[Any] = list(ensemble)
-    for i in ensemble.soft:
-        parts[i] = ensemble.soft[i].toarray()
-        parts[i][ensemble.labels[:, i] == -2] = np.nan
-    return parts
 
 
 def test_equal_partitions_are_compared_once(monkeypatch, seed: int) -> None:

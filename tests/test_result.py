@@ -24,7 +24,6 @@ from clusterscape.combine import (
     consensus_scores,
     mean_coassociation,
 )
-from clusterscape.combine.scores import n_distinct
 from clusterscape.forest import ClusterForest, ForestGrower
 from clusterscape.io import (
     ModelFileError,
@@ -174,7 +173,7 @@ def test_one_opinion_is_said_once_per_fit():
 )
 def test_partitions_that_differ_by_more_than_names(parts, count):
     soft = [np.array(p, float) if isinstance(p[0], list) else p for p in parts]
-    assert n_distinct(Ensemble.from_labels(soft)) == count
+    assert Ensemble.from_labels(soft).n_distinct == count
 
 
 # ---- pictures ---------------------------------------------------------------------------------

@@ -248,7 +248,7 @@ def test_returns_what_the_ensemble_agrees_on(method, n):
     renamed = np.array([2, 0, 1])[planted]
     X = blobs(planted)
     labels = build(method, 3).fit_predict(
-        np.column_stack([planted, renamed, planted] * 20), features=X
+        Ensemble.from_labels([planted, renamed, planted] * 20), features=X
     )
     np.testing.assert_array_equal(labels, planted)
     alone = build(method, 3).fit_predict(planted[:, None], features=X)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from clusterscape._core.plain import plain
 
 if TYPE_CHECKING:
     from clusterscape.ensemble import Ensemble
@@ -39,7 +40,7 @@ def of_model(
         chosen = model.consensus_choice_
         why = "as asked" if chosen is None else chosen.reason
         method = {"method": type(model.consensus_).__name__, "why": why}
-    return found | {"consensus": method, "structure": _plain(model.structure_)}
+    return found | {"consensus": method, "structure": plain(model.structure_)}
 
 
 def of_labels(
@@ -66,7 +67,7 @@ def of_labels(
         "confidence": _confidence(confidence, ids),
         "consensus": None,
         "structure": None,
-        "k_selection": _plain(k_selection),
+        "k_selection": plain(k_selection),
         "n_partitions": ensemble.n_partitions,
         "failures": [{"partition": i, "reason": why} for i, why in ensemble.failures],
     }
@@ -100,11 +101,6 @@ def _confidence(confidence: np.ndarray, ids: Any) -> dict[str, Any]:
             for i in doubt
         ],
     }
-
-
-def _plain(value: Any) -> Any:
-    """Return a small result as a dictionary."""
-    return dataclasses.asdict(value) if dataclasses.is_dataclass(value) else value  # type: ignore[arg-type]
 
 
 def _agreement(labels: np.ndarray, reference: Any) -> dict[str, Any]:

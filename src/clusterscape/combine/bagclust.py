@@ -18,7 +18,8 @@ from clusterscape.combine.registry import consensus_method
 from clusterscape.combine.sec import SEC
 from clusterscape.compare import pairwise
 from clusterscape.ensemble import Ensemble, as_ensemble
-from clusterscape.ensemble.partitions import one
+from clusterscape.ensemble.ensemble import refuse_ensemble
+from clusterscape.ensemble.inputs import read_partition
 from clusterscape.linalg.kmeans import kmeans
 
 _DOUBLE_PRECISION = 5_000
@@ -211,7 +212,7 @@ class BagClust(BaseConsensus):
     def _reference(self, whole: Ensemble, features: Any) -> np.ndarray | None:
         """Return the reference over all points that comes from outside the ensemble, if any."""
         if self.reference is not None:
-            part = one(self.reference, "reference")
+            part = read_partition(self.reference, "reference")
             if part.soft is not None or part.codes.size != whole.n_points:
                 raise ValueError(
                     f"reference must be a label vector of the {whole.n_points} points; got "
@@ -222,6 +223,7 @@ class BagClust(BaseConsensus):
             return np.maximum(canonical(part.codes), -1)
         if features is None:
             return None
+        refuse_ensemble(features, "features")
         X = check_array(features, accept_sparse="csr", input_name="features")
         if X.shape[0] != whole.n_points:
             raise ValueError(
@@ -283,7 +285,7 @@ class BagClust(BaseConsensus):
         if usable.size == 0:
             seed = spawn(self.random_state, 2)[1]
             return SEC(self.n_clusters, random_state=seed).fit(ensemble).labels_, "sec"
-        likely = Ensemble.from_labels(ensemble.labels)
+        likely = Ensemble.from_labels(ensemble.labels, orient="columns")
         distance = pairwise(likely, "rand_distance").matrix[usable]
         strangers = np.nan_to_num(distance, nan=1.0)  # no point in common
         best = int(usable[np.argmin(strangers @ ensemble.weights)])

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from clusterscape._core.labels import UNSAMPLED
 from clusterscape._core.params import shown
@@ -195,7 +193,7 @@ def scores_of(source: Ensemble, labels: Any) -> ConsensusScores:
 def _one_opinion(ensemble: Ensemble) -> str:
     """Return why the ensemble supports no confidence; empty where it does."""
     seen = (ensemble.labels != UNSAMPLED).any(axis=0) & (ensemble.weights > 0)
-    if n_distinct(ensemble, most=2) > 1:
+    if ensemble.n_distinct > 1:
         return ""
     count = int(seen.sum())
     what = (
@@ -208,41 +206,3 @@ def _one_opinion(ensemble: Ensemble) -> str:
         "every confidence is NaN. Make partitions that differ: other starts, numbers of clusters, "
         "rows, columns or algorithms."
     )
-
-
-# Ensemble.n_distinct, with the same contract, replaces this function where there is one.
-def n_distinct(ensemble: Ensemble, *, most: int | None = None) -> int:
-    """Return how many partitions differ by more than the names of their clusters.
-
-    Partitions that have no weight, or saw no point, do not count. With ``most`` the count stops
-    there.
-    """
-    seen = (ensemble.labels != UNSAMPLED).any(axis=0) & (ensemble.weights > 0)
-    found: set[bytes] = set()
-    for i in np.flatnonzero(seen):
-        found.add(_canonical_digest(ensemble, int(i)))
-        if len(found) == most:
-            break
-    return len(found)
-
-
-def _canonical_digest(ensemble: Ensemble, i: int) -> bytes:
-    """Return a digest of partition i that does not depend on the names of its clusters."""
-    codes = ensemble.labels[:, i]
-    soft = ensemble.soft.get(i)
-    if soft is None or (soft.data == 1.0).all():
-        first = np.full(int(codes.max(initial=-1)) + 1, codes.size)
-        inside = np.flatnonzero(codes >= 0)[::-1]
-        first[codes[inside]] = inside  # the last assignment, to the first point, stays
-        rank = np.empty(first.size, dtype=np.int64)
-        rank[np.argsort(first, kind="stable")] = np.arange(first.size)
-        names = np.concatenate([rank, [UNSAMPLED, -1]])  # the two marks keep their places
-        return hashlib.sha256(names[codes].astype(np.int32).tobytes()).digest()
-    columns = sparse.csc_matrix(soft)
-    columns.sort_indices()
-    parts = sorted(
-        columns.indices[start:stop].astype(np.int64).tobytes() + columns.data[start:stop].tobytes()
-        for start, stop in zip(columns.indptr[:-1], columns.indptr[1:], strict=True)
-    )
-    unsampled = (codes == UNSAMPLED).tobytes()
-    return hashlib.sha256(b"|".join([unsampled, *parts])).digest()

@@ -17,7 +17,7 @@ from clusterscape.compare.lift import GROUND_RULE, RULES, TEXTS, Ground
 from clusterscape.compare.registry import SPATIAL_POLICIES, documented
 from clusterscape.compare.tables import check_same_points, two_partitions
 from clusterscape.ensemble import Ensemble
-from clusterscape.ensemble.partitions import shared_index
+from clusterscape.ensemble.inputs import shared_index
 from clusterscape.lifting.lifted import Kernel, Lifted, lift
 from clusterscape.linalg.transport import LARGEST_KERNEL, transport_plan
 

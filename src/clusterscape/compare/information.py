@@ -16,7 +16,7 @@ from clusterscape._core.params import Choice, checked
 from clusterscape.compare.registry import MEASURES, Score, register_measure
 from clusterscape.compare.tables import POLICIES, Columns, Noise, Tables, ratio
 from clusterscape.ensemble import Ensemble, as_ensemble
-from clusterscape.ensemble.partitions import one
+from clusterscape.ensemble.inputs import read_partition
 
 Average = Literal["min", "geometric", "arithmetic", "max"]
 Norm = Literal["logn", "joint", "sum", "2logk"]
@@ -385,7 +385,7 @@ def average_nmi(
     0.6364
     """
     partitions = as_ensemble(ensemble)
-    first = Ensemble([one(labels, "labels")])
+    first = Ensemble([read_partition(labels, "labels")])
     if first.n_points != partitions.n_points:
         raise ValueError(
             f"labels has {first.n_points} points and the ensemble {partitions.n_points}; both must "

@@ -27,7 +27,7 @@ from clusterscape.compare.tables import (
     two_partitions,
 )
 from clusterscape.ensemble import Ensemble
-from clusterscape.ensemble.partitions import shared_index
+from clusterscape.ensemble.inputs import shared_index
 
 F = TypeVar("F", bound=Callable[..., Any])
 

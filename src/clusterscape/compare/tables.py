@@ -15,7 +15,7 @@ from clusterscape import kernels
 from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.labels import NOISE, UNSAMPLED
 from clusterscape.ensemble import Ensemble
-from clusterscape.ensemble.partitions import one, shared_index
+from clusterscape.ensemble.inputs import read_partition, shared_index
 
 Noise = Literal["singletons", "cluster", "drop"]
 POLICIES: tuple[str, ...] = ("singletons", "cluster", "drop")
@@ -358,7 +358,7 @@ def two_partitions(a: Any, b: Any, sample_weight: Any = None) -> Ensemble:
                 f"{type(vector).__name__}."
             )
     shared_index([a, b])  # refuses Series of different points
-    return Ensemble([one(a, "a"), one(b, "b")], sample_weight=sample_weight)
+    return Ensemble([read_partition(a, "a"), read_partition(b, "b")], sample_weight=sample_weight)
 
 
 def check_same_points(features: Any, index: pd.Index | None) -> None:

@@ -12,7 +12,7 @@ from clusterscape._core.params import Choice, Flag, Number, checked, shown
 from clusterscape.compare.registry import Score, register_measure
 from clusterscape.compare.tables import Noise, Tables, ratio
 from clusterscape.ensemble import as_ensemble
-from clusterscape.ensemble.partitions import one
+from clusterscape.ensemble.inputs import read_partition
 from clusterscape.linalg.rowspace import RowSpace
 
 Kind = Literal["c", "H", "cos", "Lp"]
@@ -281,7 +281,7 @@ def ensemble_utility(
     0.875
     """
     source = as_ensemble(ensemble)
-    chosen = one(labels, "labels")
+    chosen = read_partition(labels, "labels")
     if chosen.soft is not None or chosen.codes.size != source.n_points:
         raise ValueError(
             f"labels must be one label vector of {source.n_points} entries; got {shown(labels)}."

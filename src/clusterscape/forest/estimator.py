@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from clusterscape._core.labels import canonical
 from clusterscape._core.params import Choice, Integer, Null, Number, Rules, check_params
 from clusterscape._core.seeds import RandomState, spawn
+from clusterscape._core.weights import optional_weights, rescaled_weights
 from clusterscape.combine.base import ConsensusWarning
 from clusterscape.combine.result import ResultMixin
 from clusterscape.forest import columns, vectors
@@ -21,7 +22,7 @@ from clusterscape.forest.grower import ForestGrower
 from clusterscape.forest.growth import count_distinct
 from clusterscape.forest.n_clusters import find_n_clusters
 from clusterscape.forest.parameters import GROWTH_RULES, RUN_RULES, documented
-from clusterscape.generate.features import point_ids, read_weights, validated_features
+from clusterscape.generate.features import point_ids, validated_features
 from clusterscape.linalg.thresholded import LARGEST_SCALE
 
 
@@ -242,7 +243,7 @@ class ClusterForest(ResultMixin, ClusterMixin, BaseEstimator):
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
         ids = point_ids(X)
         X = validated_features(self, X)
-        given = _rescaled(read_weights(sample_weight, X.shape[0]))
+        given = rescaled_weights(optional_weights(sample_weight, X.shape[0]))
         weights = np.ones(X.shape[0]) if given is None else given
         self._check_counts(int((weights > 0).sum()))
         choosing, growing, drawing, cutting = spawn(self.random_state, 4)
@@ -375,10 +376,3 @@ class ClusterForest(ResultMixin, ClusterMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _rescaled(weights: np.ndarray | None) -> np.ndarray | None:
-    """Return weights whose squares are finite and not zero."""
-    if weights is None or 1e-100 < weights.max() < 1e100:
-        return weights
-    return weights / weights.max()

@@ -16,6 +16,7 @@ from clusterscape._core.labels import smallest_type
 from clusterscape._core.params import Instance, Integer, Null, Rules, check_params
 from clusterscape._core.seeds import RandomState, describe
 from clusterscape._core.store import stored_plan
+from clusterscape._core.weights import optional_weights
 from clusterscape.ensemble import Ensemble
 from clusterscape.ensemble.records import PartitionRecord
 from clusterscape.forest.growth import (
@@ -28,7 +29,7 @@ from clusterscape.forest.growth import (
     growth_data,
 )
 from clusterscape.forest.parameters import GROWTH_RULES, RUN_RULES, documented
-from clusterscape.generate.features import Matrix, read_features, read_weights
+from clusterscape.generate.features import Matrix, read_features
 from clusterscape.generate.members import Outcome, describe_run, run_all, write_outcome
 from clusterscape.generate.plan import root_seed
 from clusterscape.linalg.kmeans import nearest_center
@@ -172,7 +173,7 @@ class ForestGrower(BaseEstimator):
                 f"X is a list of {len(features.views)} matrices; ForestGrower takes one. Join them "
                 f"by columns, or grow an ensemble on each and put them together."
             )
-        weights = read_weights(sample_weight, features.n_points)
+        weights = optional_weights(sample_weight, features.n_points)
         settings = self._settings()
         run = _Run.of(features.views[0], weights, settings, self.store)
         root = root_seed(self.random_state, None if self.store is None else stored_plan(self.store))

@@ -9,8 +9,9 @@ import numpy as np
 from clusterscape import kernels
 from clusterscape._core.labels import encode
 from clusterscape._core.params import Choice, checked
+from clusterscape._core.weights import optional_weights
 from clusterscape.forest.growth import feature_major
-from clusterscape.generate.features import read_features, read_weights
+from clusterscape.generate.features import read_features
 
 # Columns made dense at a time.
 _BLOCK = 64
@@ -65,7 +66,7 @@ def kappa(
     (0.01, 100.0)
     """
     features = read_features(X)
-    weights = read_weights(sample_weight, features.n_points)
+    weights = optional_weights(sample_weight, features.n_points)
     codes, _ = encode(labels, "labels")
     if len(features.views) > 1 or codes.size != features.n_points:
         raise ValueError(

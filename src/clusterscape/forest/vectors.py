@@ -107,4 +107,6 @@ def one_cluster(n: int, n_vectors: int, sample_weight: np.ndarray | None) -> Ens
     """Return the vectors of points that are all equal: no column, one cluster."""
     none = PartitionRecord(generator="forest", columns=np.empty(0), n_clusters=1, cost=np.inf)
     labels = np.zeros((n, n_vectors), dtype=np.int8)
-    return Ensemble.from_labels(labels, records=[none] * n_vectors, sample_weight=sample_weight)
+    return Ensemble.from_labels(
+        labels, orient="columns", records=[none] * n_vectors, sample_weight=sample_weight
+    )

@@ -13,6 +13,8 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from clusterscape.ensemble.ensemble import refuse_ensemble
+
 # A float array or a scipy CSR matrix; scipy has no types that say so.
 Matrix: TypeAlias = Any
 
@@ -117,24 +119,6 @@ def refuse_unreadable(X: Any, name: str) -> None:
         )
 
 
-def read_weights(sample_weight: Any, n: int) -> np.ndarray | None:
-    """Return point weights as float64, or None; negative, infinite and all-zero are refused."""
-    if sample_weight is None:
-        return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (n,):
-        raise ValueError(
-            f"sample_weight must have one entry for each of the {n} rows of X; got the shape "
-            f"{weights.shape}."
-        )
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        row = int(np.argmax(~np.isfinite(weights) | (weights < 0)))
-        raise ValueError(f"sample_weight must be finite and >= 0; row {row} has {weights[row]:g}.")
-    if not weights.any():
-        raise ValueError("sample_weight is zero everywhere; at least one point needs a weight.")
-    return weights
-
-
 def _is_matrix(value: Any) -> bool:
     """Say whether ``value`` is a matrix of its own rather than one row of a nested list."""
     if sparse.issparse(value) or _is_frame(value):
@@ -153,6 +137,7 @@ def _is_polars(value: Any) -> bool:
 
 def _read_matrix(X: Any, name: str) -> Matrix:
     columns: list[str] | None = None
+    refuse_ensemble(X, name)
     refuse_unreadable(X, name)
     if _is_frame(X):
         columns = [str(c) for c in X.columns]

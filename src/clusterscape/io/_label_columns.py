@@ -74,7 +74,7 @@ def labels_of_frame(
             )
         columns[names[p]] = _labels(frame.iloc[:, p], names[p], where=where, chosen=roles.chosen)
     try:
-        ensemble = Ensemble.from_labels(pd.DataFrame(columns))
+        ensemble = Ensemble.from_labels(pd.DataFrame(columns), columns=list(columns))
     except (TypeError, ValueError) as error:
         raise TableError(f"{where.name}: {str(error).rstrip('.')}") from None
     if ids is None:

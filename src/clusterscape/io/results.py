@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from clusterscape._core.atomic import atomic_folder, atomic_path, write_bytes
+from clusterscape._core.plain import plain
 from clusterscape.ensemble import Ensemble
 from clusterscape.io._archive import ModelFileError
 from clusterscape.io.models import load_model, save_model, versions
@@ -136,7 +137,7 @@ def json_text(value: Any) -> str:
       "b": null
     }
     """
-    return json.dumps(_plain(value), sort_keys=True, indent=2, allow_nan=False, ensure_ascii=False)
+    return json.dumps(plain(value), sort_keys=True, indent=2, allow_nan=False, ensure_ascii=False)
 
 
 def write_json(path: str | os.PathLike[str], value: Any) -> None:
@@ -396,19 +397,3 @@ def _earlier(folder: Path) -> list[str]:
     outputs = (_read_run(folder) or {}).get("outputs")
     names = list(outputs) if isinstance(outputs, dict) else []
     return [name for name in names if name == os.path.basename(name)]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict) or hasattr(value, "items"):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [_plain(v) for v in value]
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    if value is None or isinstance(value, (str, int)):
-        return value
-    return str(value)

@@ -16,6 +16,7 @@ from sklearn.utils import check_array
 from clusterscape._core import seeds as _seeds
 from clusterscape._core.errors import ParameterError
 from clusterscape._core.params import Choice, Integer, Number, Seed, checked
+from clusterscape._core.weights import checked_weights
 from clusterscape.linalg import kmeans_engines as engines
 from clusterscape.linalg.kmeans_engines import Task
 
@@ -138,7 +139,7 @@ def kmeans(
         data = data.copy()
         data.sum_duplicates()
     _check_size(data, task)
-    weight = _check_weight(sample_weight, data.shape[0])
+    weight = checked_weights(sample_weight, data.shape[0])
     used = _choose_engine(data, task, engine)
     rows = normalize(data) if metric == "cosine" else data
     keep = weight > 0
@@ -206,21 +207,6 @@ def _check_size(X: Any, task: Task) -> None:
             f"X has values up to {largest:g}, whose squares leave the range of {X.dtype}; "
             "scale the columns first."
         )
-
-
-def _check_weight(sample_weight: ArrayLike | None, n: int) -> np.ndarray:
-    if sample_weight is None:
-        return np.ones(n)
-    weight = np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != (n,):
-        raise ValueError(
-            f"sample_weight has shape {weight.shape}, but X has {n} rows; give one weight per row."
-        )
-    if not np.isfinite(weight).all() or (weight < 0).any():
-        raise ValueError("sample_weight has negative or non-finite values; give weights >= 0.")
-    if not weight.any():
-        raise ValueError("sample_weight is 0 for every row; give at least one row a weight > 0.")
-    return weight
 
 
 def _choose_engine(X: Any, task: Task, engine: str) -> str:

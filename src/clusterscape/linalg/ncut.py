@@ -11,6 +11,7 @@ from scipy.sparse.linalg import aslinearoperator
 
 from clusterscape._core.errors import ParameterError
 from clusterscape._core.params import Choice, Integer, checked
+from clusterscape._core.weights import checked_weights
 from clusterscape.linalg._bipartition import (
     Candidate,
     Cut,
@@ -437,12 +438,4 @@ def _checked_weight(weights: ArrayLike | None, n: int, n_clusters: int) -> np.nd
         raise ParameterError(
             f"{{n_clusters}} is more than the {n} points of the graph.", n_clusters=n_clusters
         )
-    if weights is None:
-        return np.ones(n)
-    weight = np.asarray(weights, dtype=np.float64)
-    if weight.shape != (n,) or not np.isfinite(weight).all() or (weight <= 0).any():
-        raise ValueError(
-            f"weights must be {n} finite numbers > 0, one a point; got an array of shape "
-            f"{weight.shape}. Leave out points of weight zero."
-        )
-    return weight
+    return checked_weights(weights, n, name="weights", positive=True)

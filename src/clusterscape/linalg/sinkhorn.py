@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from clusterscape._core.params import Integer, Null, Number, checked, shown
+from clusterscape._core.weights import checked_weights
 from clusterscape.linalg.operators import checked_similarity
 
 # Where the diagonal that is taken off, once scaled, is so much more than the row sum of one,
@@ -187,17 +188,17 @@ def _points(operator: Any, weights: Any, diagonal: Any) -> PointMatrix:
         raise ValueError(f"operator must be square; got shape {operator.shape}.")
     return PointMatrix(
         aslinearoperator(operator),
-        _vector(weights, n, "weights", np.ones(n)),
-        _vector(diagonal, n, "diagonal", np.zeros(n)),
+        checked_weights(weights, n, name="weights"),
+        _diagonal(diagonal, n),
     )
 
 
-def _vector(values: Any, n: int, name: str, default: np.ndarray) -> np.ndarray:
+def _diagonal(values: Any, n: int) -> np.ndarray:
     if values is None:
-        return default
+        return np.zeros(n)
     array = np.asarray(values, dtype=np.float64)
     if array.shape != (n,) or not np.isfinite(array).all() or (array < 0).any():
-        raise ValueError(f"{name} must be {n} numbers >= 0, one a row; got {shown(values)}.")
+        raise ValueError(f"diagonal must be {n} numbers >= 0, one per row; got {shown(values)}.")
     return array
 
 

@@ -12,6 +12,7 @@ from scipy.sparse.linalg import LinearOperator
 from clusterscape import kernels
 from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.params import Instance, Null, Number, Rules, check_params
+from clusterscape._core.weights import checked_weights
 from clusterscape.linalg.coassociation import Coassociation
 
 # A share of 0.1 + 0.2 must reach a threshold of 0.3 in spite of rounding.
@@ -121,7 +122,7 @@ class ThresholdedCoassociation(LinearOperator):
             own if diagonal is None else np.full(n, float(diagonal)),
             threshold=threshold,
             scale=scale,
-            sample_weight=_checked_weight(sample_weight, n),
+            sample_weight=checked_weights(sample_weight, n),
         )
         self._pairs.data = self._pair_entries(coassociation)
 
@@ -307,18 +308,6 @@ def regularised(share: np.ndarray, threshold: float, scale: float | None) -> np.
     """Return what co-associations become by threshold and scaling, without the background."""
     kept = np.where(share >= threshold - _SLACK, share, 0.0)
     return kept if scale is None else np.expm1(scale * kept)
-
-
-def _checked_weight(sample_weight: ArrayLike | None, n: int) -> np.ndarray:
-    if sample_weight is None:
-        return np.ones(n)
-    weight = np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != (n,) or not np.isfinite(weight).all() or (weight < 0).any():
-        raise ValueError(
-            f"sample_weight must be {n} finite numbers >= 0, one a row; got an array of shape "
-            f"{weight.shape}."
-        )
-    return weight
 
 
 def _collected(coassociation: Coassociation, threshold: float, max_gb: float) -> csr_matrix:

@@ -54,7 +54,7 @@ class Costs:
             return self.summed(values.reshape(k, r))
         values = np.empty(k * r)
         if self.measure.needs_features:
-            both = Ensemble.from_labels(candidates).concat(self.ensemble)
+            both = Ensemble.from_labels(candidates, orient="columns").concat(self.ensemble)
             values = self.measure.in_space(both, self.features, _pairs(k, r))
         else:
             for batch, tables in self._tables(candidates):
@@ -65,7 +65,7 @@ class Costs:
         """Yield the tables of every candidate with every input, some at a time."""
         if self.measure is not None and self.ensemble.is_soft and not self.measure.soft:
             self.measure.refuse_soft()
-        mine = Ensemble.from_labels(candidates)
+        mine = Ensemble.from_labels(candidates, orient="columns")
         columns = Columns.of(mine, self.ensemble, sample_weight=self.ensemble.sample_weight)
         pairs = _pairs(candidates.shape[1], self.ensemble.n_partitions)
         for batch in columns.batches(pairs):

@@ -380,7 +380,7 @@ class SCA(BaseConsensus):
     def _again(self, runs: Runs, chain: Chain, k: int, seed: SeedSequence) -> np.ndarray:
         """Combine the partitions of the starts by the same algorithm."""
         chosen = [g for g, ok in zip(runs.groups, runs.stable, strict=True) if ok] or runs.groups
-        votes = Ensemble.from_labels(chosen, sample_weight=chain.weights)
+        votes = Ensemble.from_labels(chosen, orient="rows", sample_weight=chain.weights)
         params = self.get_params() | {"n_clusters": k, "starts": "vote", "random_state": seed}
         labels = type(self)(**params).fit(votes).labels_
         return by_appearance(labels)
