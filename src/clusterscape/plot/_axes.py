@@ -12,7 +12,7 @@ from clusterscape.plot.palette import cluster_colors, cluster_marker, cluster_na
 
 SMALLEST = 5.0  # points of type that can still be read
 LINE = 1.25  # height of a line of type over its size
-_MOST = 48  # clusters that a legend has room for
+_MOST = 48  # clusters that fit into a legend
 _ROWS = 24  # entries of a column of the legend
 
 
@@ -60,17 +60,17 @@ def spaced(places: np.ndarray, line: float, low: float, high: float) -> np.ndarr
 def name_rows(ax: Any, centers: np.ndarray, names: Sequence[str], sizes: np.ndarray) -> None:
     """Write a name beside each group of rows of an image, apart from one another.
 
-    Where there is no room for all, the smallest groups have no name.
+    Where not all fit, the smallest groups have no name.
     """
     low, high = sorted(ax.get_ylim())
     box = ax.get_position()
     width, height = ax.figure.get_size_inches()
     # Points of type that the image is high, as far as is known before the layout.
-    room = 72 * min(box.width * width, box.height * height)
-    size = float(np.clip(room / (LINE * len(names)), SMALLEST + 1, 10.0))
-    fit = max(int(room / (LINE * size) + 1e-6), 1)  # rounding must not cost a name
+    tall = 72 * min(box.width * width, box.height * height)
+    size = float(np.clip(tall / (LINE * len(names)), SMALLEST + 1, 10.0))
+    fit = max(int(tall / (LINE * size) + 1e-6), 1)  # rounding must not cost a name
     shown = np.sort(np.argsort(-sizes, kind="stable")[:fit])
-    line = LINE * size / room * (high - low)
+    line = LINE * size / tall * (high - low)
     at = centers[shown]
     ax.set_yticks([])
     if np.diff(at).min(initial=np.inf) >= line:

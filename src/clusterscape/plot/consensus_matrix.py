@@ -46,6 +46,17 @@ class ConsensusMatrixDisplay:
     figure_ : matplotlib Figure
         The figure.
 
+    See Also
+    --------
+    ScatterDisplay : The points themselves, with the same colours.
+    clusterscape.combine.consensus_scores : The confidences.
+
+    References
+    ----------
+    S. Monti, P. Tamayo, J. Mesirov, T. Golub, "Consensus clustering: a resampling-based method for
+    class discovery and visualization of gene expression microarray data", Machine Learning 52,
+    2003, doi:10.1023/A:1023949509487.
+
     Examples
     --------
     >>> import matplotlib

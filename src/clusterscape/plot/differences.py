@@ -51,6 +51,16 @@ class DifferencesDisplay:
     when others join its cluster or leave it. Two coordinates of many show only a part of where
     points lie: those on top of each other here may be far apart.
 
+    See Also
+    --------
+    TransportDisplay : How much of each cluster goes where.
+    clusterscape.compare.explain : The figures behind the picture.
+
+    References
+    ----------
+    P. Raman, J. M. Phillips, S. Venkatasubramanian, "Spatially-aware comparison and consensus for
+    clusterings", SIAM International Conference on Data Mining, 2011.
+
     Examples
     --------
     >>> import matplotlib

@@ -50,6 +50,16 @@ class FeatureOccurrenceDisplay:
     A column that is used often divides the points well together with others. It may still divide
     them by something that nobody asked for, such as a unit of measurement that is large.
 
+    See Also
+    --------
+    FeatureProfileDisplay : How strongly each column alone divides the points.
+    clusterscape.forest.ClusterForest : Grows such clustering vectors.
+
+    References
+    ----------
+    D. Yan, A. Chen, M. I. Jordan, "Cluster forests", Computational Statistics and Data Analysis 66,
+    2013.
+
     Examples
     --------
     >>> import matplotlib
@@ -140,7 +150,7 @@ class FeatureOccurrenceDisplay:
         T, d = self.occurrence.shape
         colours = np.where(self.highlighted, _MARKED, _PLAIN)
         vector, column = self.occurrence.nonzero()
-        # In points, such that neighbours do not touch where there is room for them.
+        # In points, such that neighbours do not touch where they need not.
         diameter = float(np.clip(min(220 / T, 400 / d), 1.7, 6.0))
         ax.scatter(column, vector, s=diameter**2, c=colours[column], linewidths=0)
         ax.set(ylabel="clustering vector", xlim=(-0.5 - 0.01 * d, d - 0.5 + 0.01 * d))

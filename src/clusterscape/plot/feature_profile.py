@@ -41,6 +41,16 @@ class FeatureProfileDisplay:
     figure_ : matplotlib Figure
         The figure.
 
+    See Also
+    --------
+    FeatureOccurrenceDisplay : The columns that a forest used.
+    clusterscape.forest.feature_profile : The figures behind the picture.
+
+    References
+    ----------
+    D. Yan, A. Chen, M. I. Jordan, "Cluster forests", Computational Statistics and Data Analysis 66,
+    2013.
+
     Examples
     --------
     >>> import matplotlib

@@ -20,7 +20,7 @@ class GainDisplay:
     Parameters
     ----------
     gains : DataFrame
-        One row a data set and one column a method: score minus the baseline's.
+        One row per data set and one column per method: score minus the baseline's.
     dimensions : sequence of int
         Columns of each data set, in the order of the rows.
     baseline : str
@@ -42,7 +42,12 @@ class GainDisplay:
     Notes
     -----
     Data sets stand side by side at equal distances, because dimensions differ by factors and some
-    are equal; lines join a method's points for the eye, they are no trend.
+    are equal; lines join the points of a method to make them easier to follow, and show no trend.
+
+    References
+    ----------
+    D. Yan, A. Chen, M. I. Jordan, "Cluster forests", Computational Statistics and Data Analysis 66,
+    2013.
 
     Examples
     --------
@@ -99,7 +104,8 @@ class GainDisplay:
         Parameters
         ----------
         scores : DataFrame or mapping
-            One row a data set and one column a method, the baseline among them. Higher is better.
+            One row per data set and one column per method, the baseline among them. Higher is
+            better.
         dimensions : sequence of int, or mapping from data set to int
             Columns of each data set.
         baseline : str
@@ -127,7 +133,7 @@ class GainDisplay:
         return cls(gains, dimensions, baseline=baseline, score=score).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
-        """Draw one line a method.
+        """Draw one line per method.
 
         Parameters
         ----------

@@ -27,6 +27,10 @@ class KSelectionDisplay:
     figure_ : matplotlib Figure
         The figure.
 
+    See Also
+    --------
+    clusterscape.validate.select_k : Chooses the number, and returns what is drawn.
+
     Examples
     --------
     >>> import matplotlib

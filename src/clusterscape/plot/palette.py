@@ -52,6 +52,11 @@ def cluster_colors(labels: Any) -> list[str]:
     list of str
         Hexadecimal colours; after 24 clusters they repeat.
 
+    References
+    ----------
+    M. Okabe, K. Ito, "Color universal design: how to make figures and presentations that are
+    friendly to colorblind people", 2008: the first seven colours.
+
     Examples
     --------
     >>> from clusterscape.plot import cluster_colors

@@ -30,6 +30,15 @@ class TrajectoryDisplay:
     figure_ : matplotlib Figure
         The figure.
 
+    See Also
+    --------
+    clusterscape.combine.SCA : The consensus method that follows such a chain.
+
+    References
+    ----------
+    C. D. Meyer, C. D. Wessell, "Stochastic data clustering", SIAM Journal on Matrix Analysis and
+    Applications 33, 2012.
+
     Examples
     --------
     >>> import matplotlib
@@ -110,7 +119,7 @@ class TrajectoryDisplay:
         ending = "stable groups" if path.stable else "not yet stable"
         ax.set_title(f"Evolution of the chain: {ending} at t={path.n_iter}", fontsize=11)
         ax.xaxis.get_major_locator().set_params(integer=True)
-        # Cut out of the axes given, so that a layout which knows these has room for both.
+        # Cut out of the axes given, so that a layout which knows these leaves space for both.
         side = make_axes_locatable(ax).append_axes("right", size="30%", pad=0.15, sharey=ax)
         order = np.argsort(values[-1], kind="stable")
         side.scatter(np.arange(len(order)), values[-1, order], c=np.asarray(colours)[order], s=8)

@@ -49,6 +49,16 @@ class TransportDisplay:
     points make them, another plan costs the same and would look different. The picture stays
     readable up to about thirty clusters on a side; for more, read the table of moves.
 
+    See Also
+    --------
+    DifferencesDisplay : The points that make the two partitions differ.
+    clusterscape.compare.explain : The figures behind the picture.
+
+    References
+    ----------
+    P. Raman, J. M. Phillips, S. Venkatasubramanian, "Spatially-aware comparison and consensus for
+    clusterings", SIAM International Conference on Data Mining, 2011.
+
     Examples
     --------
     >>> import matplotlib
@@ -177,9 +187,9 @@ class TransportDisplay:
         first, second = (_shortened(name) for name in self.names)
         title = f"From {first} to {second}: distance {self.distance:.3g}"
         ax.set_title(title, fontsize=11, pad=34, parse_math=False)
-        # The names stand outside the axes; without a layout nothing else makes room for them.
-        room = 0.03 if ax.figure.get_layout_engine() is not None else 0.25
-        bar = ax.figure.colorbar(scale, ax=ax, shrink=0.6, pad=room)
+        # The names are outside the axes; without a layout nothing else leaves space for them.
+        pad = 0.03 if ax.figure.get_layout_engine() is not None else 0.25
+        bar = ax.figure.colorbar(scale, ax=ax, shrink=0.6, pad=pad)
         bar.set_label("ground distance between the clusters")
         self.ax_ = ax
         self.figure_ = ax.figure
@@ -293,9 +303,9 @@ def _write_names(ax: Any, side: _Side, *, axis: int, whole: float, max_names: in
     if len(side.mass) > max_names:
         return
     # Points of type that the axes are high, as far as is known before the layout.
-    room = ax.get_position().height * ax.figure.get_size_inches()[1] * 72
-    size = float(np.clip(room / (LINE * len(side.mass)), SMALLEST, 9.0))
-    line = LINE * size / room * whole
+    tall = ax.get_position().height * ax.figure.get_size_inches()[1] * 72
+    size = float(np.clip(tall / (LINE * len(side.mass)), SMALLEST, 9.0))
+    line = LINE * size / tall * whole
     middle = side.top + side.mass / 2
     place = spaced(middle, line, 0.0, whole)
     edge, way, align = (-_BAR, -1, "right") if axis == 0 else (1 + _BAR, 1, "left")
