@@ -21,8 +21,7 @@ from typing import ClassVar
 import numpy as np
 
 from clusterscape._core.params import Integer
-from clusterscape.combine import BaseConsensus, consensus_method
-from clusterscape.combine.base import Combined
+from clusterscape.combine import BaseConsensus, Combined, consensus_method
 
 
 @consensus_method("first_partition", cost="n", memory="n")

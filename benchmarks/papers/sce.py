@@ -319,6 +319,7 @@ def show_leads(results: dict[str, np.ndarray], methods: tuple[str, ...]) -> None
         print(
             f"- {score}: {len(here)} of {len(results)} here ({', '.join(here) or 'none'}), "
             f"{len(there)} in the paper"
+            + (" (significantly on all but cranmed and la2, it says)" if which == 0 else "")
         )
     for other in ("cosine", "KCC"):
         for which, score in enumerate(("ACC", "NMI")):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusterscape.combine.bagclust import BagClust
-from clusterscape.combine.base import BaseConsensus, ConsensusWarning
+from clusterscape.combine.base import BaseConsensus, Combined, ConsensusWarning
 from clusterscape.combine.choice import MethodChoice, choose_method
 from clusterscape.combine.cspa import CSPA
 from clusterscape.combine.eac import EAC, OracleThreshold, eac_oracle
@@ -47,6 +47,7 @@ __all__ = [
     "SEC",
     "BagClust",
     "BaseConsensus",
+    "Combined",
     "ConsensusScores",
     "ConsensusWarning",
     "LiftHAC",

@@ -169,7 +169,7 @@ class BagClust(BaseConsensus):
         ensemble : Ensemble or (n, r) labels
             The partitions to combine.
         y : ignored
-            Present for scikit-learn's sake.
+            Not used, present for API consistency.
         features : array, optional
             Feature matrix of the points; variant 1 makes its reference of it.
         sample_weight : (n,) array, optional

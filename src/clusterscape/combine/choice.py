@@ -53,6 +53,10 @@ def choose_method(ensemble: Any, n_clusters: int | None = None) -> MethodChoice:
     -------
     MethodChoice
 
+    See Also
+    --------
+    clusterscape.ConsensusClustering : Uses it for ``consensus="auto"``.
+
     Notes
     -----
     The rule rests on ``benchmarks/quality/methods.py``. Where classes are of equal size the good

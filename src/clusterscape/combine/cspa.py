@@ -41,7 +41,7 @@ class CSPA(BaseConsensus):
         rows and the 100 strongest neighbours of each row above, which cuts much the same groups.
     imbalance : float
         How far a cluster may exceed the average size, as a share of it.
-        A large one does not find unequal clusters: the least cut then splits off crumbs.
+        A large one does not find unequal clusters: the least cut then splits off a few points.
     max_gb : float
         Refuse when a graph of all pairs could take more memory than this.
     random_state : int, generator or None

@@ -258,8 +258,8 @@ def eac_oracle(
 ) -> OracleThreshold:
     """Search the threshold of :class:`EAC` that agrees best with the TRUE labels.
 
-    This is how the comparisons of Yan, Chen and Jordan (2013) set the threshold, anew for every
-    measure. It looks at the truth, so its score is an upper bound for whoever does not know it:
+    This is how the comparisons of Yan, Chen and Jordan (2013) set the threshold, for every measure
+    again. It looks at the truth, so its score is an upper bound for whoever does not know it:
     use it to repeat published tables, never to judge a clustering.
 
     Parameters
@@ -280,6 +280,15 @@ def eac_oracle(
     -------
     OracleThreshold
         The best threshold, its score and its labels.
+
+    See Also
+    --------
+    EAC : The method, with a threshold that needs no truth.
+
+    References
+    ----------
+    .. [1] D. Yan, A. Chen and M. I. Jordan, "Cluster forests", Computational Statistics and Data
+       Analysis 66, 178-192, 2013. doi:10.1016/j.csda.2013.04.010
 
     Examples
     --------

@@ -30,7 +30,7 @@ class HBGF(BaseConsensus):
         Clusters of the consensus.
     imbalance : float
         How far a cluster may exceed the average size, as a share of it.
-        A large one does not find unequal clusters: the least cut then splits off crumbs.
+        A large one does not find unequal clusters: the least cut then splits off a few points.
     max_points : int or None
         Above this many distinct rows, the graph of a random sample of that many and of all
         clusters is cut, and every point goes to the part that most of its clusters are in; sizes

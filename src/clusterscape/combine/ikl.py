@@ -137,7 +137,7 @@ class IKL(FeatureConsensus):
             relations = normalized(graph.weighted(weight), weight)
         attributes = _centred_gram(features, weight)
         largest = float(symmetric_eigen(attributes, 1, seed=seeds[1]).values[0])
-        # Points that are all equal have no attributes to speak of.
+        # Points that are all equal have no attributes that differ.
         share = 1.0 / largest if largest > 0 else 0.0
         total = combination(attributes, relations, shares=(share, self.gamma))
         found = symmetric_eigen(total, self.n_clusters, seed=seeds[1])

@@ -55,7 +55,7 @@ class KCC(BaseConsensus):
     labels_ : (n,) array
         Cluster of each point, numbered by decreasing size; -1 for points in no partition's cluster.
     n_clusters_ : int
-        Clusters found; fewer than asked when the partitions tell fewer groups apart.
+        Clusters found; fewer than asked when the partitions distinguish fewer groups.
     cost_ : float
         Least sum of distances over the starts: n times (a constant of the ensemble less
         ``utility_``).
@@ -227,7 +227,7 @@ class Divergence:
     def centroids(self, totals: np.ndarray, group_mass: np.ndarray, rng: Generator) -> Centroids:
         """Return what a row gains, in each group, by each of its clusters.
 
-        A row has one membership a block, so what a block costs every row is taken off the gains.
+        A row has one membership per block, so what a block costs every row is taken off the gains.
         """
         widths = np.diff(self.offsets)
         shares, mass = totals[: self.width], np.repeat(group_mass, widths, axis=0)

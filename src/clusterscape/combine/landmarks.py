@@ -1,4 +1,4 @@
-"""Landmarks: a sample of the rows, and the way from their clusters to all points."""
+"""Landmarks: a sample of the rows, and the extension of their clusters to all points."""
 
 from __future__ import annotations
 

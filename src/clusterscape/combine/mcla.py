@@ -102,10 +102,10 @@ class MCLA(BaseConsensus):
         self.random_state = random_state
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
-        # A cluster of all points says nothing, and would fill a balanced meta-cluster alone.
-        telling = (ensemble.n_clusters > 1) | (ensemble.labels < 0).any(axis=0)
-        if telling.any() and not telling.all():
-            rest = ensemble.select(telling)
+        # A cluster of all points holds no information, and would fill a meta-cluster alone.
+        informative = (ensemble.n_clusters > 1) | (ensemble.labels < 0).any(axis=0)
+        if informative.any() and not informative.all():
+            rest = ensemble.select(informative)
             if (rest.labels >= 0).any(axis=1).all():  # every point is still in some cluster
                 ensemble = rest
         small, inverse = ensemble.compress()

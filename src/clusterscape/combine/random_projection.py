@@ -28,15 +28,16 @@ from clusterscape.generate.features import point_ids, validated_features
 
 
 class RandomProjectionEnsemble(ResultMixin, ClusterMixin, BaseEstimator):
-    """Random-projection ensemble, RP (Fern and Brodley 2003); a clusterer of features.
+    """Random-projection ensemble (RP): evidence accumulation over projections of the features.
 
     Every run projects the points to a random subspace of a few dimensions (an orthonormalised
     Gaussian matrix) and clusters them there; the co-association of the runs is then cut by
     :class:`EAC`. Two versions are in use:
 
-    - the authors': Gaussian mixtures with the number of components by BIC, co-association of the
-      posteriors, ``sum_l P(l|i) P(l|j)`` averaged over the runs, complete linkage: the defaults;
-    - that of Yan, Chen and Jordan (2013): k-means with as many clusters as are asked for, single
+    - that of Fern and Brodley [1]_: Gaussian mixtures with the number of components by BIC,
+      co-association of the posteriors, ``sum_l P(l|i) P(l|j)`` averaged over the runs, complete
+      linkage: the defaults;
+    - that of Yan, Chen and Jordan [2]_: k-means with as many clusters as are asked for, single
       linkage, 100 runs: ``base="kmeans", linkage="single", n_runs=100``.
 
     Parameters
@@ -85,11 +86,23 @@ class RandomProjectionEnsemble(ResultMixin, ClusterMixin, BaseEstimator):
     base_clusters_ : (n_runs,) array
         Clusters of each run.
 
+    See Also
+    --------
+    EAC : The linkage of any ensemble.
+    clusterscape.generate.random_projection : The same projections as an ensemble.
+
     Notes
     -----
     The linkage looks at all pairs of points, so memory grows with the square of their number
     (k-means with single linkage excepted). A projection to too few dimensions hides clusters; with
     single linkage overlapping clusters chain into one.
+
+    References
+    ----------
+    .. [1] X. Z. Fern and C. E. Brodley, "Random projection for high dimensional data clustering: a
+       cluster ensemble approach", International Conference on Machine Learning, 186-193, 2003.
+    .. [2] D. Yan, A. Chen and M. I. Jordan, "Cluster forests", Computational Statistics and Data
+       Analysis 66, 178-192, 2013. doi:10.1016/j.csda.2013.04.010
 
     Examples
     --------
@@ -154,7 +167,7 @@ class RandomProjectionEnsemble(ResultMixin, ClusterMixin, BaseEstimator):
         X : array or sparse matrix of shape (n, d)
             The points.
         y : ignored
-            Present for scikit-learn's sake.
+            Not used, present for API consistency.
 
         Returns
         -------

@@ -30,13 +30,13 @@ _SMOOTH = 0.05
 class RCE(BaseConsensus):
     """Robust clustering ensemble: low-rank fit of the co-memberships without sparse errors.
 
-    This is our reading: the paper's formulas could not be had, only its idea. Every partition is a
-    distribution P_i over pairs of points, equal on the pairs that it puts together. It is the sum
-    of Z_i >= 0 and a sparse symmetric error E_i, and a consensus Q = H H^T of rank K, H >= 0,
-    is sought that all Z_i are close to: the sum over partitions of ``KL(Z_i || Q) + sparsity *
-    |E_i|`` is minimised, Q summing to one. Given Q the best Z_i is P_i clipped to within a factor
-    ``exp(sparsity)`` of Q, entry by entry; given the Z_i the EM step of the symmetric latent class
-    model lowers the cost. So the cost never rises.
+    This is our reading: only the idea of the paper was available to us, not its formulas. Every
+    partition is a distribution P_i over pairs of points, equal on the pairs that it puts together.
+    It is the sum of Z_i >= 0 and a sparse symmetric error E_i, and a consensus Q = H H^T of rank K,
+    H >= 0, is sought that all Z_i are close to: the sum over partitions of ``KL(Z_i || Q) +
+    sparsity * |E_i|`` is minimised, Q summing to one. Given Q the best Z_i is P_i clipped to within
+    a factor ``exp(sparsity)`` of Q, entry by entry; given the Z_i the EM step of the symmetric
+    latent class model lowers the cost. So the cost never rises.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ class RCE(BaseConsensus):
                 f"{self.max_rows:,}. Use SEC or SpectralConsensus, which are linear in the number "
                 "of points, combine a subset (Ensemble.subset), or raise max_rows."
             )
-        # Fewer rows than clusters are all told apart; more columns of H would say nothing.
+        # Fewer rows than clusters are clusters of their own; more columns of H would be empty.
         rank = min(self.n_clusters, m)
         evidence = PairEvidence.of(small)
         seeds: list[SeedSequence | None] = [None, *spawn(self.random_state, self.n_init - 1)]

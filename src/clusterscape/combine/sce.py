@@ -365,7 +365,7 @@ class NSCE(FeatureConsensus):
         if inverse.n_pieces > 1:
             warnings.warn(
                 f"NSCE: the affinity graph ({graph.words}) has {inverse.n_pieces} pieces that "
-                "nothing links, and L^+ S does not tell whole pieces apart; use more neighbors or "
+                "nothing links, and L^+ S does not separate whole pieces; use more neighbors or "
                 "a larger scale, or LSCE.",
                 ConsensusWarning,
                 stacklevel=4,
@@ -385,9 +385,8 @@ class NSCE(FeatureConsensus):
         if self.columns == "unit":
             H = H / np.linalg.norm(H, axis=0)
         missing = self.n_clusters - H.shape[1]
-        if (
-            replace and missing > 0
-        ):  # what L^+ leaves out tells apart what the vectors that are left do not
+        if replace and missing > 0:
+            # The null space separates points that the remaining columns do not.
             H = np.hstack([H, _left_out(ensemble, inverse, missing, seeds[1])])
         details = {
             "eigenvalues_": found.values[keep],
@@ -395,7 +394,7 @@ class NSCE(FeatureConsensus):
             "solver_": found.solver,
             "affinity_": graph.words,
         }
-        # All eigenvalues may be zero, and then nothing tells the points apart.
+        # All eigenvalues may be zero, and then nothing distinguishes the points.
         return H if H.shape[1] else np.zeros((weight.size, 1)), details
 
 

@@ -73,7 +73,7 @@ class SEC(BaseConsensus):
     labels_ : (n,) array
         Cluster of each point, numbered by decreasing size; -1 for points in no partition's cluster.
     n_clusters_ : int
-        Clusters found; fewer than asked when the partitions tell fewer groups apart.
+        Clusters found; fewer than asked when the partitions distinguish fewer groups.
     cost_ : float
         Least cost over the starts: a constant of the ensemble plus the normalised cut. With a
         projection it is the same cost, of the labels that were found there.
@@ -284,7 +284,7 @@ class NormalisedCut:
         return self.column_weight @ (totals * self._means(totals, group_mass))
 
     def centroids(self, totals: np.ndarray, group_mass: np.ndarray, rng: Generator) -> Centroids:
-        """Return the groups' means, and their squared norms (blockwise: one a block)."""
+        """Return the groups' means, and their squared norms (blockwise: one per block)."""
         means = self._means(totals, group_mass)
         table = self.column_weight[:, None] * means
         squares = table * means

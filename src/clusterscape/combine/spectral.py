@@ -70,7 +70,7 @@ class SpectralConsensus(BaseConsensus):
         The largest of the normalised co-association, first 1; ``max_clusters + 1`` of them when k
         was sought, otherwise ``n_clusters``.
     gaps_ : array or None
-        What k was chosen by: entry k - 1 speaks for k clusters.
+        What k was chosen by: entry k - 1 is the gap for k clusters.
     residual_ : float
         Largest residual of the eigenvectors.
     solver_ : str

@@ -1,4 +1,4 @@
-"""What can be believed: the number of clusters, whether there are any, and which columns matter."""
+"""How many clusters there are, whether there are any, and how nearly they are separate."""
 
 from __future__ import annotations
 

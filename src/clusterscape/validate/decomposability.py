@@ -45,8 +45,8 @@ def near_decomposability(
     """Measure how nearly a similarity matrix falls into the blocks of a clustering.
 
     zeta is the largest similarity that a point has to other clusters, all points of them together,
-    over the largest total similarity of any point (Meyer and Wessell 2012, where a median below
-    0.5 is asked for). It is 0 for a matrix of separate blocks.
+    over the largest total similarity of any point. Meyer and Wessell [1]_ ask for a median below
+    0.5. It is 0 for a matrix of separate blocks.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def near_decomposability(
         its own; a point with -2 is left out.
     similarity : {"pairs", "counts"}
         Of an ensemble: co-occurrences over co-samplings, or plain co-occurrences. They differ only
-        where points are unsampled; "pairs" then takes O(n^2 r) instead of O(n r) a clustering.
+        where points are unsampled; "pairs" then takes O(n^2 r) instead of O(n r) per clustering.
     diagonal : {"zero", "keep"}
         Whether a point's similarity to itself counts.
 
@@ -66,10 +66,19 @@ def near_decomposability(
     -------
     Decomposability
 
+    See Also
+    --------
+    clusterscape.combine.SCA : Zeroes small similarities until zeta is small.
+
     Notes
     -----
     One point decides: zeta is a maximum over points, so a single point between two clusters makes
     it large. Partitions finer than the blocks have a large zeta however clear the blocks are.
+
+    References
+    ----------
+    .. [1] C. D. Meyer and C. D. Wessell, "Stochastic data clustering", SIAM Journal on Matrix
+       Analysis and Applications 33, 1214-1236, 2012. doi:10.1137/100804395
 
     Examples
     --------
@@ -105,7 +114,7 @@ def _of_ensemble(
         clusterings, votes = _column(labels, ensemble.n_points), np.ones(1)
     lookups = similarity == "counts" or ensemble.is_complete
     operator = ensemble.coassociation(normalize="counts" if lookups else "pairs")
-    # What a point has with itself; of a weight below 1, only that much is there.
+    # The similarity of a point to itself; a weight below 1 has only that much of it.
     own = np.minimum(ensemble.sample_weight, 1.0) * operator.diagonal()
     keep = diagonal == "keep"
     if lookups:

@@ -26,7 +26,7 @@ class KSelection:
     eigenvalues : (m,) array
         Of the normalised co-association, largest first.
     gaps : (m - 1,) array
-        Entry k - 1 is the gap that speaks for k clusters.
+        Entry k - 1 is the gap for k clusters.
     reason : str
         One sentence on the choice.
     """
@@ -57,13 +57,23 @@ def select_k(
     -------
     KSelection
 
+    See Also
+    --------
+    structure_test : Whether there are clusters at all.
+    clusterscape.combine.SpectralConsensus : Uses the same gap and then clusters.
+
     Notes
     -----
     Eigenvalues near 1 count the groups that the partitions hardly ever mix; gaps are compared as
     ratios of ``1 - eigenvalue``. It fails where the partitions are coarser than the clusters (then
-    it finds the partitions' own number), and it always finds something. Eigenvalues do not tell one
-    cluster from several blurred ones, which is why ``min_clusters`` is 2: ask
+    it finds the partitions' own number), and it always finds something. Eigenvalues do not
+    separate one cluster from several blurred ones, which is why ``min_clusters`` is 2: ask
     :func:`structure_test` whether there is anything to find.
+
+    References
+    ----------
+    .. [1] U. von Luxburg, "A tutorial on spectral clustering", Statistics and Computing 17,
+       395-416, 2007. doi:10.1007/s11222-007-9033-z
 
     Examples
     --------

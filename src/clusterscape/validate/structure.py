@@ -77,7 +77,7 @@ def structure_test(
     clusters: some Gaussian with the same variances, some uniform over the same box. The score of a
     dataset is its best eigengap for two or more clusters less its eigengap for one. The p-value of
     each kind of reference is that of one more draw from a normal distribution with the references'
-    mean and spread (Student's t); the larger of the two counts.
+    mean and standard deviation (Student's t); the larger of the two counts.
 
     Parameters
     ----------
@@ -100,10 +100,14 @@ def structure_test(
     -------
     StructureVerdict
 
+    See Also
+    --------
+    select_k : The number of clusters, by the same eigengaps.
+
     Notes
     -----
     At most 50 principal components are looked at. Long tails and strong skewness are structure to
-    this test: it tells clusters from one Gaussian or one box, not from every single shape. Few
+    this test: it separates clusters from one Gaussian or one box, not from every single shape. Few
     points, or clusters smaller than a few per cent of the sample, may go unnoticed.
 
     Examples
@@ -130,8 +134,8 @@ def structure_test(
         tasks.append(_Task(sample, n_partitions, _uniform if i % 2 else _gaussian, seed))
     score, *rest = parallel_map(_score, tasks, n_jobs=n_jobs, prefer="threads")
     references = np.array(rest).reshape(n_references, 2)
-    spread = references.std(axis=0, ddof=1) * np.sqrt(1 + 1 / n_references) + 1e-9
-    distance = (score - references.mean(axis=0)) / spread
+    deviation = references.std(axis=0, ddof=1) * np.sqrt(1 + 1 / n_references) + 1e-9
+    distance = (score - references.mean(axis=0)) / deviation
     p_value = float(student_t.sf(distance, df=n_references - 1).max())
     found = p_value <= _LEVEL
     if found:

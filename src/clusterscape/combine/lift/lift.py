@@ -241,7 +241,7 @@ class LiftHAC(LiftConsensus):
     Notes
     -----
     Equal clusters are one item of the tree with the sum of their weights, which Ward's method and
-    average linkage heed exactly, so that weights of partitions are repetitions. With
+    average linkage use exactly, so that weights of partitions are repetitions. With
     ``weighting="equal"``, and in all linkages but Ward's, a few outliers that some partition calls
     a cluster (single linkage does) are an item like any other, far from the rest, and use up a
     group. Single linkage chains. A tree needs O(D^2) memory for D clusters.

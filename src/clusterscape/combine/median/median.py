@@ -32,8 +32,8 @@ class MedianPartition(BaseConsensus):
         A measure of :data:`clusterscape.compare.MEASURES` (of a similarity, how much its best value
         is missed), or a function ``distance(labels, partition)``. With "mirkin", "rand_distance"
         and "pair_accuracy" a sweep costs O(n r K) look-ups; with the other pair-counting and
-        information measures as many updates of sums, each some hundred times dearer; with any
-        other measure, and with a function, tables are counted anew for every move, O(n^2 r K).
+        information measures as many updates of sums, each some hundred times slower; with any
+        other measure, and with a function, tables are recounted for every move, O(n^2 r K).
     local_search : bool
         False takes the best input as it is.
     max_iter : int

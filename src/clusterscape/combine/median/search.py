@@ -26,7 +26,7 @@ _SUMS = (
     "vi",
     "nvi",
 )
-# Moves times partitions that a sweep may update sums for, and labels that it may count anew.
+# Moves times partitions for which a sweep may update sums, and labels that it may recount.
 _MOST_MOVES = 300_000_000
 _MOST_LABELS = 2_000_000_000
 # Numbers that a step of a sweep may hold.
@@ -129,12 +129,12 @@ class Moves:
         self.counts = np.empty(n_groups, dtype=np.int64)
         kernels.median.fill(rows, sizes, groups, self.table, self.mass, self.counts)
 
-    def fill_with_room(self, groups: np.ndarray, *, fixed: bool) -> None:
-        """Number the groups anew, and leave columns for those that a sweep may open."""
+    def fill_with_spare_columns(self, groups: np.ndarray, *, fixed: bool) -> None:
+        """Renumber the groups, and keep spare columns for those that a sweep may open."""
         groups[:] = canonical(groups, self.evidence[2])
         k = int(groups.max()) + 1
-        room = min(k + max(k // 4, 4), groups.size + 1, max(self.most, k))
-        self.fill(groups, k if fixed else room)
+        width = min(k + max(k // 4, 4), groups.size + 1, max(self.most, k))
+        self.fill(groups, k if fixed else width)
 
     @property
     def tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -185,7 +185,7 @@ class Moves:
 
 
 def searcher(costs: Costs, n_groups: int, *, fixed: bool, most: int) -> Callable[[np.ndarray], int]:
-    """Return the function that sweeps once over the points, by the cheapest road there is.
+    """Return the function that sweeps once over the points, in the cheapest way for the distance.
 
     Unless the number of groups is ``fixed``, moves may open groups up to ``most``.
     """
@@ -215,7 +215,7 @@ def searcher(costs: Costs, n_groups: int, *, fixed: bool, most: int) -> Callable
 
 
 def _mirkin_sweep(moves: Moves, groups: np.ndarray, *, fixed: bool) -> int:
-    moves.fill_with_room(groups, fixed=fixed)
+    moves.fill_with_spare_columns(groups, fixed=fixed)
     return int(kernels.median.mirkin_sweep(*moves.evidence, groups, *moves.tables, not fixed))
 
 
@@ -225,7 +225,7 @@ class _ByCounting:
     step = 1
 
     def __init__(self, moves: Moves, costs: Costs, groups: np.ndarray, *, fixed: bool) -> None:
-        moves.fill_with_room(groups, fixed=fixed)
+        moves.fill_with_spare_columns(groups, fixed=fixed)
         self.moves, self.costs, self.groups = moves, costs, groups
 
     def prices(self, points: np.ndarray) -> np.ndarray:

@@ -131,10 +131,20 @@ def evolve(
     -------
     Trajectory
 
+    See Also
+    --------
+    SCA : The whole algorithm, from an ensemble.
+    clusterscape.plot.TrajectoryDisplay : Draws the trajectory.
+
     Notes
     -----
     Only the slowest part of x_t survives in the end, so with more than two clusters late groups
     mean less than early ones. A single point that lags behind is cut off as a group.
+
+    References
+    ----------
+    .. [1] C. D. Meyer and C. D. Wessell, "Stochastic data clustering", SIAM Journal on Matrix
+       Analysis and Applications 33, 1214-1236, 2012. doi:10.1137/100804395
 
     Examples
     --------
@@ -151,7 +161,7 @@ def evolve(
     x = np.asarray(start, dtype=np.float64)
     if x.shape != (n,) or not np.isfinite(x).all() or (x < 0).any() or not x.any():
         raise ValueError(
-            f"start must be {n} numbers >= 0, not all zero, one a row of P; got {shown(start)}."
+            f"start must be {n} numbers >= 0, not all zero, one per row of P; got {shown(start)}."
         )
     step = variant_step(A.rmatmat, chain)
     runs = follow(

@@ -97,7 +97,7 @@ class SCA(BaseConsensus):
         chain runs on all rows, by products with B; if something is, it runs on the landmarks, and
         the other points go to the landmark cluster with which they have the largest mean
         co-association. An integer sets the number of landmarks, which are then used whenever there
-        are more distinct rows. None: never; zeta is taken over all rows, at O(n r) a partition.
+        are more distinct rows. None: never; zeta is taken over all rows, at O(n r) per partition.
     random_state : int, generator or None
         Seed of landmarks and starts.
 
@@ -360,7 +360,7 @@ class SCA(BaseConsensus):
             wait = waiting_time(eigenvalues, k, variant)
             runs = follow_jointly(step, starts, chain.weights, wait=wait, seed=grouping, **common)
             found["joint"] = (runs.groups[0], runs, 0)
-        name = min(found, key=lambda road: _rank(chain, found[road][0], k))
+        name = min(found, key=lambda rule: _rank(chain, found[rule][0], k))
         groups, runs, best = found[name]
         if not runs.stable[best]:
             warnings.warn(
