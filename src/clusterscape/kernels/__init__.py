@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 _MODULES = (
     "affinity",
     "forest",
+    "genie",
     "graph",
     "kmeans",
     "kmeans_sparse",
@@ -22,6 +23,7 @@ _MODULES = (
     "linkage",
     "markov",
     "median",
+    "mst",
     "pairs",
     "projection",
     "random",
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from clusterscape.kernels import (
         affinity,
         forest,
+        genie,
         graph,
         kmeans,
         kmeans_sparse,
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
         linkage,
         markov,
         median,
+        mst,
         pairs,
         projection,
         random,
@@ -57,6 +61,7 @@ if TYPE_CHECKING:
 __all__ = [
     "affinity",
     "forest",
+    "genie",
     "graph",
     "kmeans",
     "kmeans_sparse",
@@ -65,6 +70,7 @@ __all__ = [
     "linkage",
     "markov",
     "median",
+    "mst",
     "pairs",
     "projection",
     "random",
