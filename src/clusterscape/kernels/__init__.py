@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 _MODULES = (
     "affinity",
+    "bipartite",
     "forest",
     "genie",
     "graph",
@@ -38,6 +39,7 @@ _MODULES = (
 if TYPE_CHECKING:
     from clusterscape.kernels import (
         affinity,
+        bipartite,
         forest,
         genie,
         graph,
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "affinity",
+    "bipartite",
     "forest",
     "genie",
     "graph",

@@ -1,4 +1,4 @@
-"""The nearest landmarks of points, from a block of approximate scores made exact where it counts."""
+"""The nearest landmarks of points, from a block of scores, made exact where it counts."""
 
 from __future__ import annotations
 

@@ -143,7 +143,8 @@ def landmark_graph(
     ensemble clustering", IEEE Transactions on Knowledge and Data Engineering 32, 2020.
     doi:10.1109/TKDE.2019.2903410
 
-    X. Chen, D. Cai, "Large scale spectral clustering with landmark-based representation", AAAI 2011.
+    X. Chen, D. Cai, "Large scale spectral clustering with landmark-based representation",
+    AAAI 2011.
 
     Examples
     --------
@@ -277,10 +278,9 @@ def _bandwidth(
 def _mean_square(X: Any, landmarks: Any, metric: Metric) -> float:
     """Return the mean of all squared distances: that of the lengths less twice that of products."""
     rows = normalize(X) if metric == "cosine" else X
-    squares = [
-        float(row_norms(side, squared=True).mean(dtype=np.float64)) for side in (rows, landmarks)
-    ]
-    means = [np.asarray(side.mean(axis=0, dtype=np.float64)).ravel() for side in (rows, landmarks)]
+    sides = rows, landmarks
+    squares = [float(row_norms(side, squared=True).mean(dtype=np.float64)) for side in sides]
+    means = [np.asarray(side.mean(axis=0, dtype=np.float64)).ravel() for side in sides]
     return max(sum(squares) - 2.0 * float(means[0] @ means[1]), 0.0)
 
 
