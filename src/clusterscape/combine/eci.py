@@ -1,0 +1,120 @@
+"""How far the other partitions agree with each cluster: a weight for every column of B."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, Literal
+
+import numpy as np
+
+from clusterscape._core.params import Choice, Number, checked
+from clusterscape.compare.tables import Columns, Tables
+from clusterscape.ensemble import Ensemble, as_ensemble
+
+
+@checked(
+    {
+        "theta": (Number(0, open_low=True),),
+        "noise": (Choice("singletons", "cluster", "drop"),),
+    }
+)
+def cluster_reliability(
+    ensemble: Any,
+    *,
+    theta: float = 0.4,
+    noise: Literal["singletons", "cluster", "drop"] = "singletons",
+) -> np.ndarray:
+    """Return the ensemble-driven cluster index (ECI) of every cluster of an ensemble.
+
+    A cluster that the other partitions keep together is reliable; one that they scatter is not.
+    With H_m(C) the entropy, in bits, of the shares of cluster C that lie in the clusters of
+    partition m, the index is ``exp(-mean_m H_m(C) / theta)``: 1 if no partition splits C, and less
+    the more they do. As a weight of the columns of B it weakens unreliable evidence. Where most
+    partitions are wrong in the same way, it strengthens what they agree on.
+
+    Parameters
+    ----------
+    ensemble : Ensemble or (n, r) array of labels
+        Hard, soft or incomplete. Point weights count as so many points, and the mean over the
+        partitions is weighted by their weights.
+    theta : float
+        How strongly the index falls with the entropy; smaller is stronger.
+    noise : {"singletons", "cluster", "drop"}
+        What the noise points of partition m are to a cluster: each on its own (together with
+        nobody), one cluster, or not counted. Unsampled points are never counted.
+
+    Returns
+    -------
+    (D,) array
+        In the order of the columns of B; 1 for a cluster without points.
+
+    Notes
+    -----
+    Linear in the points: one contingency table for each pair of partitions, O(n r^2). Partitions
+    that share no points with a cluster have no part in its mean.
+
+    References
+    ----------
+    D. Huang, C.-D. Wang, J.-H. Lai, "Locally weighted ensemble clustering", IEEE Transactions on
+    Cybernetics 48, 2018. doi:10.1109/TCYB.2017.2702343
+
+    Examples
+    --------
+    >>> from clusterscape import Ensemble
+    >>> from clusterscape.combine.eci import cluster_reliability
+    >>> runs = [[0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 2]]
+    >>> cluster_reliability(Ensemble.from_labels(runs)).round(3)
+    array([1.   , 0.317, 1.   , 1.   , 1.   ])
+    """
+    ensemble = as_ensemble(ensemble)
+    # Shares do not depend on the unit of the weights; tables count in points.
+    weight = ensemble.sample_weight
+    columns = Columns.of(ensemble, sample_weight=weight / weight[weight > 0].min())
+    own = [(i, i) for i in ensemble.soft]  # clusters of one soft partition overlap, too
+    every = [*itertools.combinations(range(ensemble.n_partitions), 2), *own]
+    pairs = np.array(every, dtype=np.int64).reshape(-1, 2)
+    width = int(ensemble.offsets[-1])
+    entropy, parts = np.zeros(width), np.zeros(width)
+    hard = np.array([i not in ensemble.soft for i in range(ensemble.n_partitions)])
+    # A hard partition does not split its own clusters.
+    parts += np.repeat(ensemble.weights * hard, ensemble.n_clusters)
+    for batch in columns.batches(pairs):
+        tables = columns.tables(pairs[batch], noise)
+        chosen = pairs[batch]
+        _add_entropies(tables, chosen, ensemble, entropy, parts, np.ones(len(chosen), bool))
+        # A soft partition and itself are one table, whose rows are counted.
+        apart = chosen[:, 0] != chosen[:, 1]
+        _add_entropies(tables.swapped(), chosen[:, ::-1], ensemble, entropy, parts, apart)
+    mean = np.divide(entropy, parts, out=np.zeros(width), where=parts > 0)
+    return np.exp(-mean / theta)
+
+
+def _add_entropies(
+    tables: Tables,
+    pairs: np.ndarray,
+    ensemble: Ensemble,
+    entropy: np.ndarray,
+    parts: np.ndarray,
+    counted: np.ndarray,
+) -> None:
+    """Add the entropies of the rows of some tables to those of the clusters, and their weights."""
+    cells = slice(0, int(tables.starts[-1]))
+    mass, rows, cols = tables.mass[cells], tables.rows[cells], tables.cols[cells]
+    table = np.repeat(np.arange(len(tables)), np.diff(tables.starts))
+    height = ensemble.n_clusters[pairs[:, 0]]
+    first = np.concatenate([[0], np.cumsum(height)])
+    inside = (rows >= 0) & (rows < height[table]) & (mass > 0)
+    inside &= counted[table]
+    mass, row = mass[inside], (first[table] + rows)[inside]
+    # Points that are clusters of their own have mass one each, and 1 log 1 is nothing.
+    logs = np.where(cols[inside] >= 0, mass * np.log2(mass), 0.0)
+    total = np.bincount(row, weights=mass, minlength=first[-1])
+    logs = np.bincount(row, weights=logs, minlength=first[-1])
+    seen = total > 0
+    found = np.zeros(total.size)
+    found[seen] = np.maximum(np.log2(total[seen]) - logs[seen] / total[seen], 0.0)
+    which = np.repeat(np.arange(len(pairs)), height)
+    cluster = ensemble.offsets[pairs[which, 0]] + np.arange(first[-1]) - first[which]
+    weight = ensemble.weights[pairs[which, 1]] * seen
+    np.add.at(entropy, cluster, weight * found)
+    np.add.at(parts, cluster, weight)

@@ -1,0 +1,307 @@
+"""The graph of points and landmarks: linear in the points, for data of any size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import normalize
+from sklearn.utils import check_array
+from sklearn.utils.extmath import row_norms
+
+from clusterscape import kernels
+from clusterscape._core import seeds as _seeds
+from clusterscape._core.params import Choice, Flag, Integer, Number, Seed, checked
+from clusterscape.linalg.distances import centre_of
+from clusterscape.linalg.kmeans import kmeans
+
+Metric = Literal["euclidean", "cosine"]
+Bandwidth = Literal["mean", "rms", "lsc"] | float
+
+_SCORES = 2**18  # scores of a block: few enough for the cache
+_BYTES = 2**31  # of dense landmarks at most
+_SAMPLE = 10  # points per landmark among which k-means places the landmarks
+_ITERATIONS = 5  # of that k-means: more move the landmarks but not the clusters
+_FAR = 60.0  # exponents are kept below this, so that no row of weights is zero
+
+
+@dataclass(frozen=True)
+class LandmarkGraph:
+    """Points linked to their nearest landmarks.
+
+    Attributes
+    ----------
+    matrix : (n, p) CSR matrix
+        Weights of the links, ``nearest`` in each row.
+    landmarks : (p, d) array or CSR matrix
+        The landmarks; rows of unit length for the cosine.
+    nearest : int
+        Links of a point.
+    bandwidth : float
+        s of the weights ``exp(-d^2 / (2 s^2))``.
+    shares : bool
+        Whether the weights of a row sum to one.
+    metric : str
+        "euclidean" or "cosine".
+    """
+
+    matrix: sparse.csr_matrix
+    landmarks: Any
+    nearest: int
+    bandwidth: float
+    shares: bool
+    metric: Metric
+
+    def extend(self, X: Any) -> sparse.csr_matrix:
+        """Return the links of new points, with the landmarks and the bandwidth of the graph.
+
+        Parameters
+        ----------
+        X : (m, d) array or CSR matrix
+            The points.
+
+        Returns
+        -------
+        (m, p) CSR matrix
+            The rows that the points would have had in ``matrix``.
+        """
+        X = _checked_rows(X)
+        if X.shape[1] != self.landmarks.shape[1]:
+            raise ValueError(
+                f"X has {X.shape[1]} columns, but the landmarks have {self.landmarks.shape[1]}; "
+                "give the same columns as when the graph was made."
+            )
+        squares, indices = _nearest(X, self.landmarks, self.nearest, self.metric)
+        return _links(X, squares, indices, self.landmarks.shape[0], self)
+
+
+@checked(
+    {
+        "n_landmarks": (Integer(1),),
+        "nearest": (Integer(1),),
+        "landmarks": (Choice("kmeans", "random"),),
+        "bandwidth": (Choice("mean", "rms", "lsc"), Number(0, open_low=True)),
+        "shares": (Flag(),),
+        "metric": (Choice("euclidean", "cosine"),),
+        "seed": (Seed(),),
+    }
+)
+def landmark_graph(
+    X: Any,
+    n_landmarks: int = 1000,
+    *,
+    nearest: int = 5,
+    landmarks: Literal["kmeans", "random"] = "kmeans",
+    bandwidth: Bandwidth = "mean",
+    shares: bool = False,
+    metric: Metric = "euclidean",
+    seed: _seeds.RandomState = 0,
+) -> LandmarkGraph:
+    """Link every point to its nearest landmarks, with Gaussian weights.
+
+    One pass over the points in blocks, O(n p d) products and O(n r) memory. Landmarks are too few
+    where clusters are finer than the distances between them; then clusters share landmarks and
+    cannot be told apart.
+
+    Parameters
+    ----------
+    X : (n, d) array or CSR matrix
+        The features. float32 is computed in float32, with a check in float64 where it matters.
+    n_landmarks : int
+        p, at most n (all points are landmarks of themselves then).
+    nearest : int
+        r: links of each point, at most p.
+    landmarks : {"kmeans", "random"}
+        Centres of five iterations of k-means on 10 p random points (U-SPEC), or random points
+        (LSC-R). k-means may give fewer where points are equal. Centres of sparse rows are dense.
+    bandwidth : {"mean", "rms", "lsc"} or float
+        s of the weights ``exp(-d^2 / (2 s^2))``: the mean distance of the links (U-SPEC); the root
+        of their mean square; the mean of all n p squared distances (the published LSC code, in
+        which s is thus a squared length); or a number.
+    shares : bool
+        Divide the weights of each point by their sum (LSC).
+    metric : {"euclidean", "cosine"}
+        With "cosine" d is the Euclidean distance of rows of unit length. A row of zeros has no
+        direction and no links.
+    seed : int, generator or None
+        Of the landmarks.
+
+    Returns
+    -------
+    LandmarkGraph
+        ``matrix`` holds the weights; ``extend`` gives those of new points.
+
+    See Also
+    --------
+    clusterscape.linalg.transfer_cut.transfer_cut : the spectral cut of such a graph.
+
+    References
+    ----------
+    D. Huang, C.-D. Wang, J.-S. Wu, J.-H. Lai, C.-K. Kwoh, "Ultra-scalable spectral clustering and
+    ensemble clustering", IEEE Transactions on Knowledge and Data Engineering 32, 2020.
+    doi:10.1109/TKDE.2019.2903410
+
+    X. Chen, D. Cai, "Large scale spectral clustering with landmark-based representation",
+    AAAI 2011.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.linalg.landmark_graph import landmark_graph
+    >>> X = np.array([[0.0], [1.0], [10.0], [11.0]])
+    >>> graph = landmark_graph(X, 4, nearest=2, landmarks="random", bandwidth=1.0)
+    >>> graph.matrix.toarray().round(2)
+    array([[1.  , 0.61, 0.  , 0.  ],
+           [0.61, 1.  , 0.  , 0.  ],
+           [0.  , 0.  , 1.  , 0.61],
+           [0.  , 0.  , 0.61, 1.  ]])
+    """
+    X = _checked_rows(X)
+    chosen = _choose(X, min(n_landmarks, X.shape[0]), landmarks, metric, seed)
+    count = min(nearest, chosen.shape[0])
+    squares, indices = _nearest(X, chosen, count, metric)
+    scale = _bandwidth(X, chosen, squares, bandwidth, metric)
+    empty = sparse.csr_matrix((0, chosen.shape[0]))
+    plan = LandmarkGraph(empty, chosen, count, scale, bool(shares), metric)
+    matrix = _links(X, squares, indices, chosen.shape[0], plan)
+    return LandmarkGraph(matrix, chosen, count, scale, bool(shares), metric)
+
+
+def _checked_rows(X: Any) -> Any:
+    return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+
+
+def _choose(X: Any, p: int, rule: str, metric: Metric, seed: _seeds.RandomState) -> Any:
+    """Return the landmarks, at unit length for the cosine."""
+    drawing, starting = _seeds.spawn(seed, 2)
+    rng = np.random.default_rng(drawing)
+    n = X.shape[0]
+    if rule == "random":
+        found = X[np.sort(rng.choice(n, p, replace=False))]
+        return normalize(found) if metric == "cosine" else found
+    if sparse.issparse(X) and p * X.shape[1] * X.dtype.itemsize > _BYTES:
+        raise MemoryError(
+            f"{p} k-means centres of {X.shape[1]:,} columns would take "
+            f"{p * X.shape[1] * X.dtype.itemsize / 1e9:,.1f} GB, since centres of sparse rows are "
+            "dense; use landmarks='random', whose landmarks stay sparse, or fewer landmarks."
+        )
+    size = min(n, _SAMPLE * p)
+    some = X if size == n else X[np.sort(rng.choice(n, size, replace=False))]
+    found = kmeans(some, p, metric=metric, init="random", max_iter=_ITERATIONS, seed=starting)
+    return normalize(found.centers) if metric == "cosine" else found.centers
+
+
+# -- the search -----------------------------------------------------------------------------------
+
+
+def _nearest(X: Any, landmarks: Any, count: int, metric: Metric) -> tuple[np.ndarray, np.ndarray]:
+    """Return squared distances and indices of the nearest landmarks, nearest first."""
+    n = X.shape[0]
+    squares = np.empty((n, count))
+    indices = np.empty((n, count), dtype=np.int32)
+    centre = None if sparse.issparse(X) or sparse.issparse(landmarks) else centre_of(landmarks)
+    table = None if centre is None else _score_table(landmarks, centre)
+    step = max(16, _SCORES // max(landmarks.shape))
+    for start in range(0, n, step):
+        rows = slice(start, min(start + step, n))
+        block = normalize(X[rows]) if metric == "cosine" else X[rows]
+        if table is not None:
+            _dense_block(block, landmarks, centre, table, squares[rows], indices[rows])
+        else:
+            scores = _products(block, landmarks)
+            scores *= -2.0
+            scores += row_norms(landmarks, squared=True)
+            scores += row_norms(block, squared=True)[:, None]
+            np.maximum(scores, 0.0, out=scores)
+            kernels.landmarks.nearest_scores(scores, squares[rows], indices[rows])
+    return squares, indices
+
+
+def _score_table(landmarks: np.ndarray, centre: np.ndarray) -> np.ndarray:
+    """Return the (d + 1, p) table whose product with (x, 1) is |c|^2 - 2 x c."""
+    moved = landmarks - centre
+    return np.vstack([-2.0 * moved.T, row_norms(moved, squared=True)]).astype(moved.dtype)
+
+
+def _dense_block(
+    block: np.ndarray,
+    landmarks: np.ndarray,
+    centre: Any,
+    table: np.ndarray,
+    squares: np.ndarray,
+    indices: np.ndarray,
+) -> None:
+    moved = np.empty((len(block), block.shape[1] + 1), dtype=table.dtype)
+    np.subtract(block, centre, out=moved[:, :-1], casting="same_kind")
+    moved[:, -1] = 1.0
+    scores = moved @ table
+    # A product of d terms is wrong by at most about d eps |x| |c|; twice, for two landmarks.
+    lengths = np.sqrt(np.einsum("ij,ij->i", moved[:, :-1], moved[:, :-1]))
+    far = np.sqrt(table[-1].max(initial=0.0))
+    eps = np.finfo(table.dtype).eps
+    slack = (4.0 * np.sqrt(block.shape[1] + 1.0) * eps) * (lengths * far + far * far)
+    kernels.landmarks.nearest_dense(
+        scores,
+        slack.astype(scores.dtype),
+        np.ascontiguousarray(block),
+        np.ascontiguousarray(landmarks),
+        squares,
+        indices,
+    )
+
+
+def _products(left: Any, right: Any) -> np.ndarray:
+    """Return the dense products of rows, either side dense or CSR, in double precision."""
+    product = left.astype(np.float64) @ right.astype(np.float64).T
+    return product.toarray() if sparse.issparse(product) else np.ascontiguousarray(product)
+
+
+# -- the weights ----------------------------------------------------------------------------------
+
+
+def _bandwidth(
+    X: Any, landmarks: Any, squares: np.ndarray, rule: Bandwidth, metric: Metric
+) -> float:
+    if not isinstance(rule, str):
+        return float(rule)
+    if rule == "mean":
+        found = float(np.sqrt(squares).mean())
+    elif rule == "rms":
+        found = float(np.sqrt(squares.mean()))
+    else:
+        found = _mean_square(X, landmarks, metric)
+    return found if found > 0 else 1.0  # every point is a landmark: any bandwidth gives weight one
+
+
+def _mean_square(X: Any, landmarks: Any, metric: Metric) -> float:
+    """Return the mean of all squared distances: that of the lengths less twice that of products."""
+    rows = normalize(X) if metric == "cosine" else X
+    sides = rows, landmarks
+    squares = [float(row_norms(side, squared=True).mean(dtype=np.float64)) for side in sides]
+    means = [np.asarray(side.mean(axis=0, dtype=np.float64)).ravel() for side in sides]
+    return max(sum(squares) - 2.0 * float(means[0] @ means[1]), 0.0)
+
+
+def _links(
+    X: Any, squares: np.ndarray, indices: np.ndarray, width: int, plan: LandmarkGraph
+) -> sparse.csr_matrix:
+    """Return the weights of the links as a sparse matrix."""
+    n, count = squares.shape
+    exponent = squares / (2.0 * plan.bandwidth**2)
+    # A point far from all landmarks must not lose its links to underflow. What it is linked to
+    # depends on the ratios of its weights only.
+    least = exponent[:, :1]
+    exponent -= least if plan.shares else np.maximum(least - _FAR, 0.0)
+    weights = np.exp(-exponent)
+    if plan.shares:
+        weights /= weights.sum(axis=1, keepdims=True)
+    if plan.metric == "cosine":
+        weights[row_norms(X, squared=True) == 0] = 0.0
+    ends = np.arange(0, n * count + 1, count)
+    values = weights.ravel().astype(X.dtype, copy=False)
+    made = sparse.csr_matrix((values, indices.ravel(), ends), shape=(n, width))
+    made.eliminate_zeros()
+    made.sort_indices()
+    return made

@@ -1,0 +1,421 @@
+"""Spectral cuts of bipartite graphs, found on the smaller side and carried to the points.
+
+The two sides are points and landmarks, or points and the clusters of an ensemble. The same algebra
+gives the spectrum of a co-association matrix with weighted columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from clusterscape import kernels
+from clusterscape._core import seeds as _seeds
+from clusterscape._core.params import Choice, Integer, Seed, checked
+from clusterscape.linalg.eigen import symmetric_eigen
+from clusterscape.linalg.kmeans import kmeans
+from clusterscape.linalg.operators import symmetric_operator
+from clusterscape.linalg.rowspace import RowSpace
+
+_GRAM_WIDTH = 6_000  # columns up to which their Gram matrix is formed
+_NOTHING = 1e-10  # an eigenvalue below this is rounding, and its vector says nothing
+_BLOCK = 2**22  # elements of a temporary block
+
+
+class Incidence:
+    """The n x p matrix B of a bipartite graph: sparse, or the labels of a hard ensemble.
+
+    Parameters
+    ----------
+    B : (n, p) sparse matrix or RowSpace
+        Weights >= 0 of the links. A ``RowSpace`` stands for the membership matrix of an ensemble,
+        which is then never built.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.linalg.rowspace import RowSpace
+    >>> from clusterscape.linalg.transfer_cut import Incidence
+    >>> B = Incidence(RowSpace(np.array([[0, 0], [1, 0]]), np.array([0, 2, 3])))
+    >>> B.product(np.array([[1.0], [2.0], [10.0]]), slice(0, 2)).ravel()
+    array([11., 12.])
+    """
+
+    def __init__(self, B: Any) -> None:
+        self.labels: np.ndarray | None = None
+        if isinstance(B, RowSpace) and B.membership is None:
+            self.labels, self.offsets = B.labels, B.offsets
+            self.shape = (B.n_points, B.width)
+            return
+        matrix: Any = sparse.csr_matrix(B.membership if isinstance(B, RowSpace) else B)
+        if matrix.nnz and not (np.isfinite(matrix.data).all() and matrix.data.min() >= 0):
+            raise ValueError(
+                "B must have finite weights >= 0: they are how strongly points are linked; it has "
+                "negative, infinite or missing ones."
+            )
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        self.matrix = matrix
+        self.shape = matrix.shape
+
+    def collect(self, values: np.ndarray) -> np.ndarray:
+        """Return B^T @ values."""
+        if self.labels is None:
+            return np.asarray(self.matrix.T @ values)
+        table = np.zeros((self.shape[1], values.shape[1]))
+        kernels.labels.scatter(self.labels, self.offsets, np.ascontiguousarray(values), table)
+        return table
+
+    def product(self, table: np.ndarray, rows: slice) -> np.ndarray:
+        """Return some rows of B @ table."""
+        if self.labels is None:
+            return np.asarray(self.matrix[rows] @ table)
+        return RowSpace(self.labels[rows], self.offsets).product(np.ascontiguousarray(table))
+
+    def expand(self, table: np.ndarray) -> np.ndarray:
+        """Return B @ table."""
+        return self.product(table, slice(0, self.shape[0]))
+
+    def gram(self, scale: np.ndarray, column: np.ndarray) -> np.ndarray:
+        """Return ``C B^T diag(scale) B C``, C the diagonal of ``column``."""
+        out = np.empty((self.shape[1],) * 2)
+        if self.labels is None:
+            arrays = self.matrix.data, self.matrix.indices, self.matrix.indptr
+            kernels.bipartite.column_gram(*arrays, scale, column, out)
+        else:
+            columns = np.ascontiguousarray(self.labels.T)
+            kernels.thresholded.cluster_gram(columns, self.offsets, scale, column, out)
+        return out
+
+
+@dataclass(frozen=True)
+class BipartiteSpectrum:
+    """Leading spectrum of ``D^-1/2 B W B^T D^-1/2`` and the way to the rows of any points.
+
+    Attributes
+    ----------
+    values : (m,) array
+        Eigenvalues, descending from 1; all lie in [0, 1].
+    table : (p, m) array
+        ``D^-1 B table`` are the eigenvectors divided by the roots of the degrees: piecewise
+        constant on groups that nothing joins. Zero where the eigenvalue is.
+    column_degree : (p,) array
+        ``B column_degree`` are the degrees D of the points, also of new ones.
+    residual : float
+        Largest residual of the eigenvectors on the side that was solved.
+    solver : str
+        How they were found.
+    side : str
+        "points" or "columns": the side that was solved.
+    """
+
+    values: np.ndarray
+    table: np.ndarray
+    column_degree: np.ndarray
+    residual: float
+    solver: str
+    side: str
+
+    def rows(self, B: Any, *, unit: bool = True) -> np.ndarray:
+        """Return the rows of the points in the space of the eigenvectors.
+
+        Parameters
+        ----------
+        B : (n, p) sparse matrix or RowSpace
+            Links of the points, of those that the spectrum is of or of new ones.
+        unit : bool
+            Scale the rows to unit length.
+
+        Returns
+        -------
+        (n, m) array
+            Zero for points without links.
+        """
+        incidence = _incidence(B)
+        kept = self.values > _NOTHING
+        both = np.column_stack([self.table[:, kept], self.column_degree])
+        out = np.empty((incidence.shape[0], int(kept.sum())))
+        step = max(1, _BLOCK // both.shape[1])
+        for start in range(0, incidence.shape[0], step):
+            part = slice(start, min(start + step, incidence.shape[0]))
+            block = incidence.product(both, part)
+            divisor = np.linalg.norm(block[:, :-1], axis=1) if unit else block[:, -1]
+            some = (divisor > 0) & (block[:, -1] > 0)
+            out[part] = 0.0
+            np.divide(block[:, :-1], divisor[:, None], out=out[part], where=some[:, None])
+        return out
+
+
+def bipartite_spectrum(
+    B: Any,
+    n_values: int,
+    *,
+    column_weight: np.ndarray,
+    sample_weight: np.ndarray | None = None,
+    seed: int = 0,
+) -> BipartiteSpectrum:
+    """Return the leading spectrum of ``D^-1/2 B W B^T D^-1/2``, solved on the smaller side.
+
+    Parameters
+    ----------
+    B : (n, p) sparse matrix, RowSpace or Incidence
+        Links of points and columns.
+    n_values : int
+        How many eigenvalues; at most min(n, p) are found.
+    column_weight : (p,) array
+        Diagonal of W, >= 0. Ones give the co-association of an ensemble as counts; the inverse
+        column sums of B the normalised cut of the bipartite graph (:func:`transfer_cut`).
+    sample_weight : (n,) array, optional
+        Weights of the points: D and the spectrum are those of so many copies.
+    seed : int
+        Of the start vector, where a Lanczos solver is used.
+
+    Returns
+    -------
+    BipartiteSpectrum
+
+    Notes
+    -----
+    With up to 6,000 columns, and no more than points, their Gram matrix is formed, which costs
+    O(n r^2) for r links of a point; otherwise products with B are made as the solver needs them.
+    Groups that no link joins have an eigenvalue of 1 each; all its copies are found.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from clusterscape.linalg.transfer_cut import bipartite_spectrum
+    >>> B = sparse.csr_matrix([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> bipartite_spectrum(B, 2, column_weight=np.ones(2)).values.round(6)
+    array([1., 1.])
+    """
+    incidence = _incidence(B)
+    n, p = incidence.shape
+    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    column = np.asarray(column_weight, dtype=np.float64)
+    column_degree = column * incidence.collect(weight[:, None]).ravel()
+    degree = incidence.expand(column_degree[:, None]).ravel()
+    scale = np.divide(weight, degree, out=np.zeros(n), where=degree > 0)
+    root, half = np.sqrt(column)[:, None], np.sqrt(scale)[:, None]
+    operator: Any
+    if n < p:
+        operator = symmetric_operator(
+            n, lambda v: half * incidence.expand(root**2 * incidence.collect(half * v))
+        )
+    elif p <= _GRAM_WIDTH:
+        operator = incidence.gram(scale, root.ravel())
+    else:
+        operator = symmetric_operator(
+            p, lambda t: root * incidence.collect(half**2 * incidence.expand(root * t))
+        )
+    found = symmetric_eigen(operator, min(n_values, n, p), seed=seed)
+    values = np.clip(found.values, 0.0, 1.0)
+    vectors = found.vectors
+    if n < p:
+        vectors = root * incidence.collect(half * vectors)
+        table = _divided(root * vectors, values)
+    else:
+        table = _divided(root * vectors, np.sqrt(values))
+    side = "points" if n < p else "columns"
+    return BipartiteSpectrum(values, table, column_degree, found.residual, found.solver, side)
+
+
+def _incidence(B: Any) -> Incidence:
+    return B if isinstance(B, Incidence) else Incidence(B)
+
+
+def _divided(table: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Divide the columns by their values, and make those of nothing zero."""
+    kept = np.broadcast_to(values > _NOTHING, table.shape)
+    return np.divide(table, values, out=np.zeros_like(table), where=kept)
+
+
+@dataclass(frozen=True)
+class TransferCut:
+    """A spectral partition of the points of a bipartite graph.
+
+    Attributes
+    ----------
+    labels : (n,) array
+        Clusters 0, 1, ...; -1 for points without links.
+    centers : (k, m) array
+        Means of the clusters' rows in the space of the eigenvectors.
+    spectrum : BipartiteSpectrum
+        The eigenvalues, and the way to the rows of new points.
+    unit : bool
+        Whether rows have unit length.
+    start_size : int
+        Points on which k-means ran; the others went to their nearest centre.
+    """
+
+    labels: np.ndarray
+    centers: np.ndarray
+    spectrum: BipartiteSpectrum
+    unit: bool
+    start_size: int
+
+    def predict(self, B: Any) -> np.ndarray:
+        """Return the clusters of points by their links, -1 for points without links.
+
+        Parameters
+        ----------
+        B : (m, p) sparse matrix or RowSpace
+            Links of the points to the same columns.
+
+        Returns
+        -------
+        (m,) array
+        """
+        return _assigned(_incidence(B), self.spectrum, self.centers, self.unit)
+
+
+@checked(
+    {
+        "n_clusters": (Integer(1),),
+        "rows": (Choice("unit", "degree"),),
+        "n_init": (Integer(1),),
+        "max_iter": (Integer(1),),
+        "start_size": (Integer(1),),
+        "seed": (Seed(),),
+    }
+)
+def transfer_cut(
+    B: Any,
+    n_clusters: int,
+    *,
+    column_weight: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    rows: Literal["unit", "degree"] = "unit",
+    n_init: int = 3,
+    max_iter: int = 100,
+    start_size: int = 20_000,
+    seed: _seeds.RandomState = 0,
+) -> TransferCut:
+    """Cut a bipartite graph of points and landmarks, or points and clusters, into k groups.
+
+    The normalised cut of the whole graph is solved among the p columns, where it is a p x p
+    problem, and its eigenvectors are carried to the points: O(n r^2 + p^3) for r links of a point.
+    k-means then clusters the points' rows. Small groups joined to large ones by many links are cut
+    off badly, as in every normalised cut.
+
+    Parameters
+    ----------
+    B : (n, p) sparse matrix or RowSpace
+        Weights >= 0 of the links; a ``RowSpace`` for the clusters of an ensemble.
+    n_clusters : int
+        k, at most the number of points with links. Fewer clusters come back where fewer rows are
+        different.
+    column_weight : (p,) array, optional
+        Weight >= 0 of the links to each column, such as the reliability of a cluster. A column of
+        weight 0, or without links, has no part in the cut.
+    sample_weight : (n,) array, optional
+        Weights of the points: so many equal ones that each stands for.
+    rows : {"unit", "degree"}
+        Rows of the eigenvectors at unit length, or as the normalised cut has them, with k-means
+        weighted by the degrees.
+    n_init, max_iter : int
+        Starts and iterations of k-means.
+    start_size : int
+        Of more points than this a random sample is clustered, and all points then go to the
+        nearest centre, a block at a time.
+    seed : int, generator or None
+        Of the sample and of k-means.
+
+    Returns
+    -------
+    TransferCut
+        Labels, and ``predict`` for the links of new points.
+
+    See Also
+    --------
+    clusterscape.linalg.landmark_graph.landmark_graph : a graph of points and landmarks.
+
+    References
+    ----------
+    Z. Li, X.-M. Wu, S.-F. Chang, "Segmentation using superpixels: a bipartite graph partitioning
+    approach", CVPR 2012. doi:10.1109/CVPR.2012.6247750
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> from clusterscape.linalg.transfer_cut import transfer_cut
+    >>> B = sparse.csr_matrix([[1.0, 0.1, 0.0], [0.9, 0.0, 0.0], [0.0, 0.1, 1.0], [0.0, 0.2, 0.8]])
+    >>> labels = transfer_cut(B, 2).labels
+    >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
+    True
+    """
+    incidence = Incidence(B)
+    n, p = incidence.shape
+    omega = _checked_weights(column_weight, p, "column_weight", "column")
+    weight = _checked_weights(sample_weight, n, "sample_weight", "point")
+    mass = incidence.collect(weight[:, None]).ravel()
+    column = np.divide(omega, mass, out=np.zeros(p), where=mass > 0)
+    sampling, starting = _seeds.spawn(seed, 2)
+    found = bipartite_spectrum(
+        incidence, n_clusters, column_weight=column, sample_weight=weight,
+        seed=_seeds.sklearn_seed(starting),
+    )  # fmt: skip
+    degree = incidence.expand(found.column_degree[:, None]).ravel()
+    linked = np.flatnonzero((degree > 0) & (weight > 0))
+    if n_clusters > linked.size:
+        raise ValueError(
+            f"n_clusters={n_clusters} is more than the {linked.size} points that have links and a "
+            "weight; ask for fewer clusters."
+        )
+    if linked.size > start_size:
+        rng = np.random.default_rng(sampling)
+        linked = np.sort(rng.choice(linked, size=start_size, replace=False))
+    unit = rows == "unit"
+    some = _subset(incidence, linked)
+    first = kmeans(
+        found.rows(some, unit=unit),
+        min(n_clusters, linked.size),
+        n_init=n_init,
+        max_iter=max_iter,
+        sample_weight=weight[linked] * (1.0 if unit else degree[linked]),
+        seed=starting,
+    )
+    whole = linked.size == n
+    labels = first.labels if whole else _assigned(incidence, found, first.centers, unit)
+    return TransferCut(labels, first.centers, found, unit, linked.size)
+
+
+def _subset(incidence: Incidence, points: np.ndarray) -> Incidence:
+    if incidence.labels is None:
+        return Incidence(incidence.matrix[points])
+    return Incidence(RowSpace(incidence.labels[points], incidence.offsets))
+
+
+def _assigned(
+    incidence: Incidence, spectrum: BipartiteSpectrum, centers: np.ndarray, unit: bool
+) -> np.ndarray:
+    """Return the nearest centre of every point, a block of points at a time."""
+    n = incidence.shape[0]
+    labels = np.empty(n, dtype=np.int32)
+    squares = np.einsum("ij,ij->i", centers, centers)
+    step = max(1, _BLOCK // max(centers.shape))
+    for start in range(0, n, step):
+        part = np.arange(start, min(start + step, n))
+        rows = spectrum.rows(_subset(incidence, part), unit=unit)
+        labels[part] = (squares - 2.0 * (rows @ centers.T)).argmin(axis=1)
+        labels[part[~rows.any(axis=1)]] = -1
+    return labels
+
+
+def _checked_weights(weights: ArrayLike | None, size: int, name: str, what: str) -> np.ndarray:
+    if weights is None:
+        return np.ones(size)
+    values = np.asarray(weights, dtype=np.float64)
+    if values.shape != (size,) or not np.isfinite(values).all() or (values < 0).any():
+        raise ValueError(
+            f"{name} must be {size} finite numbers >= 0, one per {what}; got an array of shape "
+            f"{values.shape}."
+        )
+    if not values.any():
+        raise ValueError(f"{name} is 0 for every {what}; give at least one a weight > 0.")
+    return values
