@@ -14,6 +14,8 @@ from typing import Any, NoReturn, TypeVar
 
 import typer
 
+from clusterscape._core.progress import showing
+
 F = TypeVar("F", bound=Callable[..., None])
 
 # Names of Python arguments as the command line spells them.
@@ -66,7 +68,7 @@ def verb(function: F) -> F:
     def wrapper(*args: Any, **options: Any) -> None:
         quiet = bool(options.get("quiet"))
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), showing(not quiet):
                 warnings.simplefilter("ignore" if quiet else "default")
                 warnings.filterwarnings("ignore", category=DeprecationWarning)
                 warnings.showwarning = _show_warning

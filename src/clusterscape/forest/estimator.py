@@ -23,6 +23,7 @@ from clusterscape._core.params import (
     Seed,
     check_params,
 )
+from clusterscape._core.progress import with_progress
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine.base import ConsensusWarning
 from clusterscape.forest import vectors as vectors
@@ -247,6 +248,7 @@ class ClusterForest(ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.progress = progress
 
+    @with_progress
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows of X.
 
