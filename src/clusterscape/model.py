@@ -192,7 +192,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
         index = getattr(X, "index", None)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
         n = X.shape[0]
         if self.n_clusters is not None and self.n_clusters > n:
             raise ValueError(

@@ -154,7 +154,7 @@ def descend(
     rows, weight, mass = points.rows, points.weight, points.mass
     exact = bool((weight == np.rint(weight)).all())
     groups = np.full(rows.n_points, -1, dtype=np.int32)
-    totals = np.zeros_like(centroids.table)
+    totals = np.zeros(centroids.table.shape)
     k = totals.shape[1]
     previous = np.inf
     n_iter = 0

@@ -173,7 +173,7 @@ class ConsensusMatrixDisplay:
         ax.set_yticks((edges[1:] + edges[:-1]) / 2)
         ax.set_yticklabels([_name(groups[int(e + 0.5)]) for e in edges[:-1]])
         side = axes_beside_square(ax, 6)
-        side.barh(np.arange(m), self.confidence, height=1.0, color=cluster_colors(self.labels))
+        side.add_collection(_bars(self.confidence, cluster_colors(self.labels)))
         side.set(ylim=(m - 0.5, -0.5), xlim=(0, 1), xticks=[0, 1], xlabel="confidence")
         side.tick_params(left=False, labelleft=False)
         times = "\N{MULTIPLICATION SIGN}"
@@ -185,6 +185,18 @@ class ConsensusMatrixDisplay:
         self.ax_ = ax
         self.figure_ = ax.figure
         return self
+
+
+def _bars(values: np.ndarray, colors: Any) -> Any:
+    """Return horizontal bars, one below the other, as one artist: ``barh`` makes one per point."""
+    from matplotlib.collections import PolyCollection
+
+    top = np.arange(len(values)) - 0.5
+    corners = np.zeros((len(values), 4, 2))
+    corners[:, 1:3, 0] = values[:, None]
+    corners[:, :2, 1] = top[:, None]
+    corners[:, 2:, 1] = top[:, None] + 1.0
+    return PolyCollection(corners, facecolors=colors, linewidths=0)
 
 
 def _ordered(matrix: np.ndarray, labels: np.ndarray) -> np.ndarray:

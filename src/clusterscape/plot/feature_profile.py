@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from clusterscape.forest.feature_profile import FeatureProfile, feature_profile
 from clusterscape.plot.palette import NOISE_COLOUR
+
+if TYPE_CHECKING:
+    from clusterscape.forest import FeatureProfile
 
 _OWN = "#0072B2"
 _MOST_BINS = 60
@@ -68,6 +70,8 @@ class FeatureProfileDisplay:
         -------
         FeatureProfileDisplay
         """
+        from clusterscape.forest import feature_profile
+
         return cls(feature_profile(X, n_clusters, **options)).plot(ax=ax)
 
     def plot(self, *, bins: Any = "auto", ax: Any = None) -> Self:
