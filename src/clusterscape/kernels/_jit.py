@@ -81,6 +81,14 @@ def _cache(function: Any) -> Any:
         return _NoCache()
 
 
+class _Entry(CPUDispatcher):
+    """A function as Python calls it."""
+
+    def __init__(self, py_func: Any, *args: Any, **options: Any) -> None:
+        super().__init__(py_func, *args, **options)
+        self._cache = _cache(py_func)
+
+
 class _Part(CPUDispatcher):
     """A function as other kernels call it."""
 
@@ -110,9 +118,7 @@ class Kernel:
         if self._entry is None:
             with _lock:
                 if self._entry is None:
-                    made = CPUDispatcher(self.py_func, targetoptions=_OPTIONS)
-                    made._cache = _cache(self.py_func)
-                    self._entry = made
+                    self._entry = _Entry(self.py_func, targetoptions=_OPTIONS)
         return self._entry
 
     @property
@@ -185,4 +191,4 @@ class _Memory:
 
 def jit(function: Any) -> Any:
     """Compile a function of plain arrays on first use, and keep the result on disk."""
-    return function if config.DISABLE_JIT else Kernel(function)
+    return function if getattr(config, "DISABLE_JIT", False) else Kernel(function)

@@ -196,7 +196,7 @@ def _bars(values: np.ndarray, colors: Any) -> Any:
     corners[:, 1:3, 0] = values[:, None]
     corners[:, :2, 1] = top[:, None]
     corners[:, 2:, 1] = top[:, None] + 1.0
-    return PolyCollection(corners, facecolors=colors, linewidths=0)
+    return PolyCollection(list(corners), facecolors=colors, linewidths=0)
 
 
 def _ordered(matrix: np.ndarray, labels: np.ndarray) -> np.ndarray:
