@@ -28,6 +28,7 @@ from clusterscape._core.params import (
     Such,
     check_params,
 )
+from clusterscape._core.progress import with_progress
 from clusterscape._core.seeds import RandomState, parent, restore, spawn
 from clusterscape._core.store import stored_plan
 from clusterscape.combine import BaseConsensus, MethodChoice, choose_method
@@ -216,6 +217,7 @@ OneOpinionWarning` says so).
         self.progress = progress
         self.store = store
 
+    @with_progress
     def fit(self, X: Any, y: Any = None) -> Self:
         """Generate the partitions, combine them, and score the result.
 
@@ -248,6 +250,7 @@ OneOpinionWarning` says so).
         self.features_ = normalize(X) if metric == "cosine" else X
         return self
 
+    @with_progress
     def fit_ensemble(self, ensemble: Any, *, features: Any = None) -> Self:
         """Combine and score clusterings that exist already; nothing is clustered anew.
 

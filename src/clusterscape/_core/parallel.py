@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 from joblib import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
-from clusterscape._core.progress import track
+from clusterscape._core.progress import showing, track, wish
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -70,8 +70,8 @@ def one_thread() -> Iterator[None]:
                 _blas_limit = None
 
 
-def _run(function: Callable[[T], R], task: T) -> R:
-    with one_thread():
+def _run(function: Callable[[T], R], task: T, progress: bool | None) -> R:
+    with showing(progress), one_thread():
         return function(task)
 
 
@@ -89,11 +89,11 @@ def parallel_map(
 
     ``prefer`` is a hint that ``joblib.parallel_config`` overrides, so the same call runs on
     threads, processes or a cluster. ``function`` must be importable (not a closure) when it may
-    run in another process.
+    run in another process. Without a ``label`` there is no bar, whatever ``progress`` is.
     """
     workers = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")
-    with one_thread():
-        results = workers(delayed(_run)(function, task) for task in tasks)
+    with showing(progress if label else None), one_thread():
+        results = workers(delayed(_run)(function, task, wish()) for task in tasks)
         return list(track(results, len(tasks) + done, label=label, progress=progress, done=done))
 
 

@@ -1,12 +1,60 @@
-"""Progress in one place: a line on stderr, silent when stderr is not a terminal."""
+"""Progress in one place: lines on stderr, silent when stderr is not a terminal."""
 
 from __future__ import annotations
 
+import functools
+import multiprocessing
 import sys
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Callable[..., Any])
+
+_wish: ContextVar[bool | None] = ContextVar("clusterscape_progress", default=None)
+_noted: set[str] = set()
+
+
+def wish() -> bool | None:
+    """Return what the work that is going on was asked to show (see :func:`showing`)."""
+    return _wish.get()
+
+
+@contextmanager
+def showing(progress: bool | None) -> Iterator[None]:
+    """Let what runs inside follow ``progress``, as in :func:`track`; None changes nothing."""
+    token = _wish.set(wish() if progress is None else progress)
+    try:
+        yield
+    finally:
+        _wish.reset(token)
+
+
+def with_progress(method: M) -> M:
+    """Let a method follow the ``progress`` of its object."""
+
+    @functools.wraps(method)
+    def wrapper(self: Any, *args: Any, **options: Any) -> Any:
+        with showing(self.progress):
+            return method(self, *args, **options)
+
+    return wrapper  # type: ignore[return-value]
+
+
+def note_once(text: str) -> None:
+    """Write a line to stderr, the first time in this process, if progress is shown."""
+    # Workers keep silent: what they would say, every other worker would say too.
+    if text in _noted or multiprocessing.parent_process() is not None:
+        return
+    if _is_shown(wish()):
+        _noted.add(text)
+        print(f"clusterscape: {text}", file=sys.stderr, flush=True)
+
+
+def _is_shown(progress: bool | None) -> bool:
+    return sys.stderr.isatty() if progress is None else progress
 
 
 def track(
@@ -17,8 +65,7 @@ def track(
     ``progress=None`` shows the bar only on a terminal, ``False`` never, ``True`` always.
     ``done`` counts what was finished by an earlier run.
     """
-    show = sys.stderr.isatty() if progress is None else progress
-    if not show or total == 0:
+    if not label or total == 0 or not _is_shown(progress):
         yield from items
         return
     from rich.console import Console

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_type_hints
 
 import typer
 
+from clusterscape._core.progress import showing
+
 if TYPE_CHECKING:
     from clusterscape._core.store import AnotherRunError
 
@@ -70,7 +72,7 @@ def verb(function: F) -> F:
             fields = [field.name for field in dataclasses.fields(group)]
             arguments[name] = group(**{field: arguments.pop(field) for field in fields})
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), showing(not options.get("quiet")):
                 warnings.simplefilter("ignore" if options.get("quiet") else "default")
                 warnings.filterwarnings("ignore", category=DeprecationWarning)
                 warnings.showwarning = _show_warning

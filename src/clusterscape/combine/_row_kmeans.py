@@ -162,8 +162,8 @@ def descend(
     rows, weight, mass = points.rows, points.weight, points.mass
     exact = bool((weight == np.rint(weight)).all())
     groups = np.full(rows.n_points, -1, dtype=np.int32)
-    totals = np.zeros_like(centroids.table)
-    k = totals.shape[1]
+    k = centroids.table.shape[1]
+    totals = np.zeros((len(centroids.table), k))
     previous = np.inf
     n_iter = 0
     while True:

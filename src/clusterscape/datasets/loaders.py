@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn import datasets as bundled
 from sklearn.utils import Bunch
 
 FOLDER_VARIABLE = "CLUSTERSCAPE_DATA"
 
-_BUNDLED: dict[str, Callable[[], Bunch]] = {
-    "digits": bundled.load_digits,
-    "iris": bundled.load_iris,
-    "wdbc": bundled.load_breast_cancer,
-    "wine": bundled.load_wine,
+# Functions of sklearn.datasets, which is imported only when one of them is called: it loads much.
+_BUNDLED = {
+    "digits": "load_digits",
+    "iris": "load_iris",
+    "wdbc": "load_breast_cancer",
+    "wine": "load_wine",
 }
 _CSR = ("data", "indices", "indptr", "shape")
 
@@ -137,7 +136,9 @@ def load(name: str, *, data_home: str | os.PathLike[str] | None = None) -> Bunch
     if folder is not None and (folder / f"{name}.npz").is_file():
         return _from_file(folder / f"{name}.npz", name)
     if name in _BUNDLED:
-        found = _BUNDLED[name]()
+        from sklearn import datasets
+
+        found = getattr(datasets, _BUNDLED[name])()
         return Bunch(
             data=np.asarray(found.data, dtype=np.float64),
             target=found.target,

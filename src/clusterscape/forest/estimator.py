@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from clusterscape._core.labels import canonical
 from clusterscape._core.params import Choice, Integer, Null, Number, Rules, check_params
+from clusterscape._core.progress import with_progress
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape._core.weights import optional_weights, rescaled_weights
 from clusterscape.combine.base import ConsensusWarning
@@ -223,6 +224,7 @@ class ClusterForest(ResultMixin, ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.progress = progress
 
+    @with_progress
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows of X.
 

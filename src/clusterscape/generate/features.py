@@ -84,7 +84,13 @@ def validated_features(
     columns = [str(c) for c in X.columns] if _is_frame(X) else None
     kinds = list(dtype) if isinstance(dtype, tuple) else dtype
     matrix = validate_data(
-        estimator, X, accept_sparse="csr", dtype=kinds, ensure_all_finite=False, reset=reset
+        estimator,
+        X,
+        accept_sparse="csr",
+        dtype=kinds,
+        order="C",
+        ensure_all_finite=False,
+        reset=reset,
     )
     _check_finite(matrix, "X", columns)
     return matrix
@@ -244,9 +250,10 @@ def _as_float(matrix: Any, name: str) -> Matrix:
             f"{name} must hold numbers; got the type {matrix.dtype}. Encode text and dates as "
             f"numbers first."
         )
-    if matrix.dtype in (np.float32, np.float64):
-        return matrix
-    return matrix.astype(np.float32 if matrix.dtype == np.float16 else np.float64)
+    if matrix.dtype not in (np.float32, np.float64):
+        matrix = matrix.astype(np.float32 if matrix.dtype == np.float16 else np.float64)
+    # In one layout from here on: otherwise every member would lay the rows out for itself.
+    return matrix if sparse.issparse(matrix) else np.ascontiguousarray(matrix)
 
 
 def _blocks(matrix: Matrix) -> Iterator[np.ndarray]:

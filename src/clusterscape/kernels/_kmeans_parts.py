@@ -40,18 +40,19 @@ def new_work(XT, cols, k):
     """Return the buffers of a problem with the columns ``cols`` and ``k`` clusters."""
     n = XT.shape[1]
     d = cols.shape[0]
+    # The types are spelled out because numba compiles np.empty anew for every way to call it.
     return Work(
         np.empty((k, d), XT.dtype),
-        np.empty((k, d)),
-        np.empty((k, d)),
-        np.empty(k),
+        np.empty((k, d), np.float64),
+        np.empty((k, d), np.float64),
+        np.empty(k, np.float64),
         np.empty(k, np.int64),
         np.empty(n, np.int32),
         np.empty(n, np.int32),
         np.empty(n, XT.dtype),
-        np.empty(_BLOCK, XT.dtype),
+        np.empty(min(_BLOCK, n), XT.dtype),
         np.empty((2 + int(np.log(k)), n), XT.dtype),
-        np.empty(n),
+        np.empty(n, np.float64),
         np.empty(k, np.int64),
     )
 

@@ -265,40 +265,56 @@ def within(XT, cols, weight, labels, spherical, work, out):
     return inertia
 
 
-@jit
 def refine(XT, cols, weight, labels, plan):
     """Go on from a partition, in place, by Lloyd or exchange; return the inertia and iterations."""
+    return _refine(XT, cols, weight, labels, plan, _switch(plan))
+
+
+@jit
+def _refine(XT, cols, weight, labels, plan, exchanging):
     work = new_work(XT, cols, plan.n_clusters)
     for c in range(plan.n_clusters):
         copy_point(XT, cols, 0, work.centres, c)
     for i in range(labels.shape[0]):
         work.labels[i] = labels[i]
     total(XT, cols, weight, work.labels, work.sums, work.mass, work.sizes)
-    if plan.hartigan:
-        is_uniform = is_constant(weight)
-        inertia, n_iter = exchange(XT, cols, weight, is_uniform, plan.max_iter, work)
-    else:
+    if exchanging is None:
         limit = plan.tol * mean_variance(XT, cols, weight) if plan.tol > 0 else 0.0
         inertia, n_iter = lloyd(XT, cols, weight, plan, limit, work)
+    else:
+        is_uniform = is_constant(weight)
+        inertia, n_iter = exchange(XT, cols, weight, is_uniform, plan.max_iter, work)
     for i in range(labels.shape[0]):
         labels[i] = work.labels[i]
     return inertia, n_iter
 
 
-@jit
+def _switch(plan):
+    """Return None for Lloyd: a branch on None is decided, and left out, when compiling.
+
+    Most programs need one of the two algorithms, and compiling either takes seconds.
+    """
+    return True if plan.hartigan else None
+
+
 def fit_many(XT, columns, indptr, weight, plan, seeds):
     """Fit one problem per seed: problem ``p`` uses the rows ``columns[indptr[p]:indptr[p + 1]]``.
 
     A column named twice counts twice. Of equal restarts the first is kept. The result of a
     problem depends on its own seed alone.
     """
+    return _fit_many(XT, columns, indptr, weight, plan, seeds, _switch(plan))
+
+
+@jit
+def _fit_many(XT, columns, indptr, weight, plan, seeds, exchanging):
     m, k = seeds.shape[0], plan.n_clusters
     fits = Fits(
         np.empty((m, XT.shape[1]), np.int32),
-        np.empty(m),
+        np.empty(m, np.float64),
         np.empty(m, np.int64),
-        np.empty((m, k)),
-        np.empty((m, k)),
+        np.empty((m, k), np.float64),
+        np.empty((m, k), np.float64),
     )
     is_uniform = is_constant(weight)
     state = np.empty(1, np.uint64)
@@ -313,10 +329,10 @@ def fit_many(XT, columns, indptr, weight, plan, seeds):
             else:
                 start_random(weight, is_uniform, work.picks, work.cumulated, work.fresh, state)
             begin(XT, cols, weight, work)
-            if plan.hartigan:
-                cost, n_iter = exchange(XT, cols, weight, is_uniform, plan.max_iter, work)
-            else:
+            if exchanging is None:
                 cost, n_iter = lloyd(XT, cols, weight, plan, limit, work)
+            else:
+                cost, n_iter = exchange(XT, cols, weight, is_uniform, plan.max_iter, work)
             if restart == 0 or cost < fits.inertia[p]:
                 fits.inertia[p] = cost
                 fits.n_iter[p] = n_iter

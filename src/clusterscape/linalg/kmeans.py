@@ -133,7 +133,7 @@ def kmeans(
     """
     task = Task(n_clusters, metric, algorithm, init, n_init, max_iter, tol)
     data: Any = check_array(
-        X, accept_sparse="csr", dtype=(np.float64, np.float32), estimator="kmeans"
+        X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C", estimator="kmeans"
     )
     if sparse.issparse(data) and not data.has_canonical_format:
         data = data.copy()

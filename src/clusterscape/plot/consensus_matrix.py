@@ -265,9 +265,9 @@ class ConsensusMatrixDisplay:
         m = len(self.labels)
         colours = cluster_colors(self.labels)
         side = axes_beside_square(ax, 6)
-        side.barh(np.arange(m), 0.75 * _BAND, left=-_BAND, height=1.0, color=colours)
         known = np.nan_to_num(np.asarray(self.confidence, dtype=np.float64))
-        side.barh(np.arange(m), known, height=1.0, color=colours)
+        side.add_collection(_bars(np.full(m, -0.25 * _BAND), colours, left=-_BAND))
+        side.add_collection(_bars(known, colours))
         claimed = not np.isnan(self.confidence).all()
         words = "confidence" if claimed else "no confidence:\none opinion"
         side.set(ylim=(m - 0.5, -0.5), xlim=(-_BAND, 1), xticks=[0, 1], xlabel=words)
@@ -275,6 +275,22 @@ class ConsensusMatrixDisplay:
         if self.groups is not None:  # the names at the left are those of the classes
             cluster_legend(side, self.labels)
         return side
+
+
+def _bars(values: np.ndarray, colors: Any, *, left: float = 0.0) -> Any:
+    """Return horizontal bars from ``left`` to the values, one below the other, as one artist.
+
+    ``barh`` would make one artist per point.
+    """
+    from matplotlib.collections import PolyCollection
+
+    top = np.arange(len(values)) - 0.5
+    corners = np.zeros((len(values), 4, 2))
+    corners[:, :, 0] = left
+    corners[:, 1:3, 0] = values[:, None]
+    corners[:, :2, 1] = top[:, None]
+    corners[:, 2:, 1] = top[:, None] + 1.0
+    return PolyCollection(list(corners), facecolors=colors, linewidths=0)
 
 
 def _ordered(matrix: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from clusterscape.forest.feature_profile import FeatureProfile, feature_profile
 from clusterscape.plot._axes import axes_below
 from clusterscape.plot.palette import NOISE_COLOUR, cluster_name
+
+if TYPE_CHECKING:
+    from clusterscape.forest import FeatureProfile
 
 _OWN = "#0072B2"
 _MOST_BINS = 60
@@ -89,6 +91,8 @@ class FeatureProfileDisplay:
         -------
         FeatureProfileDisplay
         """
+        from clusterscape.forest import feature_profile
+
         return cls(feature_profile(X, n_clusters, **options)).plot(max_names=max_names, ax=ax)
 
     def plot(self, *, bins: Any = "auto", max_names: int = 40, ax: Any = None) -> Self:
