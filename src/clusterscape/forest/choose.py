@@ -1,4 +1,4 @@
-"""How a cluster forest should be grown: its settings compared without labels."""
+"""choose_forest: settings of a cluster forest, compared without labels."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ class ForestChoice:
     Attributes
     ----------
     table : pandas.DataFrame
-        One row a setting: ``n_competitors``, ``patience``, ``ncut`` (normalised cut of the forest's
-        regularised matrix), ``kappa`` (median over its vectors), ``vectors`` (distinct partitions
-        among them), ``seconds``, ``chosen``, and ``error``, empty unless the fit failed.
+        One row per setting: ``n_competitors``, ``patience``, ``ncut`` (normalised cut of the
+        forest's regularised matrix), ``kappa`` (median over its vectors), ``vectors`` (distinct
+        partitions among them), ``seconds``, ``chosen``, and ``error``, empty unless the fit failed.
     n_competitors : int
-        Chosen.
+        The chosen number of competitors.
     patience : int
-        Chosen.
+        The chosen patience.
     criterion : str
-        The column that is lowest at the choice.
+        The column of ``table`` that is lowest at the choice.
     forest : ClusterForest
         The fitted forest of this setting.
     """
@@ -89,7 +89,7 @@ def choose_forest(
     X : array, sparse matrix or data frame of shape (n, d)
         The points.
     n_clusters : int
-        Clusters, 2 or more; the same for all settings, or nothing could be compared.
+        Number of clusters, 2 or more; the same for all settings, so that they can be compared.
     n_competitors : sequence of int
         Numbers of draws that compete for the start of a vector (q).
     patience : sequence of int
@@ -103,7 +103,7 @@ def choose_forest(
     random_state : int, generator or None
         The same seed gives the same choice, for any ``n_jobs``.
     n_jobs : int or None
-        Workers that grow the vectors of a forest.
+        Number of workers that grow the vectors of a forest.
     progress : bool or None
         Show progress on stderr; None shows it only on a terminal.
     **options
@@ -113,23 +113,33 @@ def choose_forest(
     -------
     ForestChoice
 
+    See Also
+    --------
+    ClusterForest : The forest itself, with its other parameters.
+    feature_profile : How strongly each column alone divides the points.
+
     Notes
     -----
-    **Not recommended as a substitute for the defaults.** On the eight sets of the paper the choice
-    lost 2.9 points of accuracy on the average against one competitor (by Ncut; 2.5 by kappa), from
-    -11 to +8, and 1.7 and 1.8 points for the patience (``benchmarks/papers/cluster_forests.py``).
-    Use it to see how far the result hangs on the settings.
+    **Not recommended as a substitute for the defaults.** On the eight sets of the paper [1]_ the
+    choice of the competitors lost 2.0 points of accuracy on average against one competitor (by
+    Ncut; 1.1 by kappa), from -11 to +8, and the choice of the patience lost 1.6 and 1.7 points
+    (``benchmarks/papers/cluster_forests.py``). Use it to see how much the result depends on the
+    settings.
 
     Neither criterion is a test of quality. Every setting has a matrix of its own, and normalised
     cuts of different matrices are not strictly comparable: vectors that are alike give a clean
     matrix whether or not they are right. More competitors make vectors alike, and lower kappa by
-    construction, so that both criteria lean towards many. Where one column of large scale decides,
-    they prefer the forests in which it decides most. Look at the table, and at
+    construction, so that both criteria prefer many. Where one column of large scale decides, they
+    prefer the forests in which it decides most. Look at the table, and at
     ``forest.feature_share_``, before you believe the choice.
 
-    The cost is that of one forest a setting. Settings that name the same numbers twice are fitted
-    once. A setting whose fit fails is a row with the reason; when all fail, the first reason is
-    raised.
+    The cost is that of one forest per setting. Settings that are given twice are fitted once. A
+    setting whose fit fails is a row with the reason; when all fail, the first reason is raised.
+
+    References
+    ----------
+    .. [1] D. Yan, A. Chen and M. I. Jordan, "Cluster Forests", Computational Statistics & Data
+       Analysis 66, 2013, 178-192. https://doi.org/10.1016/j.csda.2013.04.010
 
     Examples
     --------
@@ -164,7 +174,7 @@ def choose_forest(
         start = time.perf_counter()
         row: dict[str, Any] = {"n_competitors": q, "patience": tau}
         try:
-            heard = _fit(forest, X, sample_weight)
+            caught = _fit(forest, X, sample_weight)
             row |= _facts(forest)
         except (ValueError, RuntimeError, MemoryError) as error:
             first_error = first_error or error
@@ -173,7 +183,7 @@ def choose_forest(
             # Fewer clusters than asked for have the lower cut, and are no better answer.
             missing = n_clusters - forest.n_clusters_
             if best is None or (missing, row[criterion]) < best[:2]:
-                best, kept = (missing, row[criterion], len(rows)), (forest, heard)
+                best, kept = (missing, row[criterion], len(rows)), (forest, caught)
         rows.append(row | {"seconds": time.perf_counter() - start})
     if best is None or kept is None:
         assert first_error is not None
@@ -182,11 +192,11 @@ def choose_forest(
 
 
 def _fit(forest: ClusterForest, X: Any, sample_weight: ArrayLike | None) -> list[Any]:
-    """Fit, and return what was warned of: only that of the chosen forest is of interest."""
-    with warnings.catch_warnings(record=True) as heard:
+    """Fit, and return the warnings: only those of the chosen forest are shown."""
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         forest.fit(X, sample_weight=sample_weight)
-    return heard
+    return caught
 
 
 def _facts(forest: ClusterForest) -> dict[str, Any]:
@@ -202,8 +212,8 @@ def _facts(forest: ClusterForest) -> dict[str, Any]:
 def _choice(
     rows: list[dict[str, Any]], best: int, criterion: str, kept: tuple[ClusterForest, list[Any]]
 ) -> ForestChoice:
-    forest, heard = kept
-    for message in heard:
+    forest, caught = kept
+    for message in caught:
         warnings.warn(message.message, message.category, stacklevel=4)
     columns = ["n_competitors", "patience", "ncut", "kappa", "vectors", "seconds", "error"]
     table = pd.DataFrame(rows, columns=columns)

@@ -132,7 +132,7 @@ class ClusterForest(ResultMixin, ClusterMixin, BaseEstimator):
     decides more often. What the paper leaves open, which part is split next, is decided by the
     least normalised cut: on mixtures of one large and some small clusters it found 90 to 98 % of
     the points where ``order="largest"`` found 46 to 65 %. On sets of equal classes without clear
-    clusters (the paper's Robot and ImgSeg) "largest" is better, by 8 points.
+    clusters (the paper's Robot and ImgSeg) "largest" is better, by 8 and 9 points.
 
     Points enter only through their labels, so all is exact on distinct rows. Growth takes most of
     the time; memory is linear in the number of points, plus the pairs of at most 5,000 rows. The

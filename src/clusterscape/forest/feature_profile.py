@@ -36,7 +36,7 @@ class FeatureProfile:
     n_distinct : (d,) array of int
         Distinct values of each column.
     names : tuple of str or None
-        The columns' names, where X is a data frame.
+        The columns' names, if X is a data frame.
     n_clusters : int
         Clusters of each k-means.
     kappa : str
@@ -57,9 +57,9 @@ class _Batch(NamedTuple):
     X: Any  # dense, or CSC
     columns: slice
     weight: np.ndarray
-    plan: Any
+    settings: Any  # of k-means
     seeds: np.ndarray
-    pairs: bool
+    by_pairs: bool
 
 
 @checked(
@@ -89,10 +89,10 @@ def feature_profile(
 
     The strength of a column is kappa, the squared distances within clusters over those between
     them, of k-means on this column alone: small is strong. The histogram of the strengths is the
-    feature profile of Yan, Chen and Jordan (2013), shown by
-    :class:`~clusterscape.plot.FeatureProfileDisplay`. Their rule of thumb for the number of
-    competitors of a cluster forest: many where many columns are weak and the strengths differ
-    much, otherwise few or one.
+    feature profile of Cluster Forests [1]_, shown by
+    :class:`~clusterscape.plot.FeatureProfileDisplay`. The paper's rule of thumb for the number of
+    competitors of a forest: many where many columns are weak and the strengths differ much,
+    otherwise few or one.
 
     Parameters
     ----------
@@ -104,21 +104,26 @@ def feature_profile(
         Sums of squares within and between clusters as in an analysis of variance, or sums over
         pairs of points. They differ by the sizes of the clusters.
     algorithm : {"lloyd", "hartigan"}
-        Of k-means.
+        k-means by batch updates, or by exchange of single points.
     n_init : int
         Starts of each k-means; the one with the lowest inertia is kept.
     max_iter : int
-        Iterations of each start at most.
+        Largest number of iterations of a start.
     sample_weight : (n,) array, optional
         Weights >= 0; a point of weight 0 does not count.
     random_state : int, generator or None
         The same seed gives the same strengths, for any ``n_jobs``.
     n_jobs : int or None
-        Workers that share the columns.
+        Number of workers, which share the columns.
 
     Returns
     -------
     FeatureProfile
+
+    See Also
+    --------
+    ClusterForest : Its ``n_competitors`` is what a profile helps to choose.
+    kappa : The measure of one partition.
 
     Notes
     -----
@@ -130,6 +135,11 @@ def feature_profile(
     kappa does not depend on a column's unit. It measures how well one column falls into groups,
     not whether these groups are those of the other columns, and it also rewards columns with long
     tails, whose outliers are a group of their own.
+
+    References
+    ----------
+    .. [1] D. Yan, A. Chen and M. I. Jordan, "Cluster Forests", Computational Statistics & Data
+       Analysis 66, 2013, 178-192. https://doi.org/10.1016/j.csda.2013.04.010
 
     Examples
     --------
@@ -153,7 +163,7 @@ def feature_profile(
     elif not weight.all():
         matrix, weight = matrix[np.flatnonzero(weight)], weight[weight > 0]
     of_columns, of_draws = spawn(random_state, 2)
-    plan = kernels.kmeans.Plan(
+    settings = kernels.kmeans.Plan(
         min(n_clusters, len(weight)),
         True,
         algorithm == "hartigan",
@@ -162,7 +172,7 @@ def feature_profile(
         int(max_iter),
         0.0,
     )
-    batches = _batches(matrix, weight, plan, of_columns, kappa == "pairs")
+    batches = _batches(matrix, weight, settings, of_columns, kappa == "pairs")
     found = parallel_map(_measure, batches, n_jobs=n_jobs)
     strengths, n_distinct = (np.concatenate(part) for part in zip(*found, strict=True))
     sampled = n_distinct < n_clusters
@@ -178,7 +188,7 @@ def feature_profile(
 
 
 def _batches(
-    X: Any, weight: np.ndarray, plan: Any, seed: SeedSequence, pairs: bool
+    X: Any, weight: np.ndarray, settings: Any, seed: SeedSequence, pairs: bool
 ) -> list[_Batch]:
     """Cut the columns into batches that do not depend on the number of workers."""
     n, d = X.shape
@@ -186,7 +196,7 @@ def _batches(
     columns = sparse.csc_matrix(X) if sparse.issparse(X) else X
     size = max(1, min(_COLUMNS, _BLOCK // n))
     cuts = [slice(start, min(start + size, d)) for start in range(0, d, size)]
-    return [_Batch(columns, cut, weight, plan, seeds[cut], pairs) for cut in cuts]
+    return [_Batch(columns, cut, weight, settings, seeds[cut], pairs) for cut in cuts]
 
 
 def _measure(batch: _Batch) -> tuple[np.ndarray, np.ndarray]:
@@ -199,23 +209,24 @@ def _measure(batch: _Batch) -> tuple[np.ndarray, np.ndarray]:
     XT = _in_range(XT)
     m, weight, total = len(XT), batch.weight, batch.weight.sum()
     fits = kernels.kmeans.fit_many(
-        XT, np.arange(m), np.arange(m + 1), weight, batch.plan, batch.seeds
+        XT, np.arange(m), np.arange(m + 1), weight, batch.settings, batch.seeds
     )
     mean = (XT * weight).sum(axis=1) / total
     scatter = ((XT - mean[:, None]) ** 2 * weight).sum(axis=1)
     within = fits.within
-    within[n_distinct <= batch.plan.n_clusters] = 0.0  # what is left there is rounding
+    within[n_distinct <= batch.settings.n_clusters] = 0.0  # what is left there is rounding
     between = np.maximum(scatter - within.sum(axis=1), 0.0)
     strengths = [
-        kernels.forest.kappa_of(within[p], fits.mass[p], between[p], batch.pairs) for p in range(m)
+        kernels.forest.kappa_of(within[p], fits.mass[p], between[p], batch.by_pairs)
+        for p in range(m)
     ]
     return np.array(strengths), n_distinct
 
 
 def _in_range(XT: np.ndarray) -> np.ndarray:
-    """Bring every column near [-1, 1]: kappa stays, and no square leaves the range of floats."""
+    """Bring every column to [-1, 1]: kappa is the same, and no square leaves the range of floats."""
     largest = np.abs(XT).max(axis=1, keepdims=True)
     out = np.divide(XT, largest, out=np.zeros(XT.shape), where=largest > 0)
     out -= (out.max(axis=1, keepdims=True) + out.min(axis=1, keepdims=True)) / 2
-    spread = out.max(axis=1, keepdims=True)
-    return np.divide(out, spread, out=out, where=spread > 0)
+    reach = out.max(axis=1, keepdims=True)
+    return np.divide(out, reach, out=out, where=reach > 0)

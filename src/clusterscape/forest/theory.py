@@ -1,4 +1,4 @@
-"""What theory says of cluster forests: kappa of a noise feature, and misclustering by a cut."""
+"""The theory of cluster forests: kappa of a noise feature, and misclustering by a cut."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def population_centers(means: ArrayLike) -> np.ndarray:
 
     Points come in equal parts from the Gaussians N(means, I) and N(-means, I). The boundary of
     k-means is then that of the best possible rule, the plane through the origin across ``means``
-    (Lemma 1 of Yan, Chen and Jordan, Cluster Forests), but its centres lie farther apart than the
+    (Lemma 1 of [1]_), but its centres lie farther apart than the
     means, because no cluster has points beyond the plane. With all means 0 there is no such plane,
     and the one across the first feature is taken.
 
@@ -55,6 +55,15 @@ def population_centers(means: ArrayLike) -> np.ndarray:
     -------
     ndarray of shape (2, n_features)
         The centre on the side of ``-means``, then the other.
+
+    See Also
+    --------
+    population_kappa : kappa of the clusters around these centres.
+
+    References
+    ----------
+    .. [1] D. Yan, A. Chen and M. I. Jordan, "Cluster Forests", Computational Statistics & Data
+       Analysis 66, 2013, 178-192. https://doi.org/10.1016/j.csda.2013.04.010
 
     Examples
     --------
@@ -73,11 +82,11 @@ def population_centers(means: ArrayLike) -> np.ndarray:
 def population_kappa(means: ArrayLike, *, form: Kappa = "pairs") -> float:
     """Return kappa of k-means with two clusters, in the limit of many points.
 
-    Points come in equal parts from N(means, I) and N(-means, I). kappa is the spread inside of
-    the clusters over the spread between them; :class:`~clusterscape.forest.ForestGrower` adds a
+    Points come in equal parts from N(means, I) and N(-means, I). kappa is the sum of squares
+    within the clusters over that between them; :class:`~clusterscape.forest.ForestGrower` adds a
     feature to a vector when kappa falls. A strong feature alone has a smaller kappa than a weak
     one, but two weak features together have a larger kappa than one of them: so a forest on weak
-    features keeps single ones. No feature may stand in ``means`` twice.
+    features keeps single ones. No feature may be in ``means`` twice.
 
     Parameters
     ----------
@@ -87,11 +96,21 @@ def population_kappa(means: ArrayLike, *, form: Kappa = "pairs") -> float:
         By squared distances of pairs, SS_W / SS_B = s^2 / (s^2 + 2 c^2), or by analysis of
         variance, s^2 / c^2, where c is the distance of a centre from the middle and s^2 the mean
         squared distance of a point from its centre. Both rank vectors in the same order. The
-        grower's default is "anova", the proofs have "pairs".
+        default of ForestGrower is "anova", the proofs use "pairs".
 
     Returns
     -------
     float
+
+    See Also
+    --------
+    kappa : kappa of a partition of data.
+    noise_kappa : What features of noise do to it.
+
+    References
+    ----------
+    .. [1] D. Yan, A. Chen and M. I. Jordan, "Cluster Forests", Computational Statistics & Data
+       Analysis 66, 2013, 178-192. https://doi.org/10.1016/j.csda.2013.04.010
 
     Examples
     --------
@@ -113,8 +132,8 @@ def population_kappa(means: ArrayLike, *, form: Kappa = "pairs") -> float:
 def noise_kappa(means: ArrayLike, *, n_noise: int = 1, form: Kappa = "pairs") -> NoiseKappa:
     """Return what features of pure noise do to kappa: they raise it (Theorem 1).
 
-    A vector that grows only while kappa falls refuses them (Yan, Chen and Jordan, Cluster
-    Forests, section 4.1). The theorem is about the population. In a sample, and with many noise
+    A vector that grows only while kappa falls refuses them (section 4.1 of [1]_). The theorem is
+    about the population. In a sample, and with many noise
     features to try, one may lower kappa by chance when the rise is small; and it says nothing of a
     vector that begins with noise.
 
@@ -130,6 +149,16 @@ def noise_kappa(means: ArrayLike, *, n_noise: int = 1, form: Kappa = "pairs") ->
     Returns
     -------
     NoiseKappa
+
+    See Also
+    --------
+    population_kappa : kappa without noise.
+    ForestGrower : Grows vectors as long as kappa falls.
+
+    References
+    ----------
+    .. [1] D. Yan, A. Chen and M. I. Jordan, "Cluster Forests", Computational Statistics & Data
+       Analysis 66, 2013, 178-192. https://doi.org/10.1016/j.csda.2013.04.010
 
     Examples
     --------
@@ -150,7 +179,7 @@ def misclustering_exponent(
 ) -> float:
     """Return the rate at which a normalised cut's errors fall with the number of points.
 
-    Theorem 2 of Yan, Chen and Jordan (Cluster Forests) says that under the perturbation model of
+    Theorem 2 of Cluster Forests [1]_ says that under the perturbation model of
     :func:`~clusterscape.datasets.make_perturbed_similarity` the expected share of wrong points
     falls like exp(-n r), with r = g^2 / (2 sigma^2 (1 + g) (1 + g^3)), g the ratio of the
     clusters' sizes. r is largest for equal clusters, 1 / (8 sigma^2).
@@ -170,14 +199,23 @@ def misclustering_exponent(
     float
         r, at least 0; the limit in the theorem is -r.
 
+    See Also
+    --------
+    misclustering_rate : The expected share of wrong points for a finite number of points.
+
     Notes
     -----
-    Simulations do not bear out the printed rate in general. From the proof's second eigenvector
+    Simulations do not confirm the printed rate in general. From the proof's second eigenvector
     and variances, the threshold of the larger cluster is sqrt(n) g^(3/2) / (sigma sqrt((1 + g)
     (1 + g^3))), where g^1 is printed. The printed expression is not the same when the clusters
     swap their names, the corrected one is; and with g = 0.25, n = 900, sigma = 2 the printed form
     predicts 0.0003 wrong points, the corrected one 0.038, and simulations with overlaps of 0.05
     and 0.1 give 0.03 and 0.05. Both are limits: for finite n see :func:`misclustering_rate`.
+
+    References
+    ----------
+    .. [1] D. Yan, A. Chen and M. I. Jordan, "Cluster Forests", Computational Statistics & Data
+       Analysis 66, 2013, 178-192. https://doi.org/10.1016/j.csda.2013.04.010
 
     Examples
     --------
@@ -208,7 +246,7 @@ def misclustering_rate(
 ) -> float:
     """Return the expected share of points that a normalised cut puts into the wrong cluster.
 
-    The model is :func:`~clusterscape.datasets.make_perturbed_similarity`; the cut is by the sign
+    The model is :func:`~clusterscape.datasets.make_perturbed_similarity` [1]_; the cut is by the sign
     of the second eigenvector, with degrees of the similarities without noise.
 
     Parameters
@@ -230,6 +268,11 @@ def misclustering_rate(
     float
         In [0, 0.5].
 
+    See Also
+    --------
+    misclustering_exponent : Its rate for many points.
+    simulate_misclustering : Counts the wrong points in draws.
+
     Notes
     -----
     Do not rely on "printed" as a number: simulations gave 7 to 30 times as many errors for equal
@@ -238,6 +281,11 @@ def misclustering_rate(
     a quarter of the simulated mean in a dozen settings with n * overlap at least twenty times
     sigma. Below that, noise mixes the first two eigenvectors, and no form counts those errors.
     None is about degrees of the noisy similarities, with which errors are far more.
+
+    References
+    ----------
+    .. [1] D. Yan, A. Chen and M. I. Jordan, "Cluster Forests", Computational Statistics & Data
+       Analysis 66, 2013, 178-192. https://doi.org/10.1016/j.csda.2013.04.010
 
     Examples
     --------
@@ -297,6 +345,8 @@ def simulate_misclustering(
 ) -> MisclusteringRuns:
     """Draw noisy similarities of two clusters, cut them, and count the wrong points.
 
+    The perturbation model is that of section 4.2 of [1]_.
+
     Parameters
     ----------
     n_points : int
@@ -317,6 +367,15 @@ def simulate_misclustering(
     Returns
     -------
     MisclusteringRuns
+
+    See Also
+    --------
+    misclustering_rate : What theory expects.
+
+    References
+    ----------
+    .. [1] D. Yan, A. Chen and M. I. Jordan, "Cluster Forests", Computational Statistics & Data
+       Analysis 66, 2013, 178-192. https://doi.org/10.1016/j.csda.2013.04.010
 
     Examples
     --------
@@ -372,7 +431,7 @@ def _refined_rate(n: int, balance: float, sigma: float, overlap: float) -> float
         root = np.sqrt(max(linear**2 - 4 * square * constant, 0.0))
         return degree / ((linear + root) / (2 * square) * degree - shift)
 
-    def room(t: float) -> float:
+    def distance(t: float) -> float:
         """Return how far z lies from the bulk of the noise; at its edge this is 0."""
         return 1 - sigma**2 * float(sizes @ (resolvent(t) / degree) ** 2)
 
@@ -382,14 +441,14 @@ def _refined_rate(n: int, balance: float, sigma: float, overlap: float) -> float
         return float(values[0]) - 1, vectors[:, 0]
 
     low = high = 1e-3 * min(float((sizes / degree).sum()), 1 / sigma)
-    while room(high) > 0:
+    while distance(high) > 0:
         high *= 2
-    edge = brentq(room, high / 2, high, maxiter=1000) * (1 - 1e-9)
+    edge = brentq(distance, high / 2, high, maxiter=1000) * (1 - 1e-9)
     if second(edge)[0] <= 0:
-        return 0.5  # the second eigenvector drowns in the noise
+        return 0.5  # the second eigenvector is lost in the noise
     t = brentq(lambda t: second(t)[0], low, edge, maxiter=1000)
     g = resolvent(t)
     mean = np.sqrt(g) * second(t)[1] / np.sqrt(sizes)
-    noise = sigma**2 * float(sizes @ (mean**2 / degree)) / room(t)
+    noise = sigma**2 * float(sizes @ (mean**2 / degree)) / distance(t)
     wrong = ndtr(-np.abs(mean) / g * np.sqrt(degree / noise))
     return float(sizes @ wrong / n)

@@ -84,15 +84,16 @@ def _start(buffers, two, lo, d, r, total):
     is_kept = two.products.shape[0] > 0 and not is_swept(d)
     first = lo if is_kept else np.int64(0)
     products = two.products[r] if is_kept else weight
-    limit = _toward(X, first, d, a, b, two.direction)
-    limit += two.limits[r] if first > 0 else 0.0
-    mass = split(X, first, d, products, limit, weight, two)
-    if mass <= 0.0 or mass >= total:
+    mass = limit = 0.0
+    for attempt in range(2):
+        limit = _toward(X, first, d, a, b, two.direction)
+        limit += two.limits[r] if first > 0 else 0.0
+        mass = split(X, first, d, products, limit, weight, two)
+        if 0.0 < mass < total or attempt == 1:
+            break
         # The two rows are equal on the columns.
         b = _farthest(X, d, a, buffers.weight.shape[0])
         first = np.int64(0)
-        limit = _toward(X, first, d, a, b, two.direction)
-        mass = split(X, first, d, products, limit, weight, two)
     return mass, limit
 
 
