@@ -18,8 +18,11 @@ from typer.testing import CliRunner
 
 import clusterscape
 from clusterscape import Ensemble
-from clusterscape.cli._app import app
-from clusterscape.cli._console import spelled
+from clusterscape._core.errors import InvalidParameter, MemoryLimitError, ParameterError
+from clusterscape._core.store import AnotherRunError
+from clusterscape.cli.app import app
+from clusterscape.cli.console import respelled, sentence
+from clusterscape.cli.findings import sentences
 from clusterscape.combine import METHODS
 from clusterscape.compare import MEASURES
 from clusterscape.io import TableError
@@ -35,15 +38,15 @@ def here(tmp_path: Path, monkeypatch) -> Path:
     return tmp_path
 
 
-def call(*words: str, data: bytes | None = None):
+def call(*words: str, data: bytes | None = None, **options):
     """Run a command in this process."""
-    return CliRunner().invoke(app, list(words), input=data)
+    return CliRunner().invoke(app, list(words), input=data, **options)
 
 
 def shell(*words: str, data: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
     """Run a command as people do."""
     return subprocess.run(
-        [sys.executable, "-m", "clusterscape.cli", *words],
+        [sys.executable, "-m", "clusterscape", *words],
         input=data,
         capture_output=True,
         timeout=120,
@@ -105,7 +108,11 @@ def test_version_and_help() -> None:
     text = call("--help").stdout
     for verb in ("run", "generate", "combine", "forest", "compare", "explain", "info", "demo"):
         assert f" {verb} " in text
-        assert call(verb, "-h").exit_code == 0
+        shown = call(verb, "-h")
+        assert shown.exit_code == 0
+        assert f"Example: clusterscape {verb} " in shown.stdout
+        assert "<" not in shown.stdout.replace("<=", "")
+    assert "<" not in text
     assert set(re.findall(r"[\w.]+\.\w+", call("run", "-h").stdout)) >= RUN_FILES
     assert call().exit_code == 2
 
@@ -134,6 +141,7 @@ def test_run_writes_everything_and_says_what_it_found(table: str) -> None:
     assert "Compared with the 3 known classes: 100.0% of the points agree" in words
     assert "The data have cluster structure" in words
     assert "column 'name' holds text" in done.stderr.decode()
+    assert "points.csv: 2 columns are used: x, y." in done.stderr.decode()
     assert set(os.listdir("out")) == RUN_FILES
     for name in RUN_FILES:
         assert f"{Path('out') / name}: " in words
@@ -166,6 +174,8 @@ def test_run_writes_everything_and_says_what_it_found(table: str) -> None:
     assert report["result"]["k_selection"]["n_clusters"] == 3
     assert report["result"]["reference"]["adjusted_rand"] == 1
     assert report["result"]["failures"] == []
+    assert report["input"]["feature_names"] == ["x", "y"]
+    assert report["input"]["id_column"] == "name"
     for name, digest in report["outputs"].items():
         assert hashlib.sha256((Path("out") / name).read_bytes()).hexdigest() == digest
 
@@ -240,7 +250,7 @@ def test_run_on_sparse_data_with_ids(here: Path) -> None:
     assert "sparse table cannot be standardised" in refused("run", "t.npz", "--scale", "standard")
 
 
-def test_earlier_results_are_replaced_and_strangers_are_not(table: str) -> None:
+def test_earlier_results_are_replaced_and_other_files_are_not(table: str) -> None:
     assert call("run", table, "-o", "out", *QUICK).exit_code == 0
     assert call("run", table, "-o", "out", "-k", "2", *QUICK).exit_code == 0
     # The picture of a choice that this run did not make is gone.
@@ -360,10 +370,17 @@ BAD_TABLES = {
 }
 
 
+DESCRIBED = {"text", "missing", "kinds"}  # what info describes and the other verbs refuse
+
+
 @pytest.mark.parametrize("verb", ["run", "generate", "info"])
 @pytest.mark.parametrize("case", BAD_TABLES)
 def test_bad_tables(here: Path, verb: str, case: str) -> None:
     text, words = BAD_TABLES[case]
+    if verb == "info" and case in DESCRIBED:
+        (here / "data.csv").write_text(text)
+        assert call("info", "data.csv").stdout.startswith("data.csv is a table: 2 rows")
+        return
     (here / "data.csv").write_text(text)
     message = refused(verb, "data.csv")
     assert message.startswith("data.csv")
@@ -431,7 +448,7 @@ def test_unexpected_errors_ask_for_a_report(table: str, monkeypatch) -> None:
     def fail(*_, **__):
         raise KeyError("odd")
 
-    monkeypatch.setattr("clusterscape.cli._work.scaled", fail)
+    monkeypatch.setattr("clusterscape.cli.inputs.scaled", fail)
     message = refused("run", table, "--exclude", "kind")
     assert message.startswith(
         "unexpected error (KeyError: 'odd'); run the command again with --debug"
@@ -442,16 +459,16 @@ def test_interrupts(table: str, monkeypatch) -> None:
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("clusterscape.cli._work.scaled", stop)
+    monkeypatch.setattr("clusterscape.cli.inputs.scaled", stop)
     done = call("run", table, "--exclude", "kind")
     assert done.exit_code == 130
     assert "interrupted" in done.stderr
 
 
 def test_spelling() -> None:
-    assert spelled("n_clusters=9 is too many.") == "--clusters 9 is too many."
-    assert spelled("X: n_jobs must be 1.") == "X: --jobs must be 1."
-    assert spelled("Model: store must be a path.") == "Model: --resume must be a path."
+    assert respelled("n_clusters=9 is too many.") == "--clusters 9 is too many."
+    assert respelled("X: n_jobs must be 1.") == "X: --jobs must be 1."
+    assert respelled("Model: store must be a path.") == "Model: --resume must be a path."
     # Words and parts of paths stay as they are.
     for text in (
         "the store it is in",
@@ -460,7 +477,66 @@ def test_spelling() -> None:
         "n_clusters=3/plan.json is damaged.",
         "n_clusters.pair was 1.",
     ):
-        assert spelled(text) == text
+        assert respelled(text) == text
+
+
+def test_errors_with_fields_are_worded_from_them() -> None:
+    error = ParameterError("{n_clusters} is too many for {scale.name}", n_clusters=5, scale="none")
+    assert sentence(error, ["clusters", "scale"]) == "--clusters 5 is too many for --scale"
+    wrong = InvalidParameter("Model", "n_jobs", 0, expected="an integer other than 0")
+    words = "Model: --jobs must be an integer other than 0; got 0 (int)."
+    assert sentence(wrong, ["jobs"]) == words
+    memory = MemoryLimitError(
+        "the table", 9.0, 0.5, remedies=["use LiftKM", "take fewer {bins}"], bins=3
+    )
+    assert sentence(memory, ["clusters"]) == (
+        "there is not enough memory. the table would take 9.0 GB, more than the 0.5 GB that are "
+        "allowed. Use LiftKM."
+    )
+    store = AnotherRunError(Path("store"), "n_clusters", {"pair": [2, "sqrt"]}, [*"ab" * 40])
+    assert sentence(store).startswith(
+        "the store store belongs to another run: the number of clusters of the members (from "
+        "--clusters) was 2 to the root of n there and is a, b, a,"
+    )
+
+
+def test_sizes_and_confidences_in_words() -> None:
+    found = {
+        "n_clusters": 16,
+        "how": "as asked",
+        "cluster_sizes": [1325, 323, *range(60, 46, -1)],
+        "k_selection": None,
+        "consensus": None,
+        "structure": None,
+        "failures": [],
+        "n_unclustered": 0,
+        "cluster_confidence": [0.5] * 16,
+        "confidence": {"confident": 0, "doubtful": 0, "missing": 2397, "least": []},
+    }
+    first, second = sentences(found, 2397)
+    assert first == (
+        "16 clusters (as asked), numbered 0 to 15 by size: 1,325, 323, 60, 59, 58, 57, 56, 55, 54, "
+        "53, 52, 51 points, and 4 smaller clusters with 194 points in all."
+    )
+    # Confidences that are missing are not counted as doubt or as trust.
+    assert second.startswith("No confidence is given for any point")
+    found |= {"n_clusters": 4, "cluster_sizes": [325, 323, 213, 1]}
+    found["confidence"] |= {"confident": 800, "doubtful": 1, "missing": 1}
+    found["confidence"]["least"] = [{"id": "p7", "confidence": 0.25}]
+    first, second = sentences(found, 862)
+    assert first.endswith("numbered 0 to 3 by size: 325, 323, 213 and 1 points.")
+    assert "60 lie between, and 1 (0%) are doubtful" in second
+    assert second.endswith("For 1 there is no confidence. The most doubtful: p7 (0.25).")
+
+
+READERS = ("run", "generate", "combine", "forest", "compare", "explain", "info")
+
+
+@pytest.mark.parametrize("verb", READERS)
+def test_every_verb_reads_tables_with_the_same_options(verb: str) -> None:
+    text = " ".join(call(verb, "-h", terminal_width=200).stdout.split())
+    for option in ("--id-column", "--columns", "--exclude", "--format", "--delimiter", "--header"):
+        assert option in text
 
 
 # ---- combine, compare, info ----------------------------------------------------------------------
@@ -514,7 +590,9 @@ def test_features_are_read_where_they_are_used(labels: str, features: str) -> No
     message = refused("combine", labels, "--method", "lsce", "--features", "few.csv", code=2)
     assert "no row for 3 of the 5 points" in message
     Path("bare.csv").write_text("a,b\n1,2\n3,4\n")
-    message = refused("combine", labels, "--method", "lsce", "--features", "bare.csv", code=2)
+    words = ("combine", labels, "--method", "lsce", "--features", "bare.csv")
+    assert "labels.csv has ids and bare.csv has none" in refused(*words, code=2)
+    message = refused(*words, "--join", "order", code=2)
     assert "bare.csv has 2 rows and the clusterings 5 points" in message
 
 
@@ -552,9 +630,14 @@ def test_compare_files_by_their_ids(labels: str) -> None:
 
 def test_compare_refuses(labels: str) -> None:
     Path("other.csv").write_text("id,label\np,1\nq,1\nr,1\ns,0\nz,0\n")
-    assert refused("compare", labels, "other.csv").startswith("the point 't' of labels.csv is not")
+    message = refused("compare", labels, "other.csv")
+    assert message.startswith("the point 't' of labels.csv is not in other.csv (1 of its 5 points")
+    assert message.endswith("--join outer all points.")
     Path("short.csv").write_text("id,label\np,1\nq,1\n")
-    assert "short.csv has 2 points and labels.csv 5" in refused("compare", labels, "short.csv")
+    message = refused("compare", labels, "short.csv")
+    assert "the point 'r' of labels.csv is not in short.csv (3 of its 5 points" in message
+    message = refused("compare", "short.csv", labels)
+    assert "the point 'r' of labels.csv is not in short.csv (3 of its 5 points" in message
     assert "holds one clustering" in refused("compare", "short.csv")
 
 
@@ -601,8 +684,8 @@ def test_lists() -> None:
         assert len(call("info", "--list", what).stdout.splitlines()) >= 4
 
 
-def test_a_reader_that_leaves_is_no_trouble() -> None:
-    command = f"{sys.executable} -m clusterscape.cli info --list formats | true"
+def test_a_closed_pipe_is_no_error() -> None:
+    command = f"{sys.executable} -m clusterscape info --list formats | true"
     done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=60, check=False)
     assert b"Traceback" not in done.stderr
     assert b"Exception" not in done.stderr
@@ -612,7 +695,7 @@ def test_a_reader_that_leaves_is_no_trouble() -> None:
 def test_a_full_disk_behind_stdout() -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "clusterscape.cli", "info", "--list", "formats"],
+            [sys.executable, "-m", "clusterscape", "info", "--list", "formats"],
             stdout=full,
             stderr=subprocess.PIPE,
             timeout=60,

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from clusterscape.cli._app import app
+from clusterscape.cli.app import app
 from clusterscape.combine import consensus_scores
 from clusterscape.forest.estimator import ClusterForest
 
@@ -79,7 +79,7 @@ def test_labels_and_importances(table: str) -> None:
     assert [row[0] for row in rows[1:]] == list(found["column"])
     assert rows[1][1] == f"{found['share'][0]:.0%}"
     assert "out.csv: the cluster and the confidence" in words
-    assert "imp.csv: how much every column counts." in words
+    assert "imp.csv: how important every column is." in words
 
 
 def test_to_stdout_and_from_a_pipe(table: str) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.random import SeedSequence
+from numpydoc.docscrape import NumpyDocString
 from scipy import sparse
 from scipy.linalg import eigh
 from sklearn.base import clone
@@ -21,10 +23,13 @@ from clusterscape.combine.base import ConsensusWarning
 from clusterscape.combine.landmarks import draw_landmarks
 from clusterscape.compare import accuracy
 from clusterscape.forest import aggregate as forest_aggregate
+from clusterscape.forest import columns as forest_columns
 from clusterscape.forest import vectors as forest_vectors
-from clusterscape.forest.aggregate import Plan, aggregate
-from clusterscape.forest.estimator import ClusterForest, FeatureScaleWarning
+from clusterscape.forest.aggregate import CutSettings, aggregate
+from clusterscape.forest.columns import FeatureScaleWarning
+from clusterscape.forest.estimator import ClusterForest
 from clusterscape.forest.grower import ForestGrower
+from clusterscape.forest.parameters import GROWTH_RULES, RUN_RULES
 
 QUICK = {"n_vectors": 15, "n_init": 3, "n_competitors": 5, "random_state": 0}
 
@@ -41,7 +46,7 @@ def planted(seed, n=90, noise=8):
 
 
 @pytest.mark.filterwarnings("ignore::clusterscape.combine.base.ConsensusWarning")
-@pytest.mark.filterwarnings("ignore::clusterscape.forest.estimator.FeatureScaleWarning")
+@pytest.mark.filterwarnings("ignore::clusterscape.forest.FeatureScaleWarning")
 @parametrize_with_checks(
     [
         ClusterForest(n_vectors=4, n_init=2, random_state=0),
@@ -98,7 +103,7 @@ def noisy_votes(seed, n=60, r=12, k=3, noise=0.4):
     return np.where(rng.random((n, r)) < noise, rng.integers(0, k, (n, r)), truth[:, None])
 
 
-def plan_of(k, **changes):
+def settings_of(k, **changes):
     settings = {
         "n_clusters": k,
         "threshold": 0.4,
@@ -110,11 +115,11 @@ def plan_of(k, **changes):
         "max_gb": 1.0,
         "n_jobs": None,
     }
-    return Plan(**(settings | changes))
+    return CutSettings(**(settings | changes))
 
 
 def aggregated(ensemble, k, **changes):
-    return aggregate(ensemble, plan_of(k, **changes), tuple(SeedSequence(0).spawn(2)))
+    return aggregate(ensemble, settings_of(k, **changes), tuple(SeedSequence(0).spawn(2)))
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
@@ -124,11 +129,39 @@ def test_the_aggregate_equals_its_dense_twin(k, threshold, order, seed):
     labels = noisy_votes(seed)
     labels = labels[np.random.default_rng(seed).integers(0, 60, 80)]  # some rows are equal
     votes = Ensemble.from_labels(labels)
-    groups, made, *_ = aggregated(votes, k, threshold=threshold, order=order)
+    cut = aggregated(votes, k, threshold=threshold, order=order)
     found, value = dense_forest(labels, k, threshold, 5.0, order)
-    assert adjusted_rand_score(groups, found) == 1.0
-    assert made.cut.value == pytest.approx(value)
-    assert len(made.cut.splits) == k - 1
+    assert adjusted_rand_score(cut.groups, found) == 1.0
+    assert cut.made.cut.value == pytest.approx(value)
+    assert len(cut.made.cut.splits) == k - 1
+
+
+def test_the_order_of_splits_keeps_a_large_cluster_whole():
+    """One large cluster beside two small ones: why order="best" is the default."""
+    rng = np.random.default_rng(1)
+    truth = np.repeat([0, 1, 2], [200, 25, 25])
+    X = 3.0 / np.sqrt(2) * rng.normal(size=(3, 8))[truth] + rng.normal(size=(250, 8))
+    model = ClusterForest(3, n_init=3, random_state=0).fit(X)
+    largest = clone(model).set_params(order="largest").fit(X)
+    assert model.order == "best"
+    assert accuracy(truth, model.labels_) > 0.9 > 0.8 > accuracy(truth, largest.labels_)
+
+
+def test_shared_parameters_are_declared_once():
+    forest, grower = ClusterForest().get_params(), ForestGrower().get_params()
+    shared = set(forest) & set(grower) - {"n_clusters"}
+    assert shared == {*GROWTH_RULES, *RUN_RULES}
+    assert {name: forest[name] for name in shared} == {name: grower[name] for name in shared}
+    for name in shared:
+        assert ClusterForest._parameter_rules[name] is ForestGrower._parameter_rules[name]
+    described = [
+        {entry.name: entry.desc for entry in NumpyDocString(inspect.getdoc(cls))["Parameters"]}
+        for cls in (ClusterForest, ForestGrower)
+    ]
+    assert all(described[0][name] == described[1][name] for name in shared)
+    for cls in (ClusterForest, ForestGrower):
+        assert "<" not in cls.__doc__
+        assert "10.1016/j.csda.2013.04.010" in cls.__doc__
 
 
 def test_the_forest_is_growth_and_aggregate(seed):
@@ -146,12 +179,12 @@ def test_the_forest_is_growth_and_aggregate(seed):
     assert len(model.splits_) == 2
 
 
-@pytest.mark.parametrize("road", [{"cut": "best"}, {"ncut": "kway"}, {"n_base_clusters": 5}])
-def test_other_roads_find_the_groups_too(road, seed):
+@pytest.mark.parametrize("way", [{"cut": "best"}, {"ncut": "kway"}, {"n_base_clusters": 5}])
+def test_other_cuts_find_the_groups_too(way, seed):
     X, truth = planted(seed)
-    model = ClusterForest(3, **(QUICK | road)).fit(X)
+    model = ClusterForest(3, **(QUICK | way)).fit(X)
     assert adjusted_rand_score(truth, model.labels_) == 1.0
-    assert model.n_base_clusters_ == road.get("n_base_clusters", 3)
+    assert model.n_base_clusters_ == way.get("n_base_clusters", 3)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
@@ -161,8 +194,8 @@ def test_other_roads_find_the_groups_too(road, seed):
 def test_points_of_fit_are_predicted_as_they_were_labelled(seed):
     rng = np.random.default_rng(seed)
     X = np.vstack([rng.normal(size=(60, 5)), rng.normal(1.5, 1, size=(60, 5))])  # overlapping
-    for road in ({}, {"cut": "best"}, {"ncut": "kway"}):
-        model = ClusterForest(3, **(QUICK | {"max_iter": 1000} | road)).fit(X)
+    for way in ({}, {"cut": "best"}, {"ncut": "kway"}):
+        model = ClusterForest(3, **(QUICK | {"max_iter": 1000} | way)).fit(X)
         rows = forest_vectors.label_rows(X, model._vectors)
         same = (rows == model.ensemble_.labels).all(axis=1)
         assert same.mean() > 0.95  # nearest centres reproduce converged k-means
@@ -199,13 +232,13 @@ def test_a_column_taken_twice_counts_twice():
 
 def test_landmarks_agree_with_the_exact_cut(seed):
     votes = Ensemble.from_labels(noisy_votes(seed, n=900, r=30))
-    exact, *_ = aggregated(votes, 3)
-    groups, made, n_landmarks, agreement = aggregated(votes, 3, landmarks=250)
-    assert 200 < n_landmarks <= 250
-    assert made.weights.sum() == 250
-    assert adjusted_rand_score(exact, groups) > 0.95
-    # Two sets differ more than the middle one and the exact cut do.
-    assert 0.9 < agreement <= accuracy(exact, groups)
+    exact = aggregated(votes, 3).groups
+    found = aggregated(votes, 3, landmarks=250)
+    assert 200 < found.n_landmarks <= 250
+    assert found.made.weights.sum() == 250
+    assert adjusted_rand_score(exact, found.groups) > 0.95
+    # Two sets differ more than the one that is kept and the exact cut do.
+    assert 0.9 < found.agreement <= accuracy(exact, found.groups)
 
 
 def dense_halves(rows, marks, weight):
@@ -219,9 +252,9 @@ def dense_halves(rows, marks, weight):
     return P @ (weight * y) / mu[-2] > 0
 
 
-def test_of_the_sets_of_landmarks_the_middle_one_is_kept(seed):
+def test_of_the_sets_of_landmarks_the_one_most_like_the_others_is_kept(seed):
     votes = Ensemble.from_labels(noisy_votes(seed, n=300, noise=0.7))
-    groups, made, n_landmarks, agreement = aggregated(votes, 2, landmarks=80)
+    found = aggregated(votes, 2, landmarks=80)
     small, inverse = votes.compress()
     sides, sizes = [], []
     for draw in SeedSequence(0).spawn(2)[0].spawn(3):
@@ -230,10 +263,10 @@ def test_of_the_sets_of_landmarks_the_middle_one_is_kept(seed):
         sizes.append(places.size)
     same = np.array([[max(np.mean(a == b), np.mean(a != b)) for b in sides] for a in sides])
     middle = int(np.argmax(same.sum(axis=1)))
-    assert agreement == pytest.approx((same.sum() - 3) / 6)
-    assert agreement < 0.95  # hardly any structure: the sets are cut differently
-    assert adjusted_rand_score(groups, sides[middle]) == 1.0
-    assert n_landmarks == sizes[middle] == made.weights.size
+    assert found.agreement == pytest.approx((same.sum() - 3) / 6)
+    assert found.agreement < 0.95  # hardly any structure: the sets are cut differently
+    assert adjusted_rand_score(found.groups, sides[middle]) == 1.0
+    assert found.n_landmarks == sizes[middle] == found.made.weights.size
 
 
 def test_landmarks_are_used_when_said_and_only_then(monkeypatch, seed):
@@ -307,14 +340,14 @@ def vector_of(columns, total, within):
 
 
 def test_vectors_that_separate_nothing_weigh_nothing():
-    counts = forest_vectors.occurrence([np.array([0, 0]), np.array([1])], 3)
+    counts = forest_columns.column_counts([np.array([0, 0]), np.array([1])], 3)
     assert counts.toarray().tolist() == [[2, 0, 0], [0, 1, 0]]
     pair = [vector_of(c, [1.0, 2.0, 0.0], [0.5, 0.5, 0.0]) for c in ([0, 0], [1, 2])]
-    found = forest_vectors.importances(pair, np.array([1.0, 2.0]), 3)
+    found = forest_columns.column_importances(pair, np.array([1.0, 2.0]), 3)
     np.testing.assert_allclose(found, [0.5, 0.5, 0.0])  # 0.5 / 2 against 0.75 / 3
-    found = forest_vectors.importances(pair, np.array([np.inf, 1.0]), 3)
+    found = forest_columns.column_importances(pair, np.array([np.inf, 1.0]), 3)
     np.testing.assert_array_equal(found, [0, 1, 0])
-    nothing = forest_vectors.importances(pair, np.full(2, np.inf), 3)
+    nothing = forest_columns.column_importances(pair, np.full(2, np.inf), 3)
     np.testing.assert_array_equal(nothing, np.zeros(3))
 
 
@@ -343,14 +376,14 @@ def test_a_column_is_dominant_by_its_share_of_both_sums_of_squares():
     taken = ([0, 1], [0, 1, 1], [1, 2], [0, 0, 1], [3, 0], [3, 0], [3, 0])
     vectors = [vector_of(columns, total, within) for columns in taken]
     # 9 of 10, 18 of 19; alone beside a constant; 9 of 11; and one that is wide by its clusters.
-    found = forest_vectors.dominant_column(vectors)
-    assert (found.column, found.often, found.alone) == (1, 2, 2)
+    found = forest_columns.dominant_column(vectors)
+    assert (found.column, found.n_vectors, found.n_decided) == (1, 2, 2)
     assert found.share == pytest.approx((0.9 + 18 / 19) / 2)
-    assert forest_vectors.dominant_column(vectors + vectors[-2:]) is None  # 2 of 9
+    assert forest_columns.dominant_column(vectors + vectors[-2:]) is None  # 2 of 9
     # Another column does so too.
     vectors.append(vector_of([3, 0], total, [1.0, 9.0, 0.0, 20.0]))
-    found = forest_vectors.dominant_column(vectors)
-    assert (found.column, found.often, found.alone) == (1, 2, 3)
+    found = forest_columns.dominant_column(vectors)
+    assert (found.column, found.n_vectors, found.n_decided) == (1, 2, 3)
 
 
 def test_sums_of_squares_are_those_of_the_definition(seed):
@@ -407,10 +440,10 @@ def test_weights_count_points():
     # In the cut, whole weights are copies of the points.
     votes = noisy_votes(1)
     times = np.random.default_rng(1).integers(1, 4, 60)
-    weighted, made, *_ = aggregated(Ensemble.from_labels(votes, sample_weight=times), 3)
-    copies, full, *_ = aggregated(Ensemble.from_labels(np.repeat(votes, times, axis=0)), 3)
-    assert adjusted_rand_score(np.repeat(weighted, times), copies) == 1.0
-    assert made.cut.value == pytest.approx(full.cut.value)
+    weighted = aggregated(Ensemble.from_labels(votes, sample_weight=times), 3)
+    copies = aggregated(Ensemble.from_labels(np.repeat(votes, times, axis=0)), 3)
+    assert adjusted_rand_score(np.repeat(weighted.groups, times), copies.groups) == 1.0
+    assert weighted.made.cut.value == pytest.approx(copies.made.cut.value)
 
 
 def test_points_without_weight_follow_like_new_ones():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn import metrics
 
 import compare_oracle as oracle
 from clusterscape import Ensemble, compare, kernels
-from clusterscape.compare import MEASURES, Measure, all_pairs, registry, tables
+from clusterscape.compare import MEASURES, all_pairs, tables
 
 # Measures in space have tests of their own.
 TABLES = {name: measure for name, measure in MEASURES.items() if measure.prepare is None}
@@ -155,12 +156,12 @@ def test_one_partition_and_one_point() -> None:
 def centres(ensemble: Ensemble, features: Any, *, noise: str, n_jobs: Any) -> np.ndarray:
     """Prepare a measure in space: the centres of the first clusters."""
     if features is None:
-        raise ValueError("spread looks at the points: pass them as features=X.")
+        raise ValueError("farther_out looks at the points: pass them as features=X.")
     return np.array([features[p == p[0]].mean() for p in ensemble])
 
 
-def spread(
-    prepared: np.ndarray, pairs: np.ndarray, *, n_jobs: Any, progress: Any, scale: float = 1.0
+def farther(
+    prepared: np.ndarray, pairs: np.ndarray, *, n_jobs: Any, progress: Any, scale: float
 ) -> np.ndarray:
     """Return how much farther out the first cluster's centre is."""
     return scale * (prepared[pairs[:, 0]] - prepared[pairs[:, 1]])
@@ -184,35 +185,52 @@ def test_options_of_measures_are_checked() -> None:
     labels = [[0, 0, 1], [0, 1, 1]]
     with pytest.raises(ValueError, match="pairwise, nmi: average must be one of"):
         compare.pairwise(labels, "nmi", metric_params={"nmi": {"average": "zz"}})
-    with pytest.raises(ValueError, match="nmi has no option 'foo'"):
+    with pytest.raises(ValueError, match="keyed by options of nmi, average, degenerate; got 'foo'"):
         compare.pairwise(labels, "nmi", metric_params={"nmi": {"foo": 1}})
 
 
-def test_measures_in_space_get_the_features(monkeypatch) -> None:
-    toy = Measure(
-        name="spread",
-        function=lambda a, b: 0.0,
-        formula=spread,
+@pytest.fixture
+def farther_out() -> Iterator[None]:
+    """Register a measure in space for one test."""
+
+    @compare.register_measure(
+        farther,
         prepare=centres,
-        label="spread",
+        label="farther out",
         reference="none",
         direction="distance",
         bounds=(-np.inf, np.inf),
         identity=0.0,
         symmetric=False,
-        needs_features=True,
     )
-    monkeypatch.setitem(registry._registered, "spread", toy)
+    def farther_out(
+        a,
+        b,
+        features=None,
+        *,
+        scale=1.0,
+        noise="cluster",
+        sample_weight=None,
+        return_coverage=False,
+    ):
+        """Return how much farther out the first cluster's centre is."""
+
+    yield
+    compare.unregister_measure("farther_out")
+
+
+@pytest.mark.usefixtures("farther_out")
+def test_measures_in_space_get_the_features() -> None:
     labels = [[0, 0, 1], [0, 1, 1]]
     X = np.array([0.0, 1.0, 5.0])
-    options = {"spread": {"scale": 2.0}}
-    alone = compare.pairwise(labels, "spread", features=X, metric_params=options)
+    options = {"farther_out": {"scale": 2.0}}
+    alone = compare.pairwise(labels, "farther_out", features=X, metric_params=options)
     assert alone.matrix.tolist() == [[0.0, 1.0], [-1.0, 0.0]]
     assert alone.coverage.tolist() == [[1.0, 1.0], [1.0, 1.0]]
-    both = compare.pairwise([[0, 0, 1], [0, 1, -2]], ["vi", "spread"], features=X)
+    both = compare.pairwise([[0, 0, 1], [0, 1, -2]], ["vi", "farther_out"], features=X)
     assert both.coverage[0, 1] == pytest.approx(2 / 3)
-    with pytest.raises(ValueError, match="spread looks at the points: pass them as features=X"):
-        compare.pairwise(labels, "spread")
+    with pytest.raises(ValueError, match="farther_out looks at the points"):
+        compare.pairwise(labels, "farther_out")
 
 
 @pytest.mark.parametrize(
@@ -225,7 +243,7 @@ def test_measures_in_space_get_the_features(monkeypatch) -> None:
         ("vi", {"metric_params": {"nmi": {}}}, "keyed by the names in metric, vi; got 'nmi'"),
         ("vi", {"metric_params": 3}, "pairwise: metric_params must be None, or an instance of"),
         ("vi", {"metric_params": {"bandwidth": 2}}, "keyed by the names in metric, vi; got 'band"),
-        ("nmi", {"metric_params": {"nmi": 2}}, "a dict of options for each measure.* got 2 "),
+        ("nmi", {"metric_params": {"nmi": 2}}, "a dict of options, for example.* got 2 "),
         ("vi", {"n_jobs": 0}, "pairwise: n_jobs must be"),
     ],
 )

@@ -84,7 +84,7 @@ def test_anndata_columns():
     assert list(ensemble.index) == ["c1", "c2"]
     with pytest.raises(ValueError, match=r"columns must name the columns of \.obs"):
         Ensemble.from_labels(Annotated())
-    with pytest.raises(ValueError, match="'nope' is not in the frame"):
+    with pytest.raises(ValueError, match="'nope' is not a column of the frame"):
         Ensemble.from_labels(Annotated(), columns=["nope"])
 
 
@@ -116,11 +116,11 @@ def test_bad_labels_get_a_sentence(data, error, match):
 
 
 def test_bad_weights_and_records_get_a_sentence():
-    with pytest.raises(ValueError, match="weights must have one entry a partition, 1 in all"):
+    with pytest.raises(ValueError, match="weights must have one entry per partition, 1 in all"):
         Ensemble.from_labels([[0, 1]], weights=[1, 2])
-    with pytest.raises(ValueError, match="sample_weight must be finite"):
+    with pytest.raises(ValueError, match="sample_weight must be finite numbers >= 0; entry 1"):
         Ensemble.from_labels([[0, 1]], sample_weight=[1, -2])
-    with pytest.raises(TypeError, match="weights must be numbers, one a partition; got"):
+    with pytest.raises(TypeError, match="weights must be numbers, one per partition; got"):
         Ensemble.from_labels([[0, 1]], weights=["a"])
     with pytest.raises(TypeError, match="records must be PartitionRecord"):
         Ensemble.from_labels([[0, 1]], records=[{}])
@@ -266,7 +266,7 @@ def test_add_concat_and_empty_selections():
         ensemble.concat(other)
     assert more.select(["mine"]).names == ("mine",)
     assert more.select((1, 0)).names == ("mine", "p0")
-    with pytest.raises(ValueError, match="no partition called 'other'"):
+    with pytest.raises(KeyError, match="no partition called 'other'; there are 'p0', 'mine'"):
         more.select(["other"])
     with pytest.raises(IndexError, match="which must be positions below 2, a slice, or a mask"):
         more.select([5])
@@ -274,8 +274,8 @@ def test_add_concat_and_empty_selections():
         more.subset([True, False])
     with pytest.raises(IndexError, match="which must be"):
         more.select(None)
-    with pytest.raises(TypeError, match="concat joins ensembles; got list"):
-        more.concat([more])
+    with pytest.raises(TypeError, match="concat joins ensembles; got list. Use add"):
+        more.concat([[0, 1, 1]])
     with pytest.raises(ValueError, match="different point ids"):
         ensemble.add(pd.Series([0, 1, 1], index=["b", "a", "c"]))
     with pytest.raises(ValueError, match="selects no partition"):
@@ -326,7 +326,7 @@ def test_frames_and_csv_keep_the_partitions(ensemble):
     import tempfile
     from pathlib import Path
 
-    back = Ensemble.from_frame(ensemble.to_frame())
+    back = Ensemble.from_labels(ensemble.to_frame())
     np.testing.assert_array_equal(back.labels, ensemble.labels)
     assert back.soft.keys() == ensemble.soft.keys()
     with tempfile.TemporaryDirectory() as folder:

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import compare_oracle as oracle
-from clusterscape.compare.explain import explain
-from clusterscape.compare.lift import lift_emd
+from clusterscape.compare import explain, lift_emd
 from clusterscape.linalg.transport import transport_plan
 from strategies import ensembles
 from test_lift_measures import BANDWIDTH, Slow, columns, grid, kernel_matrix
@@ -99,7 +98,7 @@ def test_scores_do_not_depend_on_the_chunk(monkeypatch, seed: int) -> None:
     rng = np.random.default_rng(seed)
     soft, hard = rng.dirichlet(np.ones(3), 20), rng.integers(-2, 4, 20)
     whole = explain(soft, hard, grid(20)).points
-    monkeypatch.setattr(import_module("clusterscape.compare.explain"), "_CHUNK", 7)
+    monkeypatch.setattr(import_module("clusterscape.compare.explanation"), "_CHUNK", 7)
     np.testing.assert_array_equal(explain(soft, hard, grid(20)).points, whole)
 
 

@@ -17,8 +17,7 @@ from sklearn.base import clone
 import clusterscape as cs
 from clusterscape import kernels
 from clusterscape._core.store import StoreError
-from clusterscape.forest import growth as growth
-from clusterscape.forest.grower import ForestGrower, kappa
+from clusterscape.forest import ForestGrower, growth, kappa
 
 RNG = np.random.default_rng(5)
 BLOBS = np.column_stack(
@@ -309,7 +308,7 @@ def test_an_offset_and_a_scale_change_nothing() -> None:
 
 
 @pytest.mark.parametrize("k", [2, 3])
-def test_more_columns_than_the_first_room_holds(k: int) -> None:
+def test_more_columns_than_the_first_buffers_hold(k: int) -> None:
     # Columns of very different strength: a draw with better ones is always welcome.
     rng = np.random.default_rng(1)
     X = TRUTH[:, None] * rng.exponential(size=100) ** 3 + rng.normal(size=(45, 100))

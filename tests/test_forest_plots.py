@@ -88,6 +88,21 @@ def test_profile_of_features(frame, tmp_path):
     save(display, tmp_path)
 
 
+def test_profile_names_the_columns_from_the_strongest(frame, tmp_path):
+    display = FeatureProfileDisplay.from_features(frame, 3, random_state=1, n_init=5)
+    names = [t.get_text() for t in display.names_ax_.get_yticklabels()]
+    order = np.argsort(display.profile.strengths, kind="stable")
+    assert names == [frame.columns[i] for i in order]
+    dots = np.asarray(display.names_ax_.collections[-1].get_offsets())
+    np.testing.assert_allclose(dots[:, 0], display.profile.strengths[order])
+    assert display.names_ax_.get_xlabel().startswith("strength")
+    many = FeatureProfileDisplay(display.profile).plot(max_names=7)
+    assert many.names_ax_ is None
+    assert many.ax_.get_xlabel().startswith("strength")
+    unnamed = FeatureProfileDisplay(profile([0.3, 0.1])).plot()
+    assert [t.get_text() for t in unnamed.names_ax_.get_yticklabels()] == ["column 1", "column 0"]
+
+
 @pytest.mark.parametrize("strengths", [[0.0] * 5, [0.3], [0.2] * 300])
 def test_profile_of_equal_strengths(strengths, tmp_path):
     display = FeatureProfileDisplay(profile(strengths)).plot()
@@ -280,6 +295,6 @@ def test_consensus_matrix_by_classes(model, classes, names, tmp_path):
 def test_consensus_matrix_refuses(model):
     with pytest.raises(ValueError, match="one class for each of the 60 points"):
         ConsensusMatrixDisplay.from_estimator(model, order_by=[0, 1])
-    other = ConsensusClustering(2).fit_ensemble([[0, 0, 1, 1]] * 2)
+    other = ConsensusClustering(2).fit_ensemble([[0, 0, 1, 1], [0, 0, 0, 1]])
     with pytest.raises(ValueError, match="ConsensusClustering has none"):
         ConsensusMatrixDisplay.from_estimator(other, regularised=True)

@@ -629,7 +629,7 @@ def bad(value: float, row: int = 3, column: int = 1) -> np.ndarray:
         ([BLOBS, BLOBS[:50]], ValueError, r"X\[1\] has 50 rows and X\[0\] has 120"),
         (BLOBS.astype(complex), TypeError, "complex"),
         (np.array([["a", "b"]]), TypeError, "must hold numbers"),
-        (np.array([["1", 2.0]], dtype=object), TypeError, "got the text '1'"),
+        (np.array([["1", 2.0]], dtype=object), TypeError, "has the text '1' in column 0"),
         (np.array([[{}, 2.0]], dtype=object), TypeError, "must hold numbers"),
         (np.array([["2020-01-01"]], dtype="datetime64[D]"), TypeError, "dates"),
     ],
@@ -642,10 +642,10 @@ def test_bad_features_are_refused_with_a_sentence(X: Any, kind: Any, words: str)
 @pytest.mark.parametrize(
     ("weights", "words"),
     [
-        (np.ones(3), r"one entry for each of the 120 rows.*\(3,\)"),
-        (np.where(np.arange(120) == 5, -1, 1), "row 5 has -1"),
-        (np.where(np.arange(120) == 6, np.nan, 1), "row 6 has"),
-        (np.zeros(120), "zero everywhere"),
+        (np.ones(3), r"one entry per point, 120 in all; got shape \(3,\)"),
+        (np.where(np.arange(120) == 5, -1, 1), "entry 5 is -1"),
+        (np.where(np.arange(120) == 6, np.nan, 1), "entry 6 is"),
+        (np.zeros(120), "zero for every point"),
     ],
 )
 def test_bad_weights_are_refused(weights: np.ndarray, words: str) -> None:

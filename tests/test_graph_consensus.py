@@ -146,7 +146,7 @@ class TestAllFive:
         assert same_partition(found, planted)
 
     def test_fewer_groups_than_asked_for(self, method):
-        with pytest.warns(ConsensusWarning, match="only 2 groups of points apart"):
+        with pytest.warns(ConsensusWarning, match="only 2 groups of points"):
             model = method(3, random_state=0).fit(Ensemble.from_labels([[0, 0, 1, 1]]))
         assert model.labels_.tolist() == [0, 0, 1, 1]
 
@@ -651,7 +651,7 @@ def test_graphs_that_cannot_be_cut_are_refused():
         partition_graph(graph.toarray(), 2)
     with pytest.raises(ValueError, match="graph must hold finite links >= 0"):
         partition_graph(-graph, 2)
-    with pytest.raises(ValueError, match="vertex_weights must be 3 numbers >= 0"):
+    with pytest.raises(ValueError, match="vertex_weights must have one entry per vertex, 3 in all"):
         partition_graph(graph, 2, vertex_weights=np.ones(2))
     np.testing.assert_array_equal(
         partition_graph(graph.tocoo(), 3).labels, partition_graph(graph, 3).labels

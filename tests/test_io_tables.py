@@ -19,10 +19,14 @@ from clusterscape import Ensemble
 from clusterscape.io import (
     Table,
     TableError,
+    UnknownColumn,
+    describe_table,
     is_ensemble_file,
     labels_frame,
+    read_label_table,
     read_labels,
     read_table,
+    suspicious_columns,
     write_json,
     write_labels,
 )
@@ -460,6 +464,96 @@ def test_bad_labels(case: str) -> None:
         labels(text)
 
 
+def test_label_tables_keep_their_ids(tmp_path: Path) -> None:
+    counted = read_label_table(io.BytesIO(b"id,a\n0,1\n1,1\n"))
+    assert (counted.id_column, counted.ids_count_rows) == ("id", True)
+    assert list(counted.ids) == ["0", "1"]
+    assert counted.ensemble.index is None
+    turned = read_label_table(io.BytesIO(b"n,a\n1,1\n0,1\n"), id_column="n")
+    assert (turned.id_column, turned.ids_count_rows) == ("n", False)
+    assert list(turned.ensemble.index) == ["1", "0"]
+    assert read_label_table(io.BytesIO(b"a\n1\n1\n")).ids is None
+    Ensemble.from_labels([[0, 1]], index=[5, 6]).to_npz(tmp_path / "e.npz")
+    read = read_label_table(tmp_path / "e.npz", format="csv")
+    assert (list(read.ids), read.id_column) == (["5", "6"], None)
+
+
+def test_unknown_columns_are_named_in_the_error(tmp_path: Path) -> None:
+    np.save(tmp_path / "l.npy", np.array([0, 1]))
+    Ensemble.from_labels([[0, 1]]).to_npz(tmp_path / "e.npz")
+    (tmp_path / "t.csv").write_text("x,y\n1,2\n")
+    for read, name, options in (
+        (read_table, "t.csv", {"exclude": "y,z"}),
+        (read_table, "t.csv", {"id_column": "z"}),
+        (read_labels, "l.npy", {"exclude": ["z"]}),
+        (read_labels, "l.npy", {"id_column": "z"}),
+        (read_labels, "e.npz", {"id_column": "z"}),
+    ):
+        with pytest.raises(UnknownColumn, match=f"{name} has no column 'z'") as caught:
+            read(tmp_path / name, **options)
+        assert caught.value.column == "z"
+
+
+# ---- what columns hold -------------------------------------------------------------------------
+
+
+def suspicions(**columns) -> dict[str, str]:
+    frame = pd.DataFrame(columns)
+    return {s.column: s.kind for s in suspicious_columns(table(frame.to_csv(index=False)))}
+
+
+def test_suspicious_columns() -> None:
+    n = np.arange(30)
+    rng = np.random.default_rng(0)
+    assert suspicions(a=n, b=n + 7, c=n[::-1]) == {"a": "counter", "b": "counter", "c": "counter"}
+    assert suspicions(a=rng.permutation(30), b=n * 2.0, c=n / 7, d=n // 2) == {
+        "a": "ids",
+        "b": "ids",
+    }
+    two = n % 2
+    named = ["class", "Label", "cluster_id", "target", "y", "species", "trueClass", "cell-type"]
+    assert suspicions(**dict.fromkeys(named, two)) == dict.fromkeys(named, "classes")
+    others = ["classical", "visits", "years", "labelled"]
+    assert suspicions(**dict.fromkeys(others, two)) == {}
+    # Fractions and many values are measurements whatever their name.
+    assert suspicions(y=n / 3, target=np.minimum(n, 20)) == {}
+    assert suspicions(a=n[:4], b=n[:4] % 2) == {}
+
+
+def test_suspicious_columns_of_sparse_tables(tmp_path: Path) -> None:
+    X = sparse.random(30, 4, density=0.2, random_state=0, format="lil")
+    X[:, 1] = np.arange(30).reshape(-1, 1)
+    np.savez(
+        tmp_path / "t.npz",
+        feature_names=["a", "row", "c", "label"],
+        **csr_parts(np.where(np.arange(4) == 3, np.arange(30)[:, None] % 2, X.toarray())),
+    )
+    found = suspicious_columns(read_table(tmp_path / "t.npz"))
+    assert [(s.column, s.kind) for s in found] == [("row", "counter"), ("label", "classes")]
+
+
+def test_descriptions_name_what_read_table_would_refuse() -> None:
+    text = b"who,x,flag,when,gap,mixed,none\n" + b"".join(
+        b"p%d,%f,%s,2020-01-0%d,%s,%s,\n"
+        % (i, i / 3, b"True", i + 1, b"NA" if i == 2 else b"5", b"?" if i == 4 else b"7")
+        for i in range(6)
+    )
+    found = describe_table(io.BytesIO(text), exclude="when")
+    kinds = {c.name: (c.kind, c.n_missing, c.is_feature) for c in found.columns}
+    assert found.id_column == "who"
+    both = describe_table(io.BytesIO(text))  # not while other columns are text too
+    assert (both.id_column, both.columns[0].name) == (None, "who")
+    assert kinds == {
+        "x": ("numbers", 0, True),
+        "flag": ("yes/no", 0, True),
+        "gap": ("whole numbers", 1, False),
+        "mixed": ("mixed", 0, False),
+        "none": ("empty", 6, False),
+    }
+    with pytest.raises(TableError, match="no rows of data"):
+        describe_table(io.BytesIO(b"x,y\n"))
+
+
 # ---- out -----------------------------------------------------------------------------------
 
 
@@ -471,7 +565,9 @@ def test_write_labels(tmp_path: Path) -> None:
     write_labels(tmp_path / "l.parquet", ["a", "b"], [1, 0], confidence=[0.123456789, 1])
     frame = pd.read_parquet(tmp_path / "l.parquet")
     assert frame["confidence"].tolist() == [0.123456789, 1]
-    with pytest.raises(ValueError, match=r"confidence must have one entry a point; got shape \(1,"):
+    with pytest.raises(
+        ValueError, match=r"confidence must have one entry per point; got shape \(1,"
+    ):
         labels_frame(None, [0, 1], confidence=[1])
 
 

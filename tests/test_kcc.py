@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score, mutual_info_score
 
 from clusterscape import Ensemble, compare
-from clusterscape.combine import ConsensusWarning, _rowmeans
+from clusterscape.combine import ConsensusWarning, _row_kmeans
 from clusterscape.combine.kcc import KCC, Divergence
 from clusterscape.compare.utilities import UTILITIES, ensemble_utility
 from strategies import ensembles, rows_of
@@ -201,8 +201,8 @@ def test_groups_are_merged_at_the_least_rise_of_the_cost(utility, seed):
     groups = rng.integers(0, 6, 30)
     objective = Divergence.of(votes, utility=utility, p=5, normalized=False)
     totals = objective.points.rows.totals(groups, votes.sample_weight, 6)
-    spread = objective.spread(totals, groups)
-    merged = _rowmeans.merge(objective, totals.copy(), spread.copy(), 3)
+    group_mass = objective.group_mass(totals, groups)
+    merged = _row_kmeans.merge(objective, totals.copy(), group_mass.copy(), 3)
     while len(np.unique(groups)) > 3:
         choices = [
             np.where(groups == b, a, groups)
@@ -383,7 +383,7 @@ def test_starts_are_compared_on_a_sample_of_many_points(monkeypatch):
         [rng.permutation(12)[planted * 3 + rng.integers(0, 3, 3000)] for _ in range(20)]
     )
     assert KCC(4, n_init=2, random_state=0).fit(labels).start_size_ == 3000
-    monkeypatch.setattr(_rowmeans, "START_SIZE", 500)
+    monkeypatch.setattr(_row_kmeans, "START_SIZE", 500)
     for missing in (0.0, 0.2):
         labels[rng.random(labels.shape) < missing] = -2
         model = KCC(4, n_init=4, random_state=0).fit(labels)
@@ -392,7 +392,7 @@ def test_starts_are_compared_on_a_sample_of_many_points(monkeypatch):
 
 
 def test_a_partition_that_the_sample_does_not_meet_is_left_open(monkeypatch):
-    monkeypatch.setattr(_rowmeans, "START_SIZE", 20)
+    monkeypatch.setattr(_row_kmeans, "START_SIZE", 20)
     labels = np.full((400, 4), -2)
     labels[:, :3] = np.repeat([0, 1], 200)[:, None]
     labels[0, 3] = 0
@@ -401,6 +401,6 @@ def test_a_partition_that_the_sample_does_not_meet_is_left_open(monkeypatch):
 
 
 def test_fewer_groups_than_asked_for():
-    with pytest.warns(ConsensusWarning, match="only 2 groups of points apart"):
+    with pytest.warns(ConsensusWarning, match="only 2 groups of points"):
         model = KCC(3, random_state=0).fit(Ensemble.from_labels([[0, 0, 1, 1]]))
     assert model.n_clusters_ == 2

@@ -20,8 +20,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from clusterscape import Ensemble
 from clusterscape.combine import ConsensusWarning
-from clusterscape.combine._lift_groups import cut_tree, shares, ward
 from clusterscape.combine.lift import LiftHAC, LiftKM
+from clusterscape.combine.lift.groups import cut_tree, shares, ward
 from clusterscape.compare import rand_distance
 from clusterscape.lifting import Lifted
 from strategies import ensembles, rows_of
@@ -464,7 +464,7 @@ def test_more_groups_than_clusters_or_points_for_them():
     X = np.arange(6.0)[:, None]
     votes = Ensemble.from_labels([[0, 0, 0, 1, 1, 1]] * 2)
     for model in (LiftKM(3, random_state=0), LiftHAC(3)):
-        with pytest.warns(ConsensusWarning, match="only 2 groups of points apart"):
+        with pytest.warns(ConsensusWarning, match="only 2 groups of points"):
             model.fit(votes, features=X)
         np.testing.assert_array_equal(model.labels_, [0, 0, 0, 1, 1, 1])
         assert model.membership_.shape == (6, 2)

@@ -13,12 +13,17 @@ from scipy.spatial.distance import cdist
 
 import compare_oracle as oracle
 from clusterscape import Ensemble, compare
-from clusterscape.compare import MEASURES, _blocks, pairwise, rand_distance
+from clusterscape.compare import (
+    MEASURES,
+    lift_emd,
+    lift_hausdorff,
+    lift_kernel,
+    pairwise,
+    rand_distance,
+)
 from clusterscape.compare import lift as lift_module
-from clusterscape.compare._equal import equal_partitions
-from clusterscape.compare.lift import lift_emd, lift_hausdorff, lift_kernel
-from clusterscape.lifting.lift import lift
-from strategies import ensembles
+from clusterscape.lifting import lift
+from clusterscape.lifting import lifted as lifted_module
 
 NAMES = ["lift_emd", "lift_hausdorff", "lift_kernel"]
 KERNELS = ["gaussian", "laplacian", "cauchy"]
@@ -357,7 +362,7 @@ def test_kernel_distances_of_many_close_pairs(kind, components, monkeypatch, see
     lifted = lift(ensemble, X, bandwidth=bandwidth, n_components=components)
     r = ensemble.n_partitions
     pairs = np.array([(i, j) for i in range(r) for j in range(r)])
-    work = {"n_jobs": None, "progress": False}
+    work = {"n_jobs": None, "progress": False, "normalize": True}
     found = MEASURES["lift_kernel"].formula(lifted, pairs, **work)
     assert not np.signbit(found).any()
     everything = np.arange(lifted.mass.size)
@@ -373,7 +378,7 @@ def test_kernel_distances_of_many_close_pairs(kind, components, monkeypatch, see
         assert (value == 0.0) or i != j
     # All pairs are close when the limit says so, and cutting them up changes nothing.
     monkeypatch.setattr(lift_module, "_CLOSE", 3.0)
-    monkeypatch.setattr(lift_module, "_ROOM", 50)
+    monkeypatch.setattr(lift_module, "_BLOCK_ELEMENTS", 50)
     again = MEASURES["lift_kernel"].formula(lifted, pairs, **work)
     np.testing.assert_allclose(again**2, found**2, rtol=1e-4, atol=2e-15)
 
@@ -391,7 +396,7 @@ def test_close_pairs_are_computed_block_by_block(monkeypatch, seed: int) -> None
         return original(self, i, j, **options)
 
     monkeypatch.setattr(type(lifted), "distances", counting)
-    MEASURES["lift_kernel"].formula(lifted, pairs, n_jobs=None, progress=False)
+    MEASURES["lift_kernel"].formula(lifted, pairs, n_jobs=None, progress=False, normalize=True)
     assert len(calls) == 3  # each partition with itself, all pairs, and the close ones
 
 
@@ -464,7 +469,7 @@ def test_blocks_and_threads_change_nothing(monkeypatch, seed: int) -> None:
     X = rng.normal(size=(60, 2))
     ensemble = Ensemble.from_labels([rng.integers(0, k, 60) for k in (2, 3, 9, 4, 5, 9, 7)])
     whole = pairwise(ensemble, NAMES, features=X)
-    monkeypatch.setattr(_blocks, "_BLOCK_CLUSTERS", 8)
+    monkeypatch.setattr(lift_module, "_BLOCK_CLUSTERS", 8)
     cut = [pairwise(ensemble, NAMES, features=X, n_jobs=n_jobs) for n_jobs in (None, 2)]
     for name in NAMES:
         np.testing.assert_array_equal(cut[0].matrices[name], cut[1].matrices[name])
@@ -475,11 +480,10 @@ def test_measures_of_tables_and_in_space_in_one_call(monkeypatch, seed: int) -> 
     ensemble, X = mixed(seed)
     lifted = []
 
-    def counting(*args: Any, **kwargs: Any) -> Any:
-        lifted.append(kwargs["kernel"])
-        return lift(*args, **kwargs)
+    def counting(kernel: Any, *choices: Any) -> None:
+        lifted.append(kernel)
 
-    monkeypatch.setattr(lift_module, "lift", counting)
+    monkeypatch.setattr(lifted_module, "check_choice", counting)
     names = ["vi", *NAMES, "purity"]
     params = {"lift_kernel": {"kernel": "cauchy"}}
     first = ensemble.select([0, 1, 2, 3, 6, 7])
@@ -527,59 +531,18 @@ def test_nothing_in_common_is_still_a_distance_in_space() -> None:
 # ---- equal partitions ---------------------------------------------------------------------------
 
 
-def described(ensemble: Ensemble, i: int) -> Any:
-    """Return a partition as a set that does not know the names of clusters."""
-    codes = ensemble.labels[:, i]
-    if i in ensemble.soft:
-        dense = ensemble.soft[i].toarray()
-        clusters = sorted(map(tuple, dense.T[dense.sum(axis=0) > 0].tolist()))
-        return "soft", tuple(clusters), tuple(np.minimum(codes, 0).tolist())
-    clusters = {
-        frozenset(np.flatnonzero(codes == c).tolist()) for c in set(codes.tolist()) if c >= 0
-    }
-    rest = [frozenset(np.flatnonzero(codes == c).tolist()) for c in (-1, -2)]
-    return "hard", frozenset(clusters), *rest
-
-
-@given(ensembles(max_points=4, max_partitions=8), st.data())
-def test_equal_partitions_are_found(ensemble, data) -> None:
-    order = data.draw(st.permutations(range(4)))
-    renamed = [
-        ensemble.soft[i][:, ::-1].toarray()
-        if i in ensemble.soft
-        else [order[c] if c >= 0 else c for c in ensemble.labels[:, i].tolist()]
-        for i in range(ensemble.n_partitions)
-    ]
-    for i in ensemble.soft:
-        renamed[i][ensemble.labels[:, i] == -2] = np.nan
-    both = Ensemble.from_labels([*_parts(ensemble), *renamed])
-    first, inverse = equal_partitions(both)
-    texts = [described(both, i) for i in range(both.n_partitions)]
-    assert len(set(texts)) == first.size
-    for i, text in enumerate(texts):
-        assert first[inverse[i]] == texts.index(text)
-
-
-def _parts(ensemble: Ensemble) -> list[Any]:
-    parts: list[Any] = list(ensemble)
-    for i in ensemble.soft:
-        parts[i] = ensemble.soft[i].toarray()
-        parts[i][ensemble.labels[:, i] == -2] = np.nan
-    return parts
-
-
 def test_equal_partitions_are_compared_once(monkeypatch, seed: int) -> None:
     rng = np.random.default_rng(seed)
     base = rng.integers(-2, 4, (30, 3))
     labels = np.column_stack([base, np.where(base < 0, base, 3 - base), base[:, :1]])
     counted = []
-    original = _blocks._one_block
+    original = lift_module._one_block
 
     def counting(work: Any, lifted: Any, pairs: np.ndarray, task: np.ndarray) -> Any:
         counted.extend(map(tuple, pairs[task].tolist()))
         return original(work, lifted, pairs, task)
 
-    monkeypatch.setattr(_blocks, "_one_block", counting)
+    monkeypatch.setattr(lift_module, "_one_block", counting)
     result = pairwise(labels, ["lift_emd", "nmi", "purity"], features=grid(30))
     assert sorted(counted) == [(i, j) for i in range(3) for j in range(i, 3)]
     again = np.array([0, 1, 2, 0, 1, 2, 0])
@@ -620,14 +583,18 @@ def test_wrong_options(options: dict[str, Any], words: str) -> None:
         (
             ["vi", "lift_emd"],
             {"noise": "singletons"},
-            "noise must be 'cluster' or 'drop' for lift_emd; got 'singletons'. Leave noise out",
+            "'cluster' or 'drop' for lift_emd; got 'singletons' .str.. Leave noise out",
         ),
         (
             "lift_kernel",
             {"metric_params": {"lift_kernel": {"ground": "euclidean"}}},
-            "lift_kernel has no option 'ground'",
+            "keyed by options of lift_kernel, kernel, .*; got 'ground'",
         ),
-        ("lift_emd", {"metric_params": {"lift_emd": {"noise": "drop"}}}, "no option 'noise'"),
+        (
+            "lift_emd",
+            {"metric_params": {"lift_emd": {"noise": "drop"}}},
+            "keyed by options of lift_emd, .*; got 'noise'",
+        ),
         (
             "lift_emd",
             {"metric_params": {"lift_emd": {"bandwidth": -1}}},

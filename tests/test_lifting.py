@@ -14,12 +14,12 @@ from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
-import clusterscape.lifting.exact as exact_module
-import clusterscape.lifting.fourier as fourier_module
-import clusterscape.lifting.members as members_module
+import clusterscape.lifting._exact as exact_module
+import clusterscape.lifting._fourier as fourier_module
+import clusterscape.lifting._members as members_module
 from clusterscape import Ensemble
-from clusterscape.lifting.fourier import fourier_map
-from clusterscape.lifting.lift import components_for_error, lift
+from clusterscape.lifting import components_for_error, lift
+from clusterscape.lifting._fourier import fourier_map
 from strategies import ensembles, rows_of
 
 KERNELS = ("gaussian", "laplacian", "cauchy")
@@ -772,8 +772,8 @@ def test_wrong_choices():
     wrong("bandwidth must be one of 'median', or a number > 0; got 0", bandwidth=0)
     wrong("kernel must be one of 'gaussian'.*got 'rbf'", kernel="rbf")
     wrong("n_components=7 is odd.* take 8", n_components=7)
-    wrong("error=0.1 asks for.*n_components=100", n_components=100, error=0.1)
-    wrong("error=0.1 asks for.*n_components=None", n_components=None, error=0.1)
+    wrong("error=0.1 and n_components=100 both", n_components=100, error=0.1)
+    wrong("error=0.1 and n_components=None both", n_components=None, error=0.1)
     wrong("cannot be used with kernel='discrete'", kernel="discrete", n_components=10)
     wrong("cannot be used with a kernel function", kernel=rbf_kernel, n_components=10)
     wrong("noise must be one of 'cluster', 'drop'", noise="singletons")
@@ -783,7 +783,7 @@ def test_wrong_choices():
         n_components=4,
         max_gb=1e-9,
     )
-    words = "exact products of 2 clusters would take.*at a time{}, or, where max_gb is an option"
+    words = "exact products of 2 clusters would take.*at a time{}, or raise max_gb"
     with_features = words.format(r", use random features \(n_components=1000\)")
     wrong(with_features, MemoryError, max_gb=1e-9)
     wrong(words.format(""), MemoryError, max_gb=1e-9, kernel="discrete")
@@ -841,7 +841,7 @@ def test_wrong_scores():
     ensemble, X = planted()
     lifted = lift(ensemble, X, n_components=10)
     table = np.ones((lifted.mass.size, 2))
-    with pytest.raises(ValueError, match="coefficients must have one row a cluster"):
+    with pytest.raises(ValueError, match="coefficients must have one row per cluster"):
         lifted.scores(X, table[1:])
     with pytest.raises(ValueError, match="features has 2 columns; 3 are needed"):
         lifted.scores(X[:, :2], table)

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterscape import Ensemble
-from clusterscape.combine import ConsensusWarning, _median_search
-from clusterscape.combine._median_search import Costs, Moves, searcher
-from clusterscape.combine.median import MedianPartition
+from clusterscape.combine import ConsensusWarning
+from clusterscape.combine.median import MedianPartition, search
+from clusterscape.combine.median.search import Costs, Moves, searcher
 from clusterscape.compare import MEASURES, rand_distance
 from strategies import ensembles
 from test_bagclust import invariances
@@ -137,17 +137,15 @@ def test_updated_sums_equal_counting_anew(distance, soft, seed):
     costs = Costs(votes, distance, MEASURES[distance], None)
     groups = rng.integers(0, 3, 14)
     moves = Moves(votes, votes.weights, most=9)
-    counted = _median_search._ByCounting(moves, costs, groups, fixed=False)
+    counted = search._ByCounting(moves, costs, groups, fixed=False)
     expected = counted.prices(np.arange(14))
     assert expected[0, groups[0]] == pytest.approx(cost_of(groups, votes, distance))
-    if distance in _median_search._SUMS:
-        by_sums = _median_search._BySums(moves, costs, groups, fixed=False)
+    if distance in search._SUMS:
+        by_sums = search._BySums(moves, costs, groups, fixed=False)
         np.testing.assert_allclose(by_sums.prices(np.arange(14)), expected, atol=1e-9)
         by_sums.move(3, (groups[3] + 1) % 3)
         by_sums.move(8, 3)  # opens a group
-        again = _median_search._ByCounting(
-            Moves(votes, votes.weights, most=9), costs, groups, fixed=False
-        )
+        again = search._ByCounting(Moves(votes, votes.weights, most=9), costs, groups, fixed=False)
         found = by_sums.prices(np.arange(14))
         own = found[np.arange(14), by_sums.groups]
         np.testing.assert_allclose(own, again.prices(np.array([0]))[0, again.groups[0]])
@@ -226,8 +224,8 @@ def test_what_is_refused(monkeypatch):
     votes = Ensemble.from_labels(np.random.default_rng(0).integers(0, 3, size=(30, 5)))
     with pytest.raises(ValueError, match="distance must be the name of a measure"):
         MedianPartition(distance="luck").fit(votes)
-    monkeypatch.setattr(_median_search, "_MOST_MOVES", 10)
-    monkeypatch.setattr(_median_search, "_MOST_LABELS", 10)
+    monkeypatch.setattr(search, "_MOST_MOVES", 10)
+    monkeypatch.setattr(search, "_MOST_LABELS", 10)
     for distance in ("vi", "accuracy", rand_distance):
         with pytest.raises(
             ValueError, match=r"too long on 30 distinct rows.*Use distance='mirkin'"

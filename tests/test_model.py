@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clusterscape import ConsensusClustering, EnsembleGenerator
-from clusterscape.combine import EAC, MajorityVote, mean_coassociation
+from clusterscape.combine import EAC, METHODS, MajorityVote, OneOpinionWarning, mean_coassociation
 from clusterscape.model import NoStructureWarning
 from clusterscape.validate import select_k, structure_test
 
@@ -77,7 +77,8 @@ def test_fit_ensemble_uses_clusterings_that_exist():
     assert model.structure_ is None
     with pytest.raises(ValueError, match="fit_ensemble saw none"):
         model.predict(X)
-    own = ConsensusClustering(consensus="majority_vote").fit_ensemble([[0, 0, 1, 1]] * 3)
+    votes = [[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]]
+    own = ConsensusClustering(consensus="majority_vote").fit_ensemble(votes)
     assert own.n_clusters_ == len(set(own.labels_))
     assert own.k_selection_.criterion == "components of the graph of majorities"
 
@@ -150,10 +151,11 @@ def test_float32_stays_float32():
     X, y = blobs(seed=2)
     model = ConsensusClustering(4, generator=QUICK, n_references=0, random_state=0)
     model.fit(X.astype(np.float32))
-    assert model._fit_X.dtype == np.float32
+    assert model.features_.dtype == np.float32
     assert adjusted_rand_score(y, model.labels_) == 1.0
 
 
+@pytest.mark.filterwarnings("ignore::clusterscape.combine.OneOpinionWarning")
 @pytest.mark.parametrize(
     "preset", ["random_k", "random_features", "restarts", "bagging", "subsample"]
 )
@@ -163,6 +165,7 @@ def test_presets_by_name(preset):
     assert adjusted_rand_score(y, model.labels_) > 0.9
 
 
+@pytest.mark.filterwarnings("ignore::clusterscape.combine.OneOpinionWarning")
 def test_consensus_by_name_and_by_estimator():
     X, y = blobs(seed=4, n=120, k=3)
     for consensus in ("eac", EAC(linkage="single"), MajorityVote()):
@@ -177,7 +180,7 @@ def test_consensus_by_name_and_by_estimator():
     assert model.k_selection_.criterion == "components of the graph of majorities"
     cut = ConsensusClustering(consensus=EAC(threshold=0.4)).fit_ensemble(model.ensemble_)
     assert cut.k_selection_.criterion == "similarity threshold 0.4 of EAC"
-    with pytest.raises(ValueError, match="n_clusters=7 cannot be asked of MajorityVote"):
+    with pytest.raises(ValueError, match="MajorityVote does not take n_clusters"):
         ConsensusClustering(7, consensus="majority_vote").fit(X)
 
 
@@ -281,3 +284,54 @@ def test_structure_test_level_and_power(seed):
     X, _ = blobs(seed=seed, n=150, k=3)
     assert structure_test(X, random_state=0).found
     assert structure_test(sparse.csr_matrix(X), random_state=0).found
+
+
+# -- one opinion ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [[0, 0, 1, 1, 2]],
+        [[0, 0, 1, 1, 2]] * 20,
+        [[0, 0, 1, 1, 2], [2, 2, 0, 0, 1], ["b", "b", "c", "c", "a"]],
+        [[0, 0, 1, 1, 2], [-2] * 5],  # a failed member is no second opinion
+    ],
+    ids=["one column", "identical", "renamed", "failed"],
+)
+def test_one_opinion_claims_no_confidence(labels):
+    with pytest.warns(OneOpinionWarning, match="No confidence is claimed, because"):
+        model = ConsensusClustering(3, n_references=0, random_state=0).fit_ensemble(labels)
+    assert np.isnan(model.confidence_).all()
+    frame = model.to_frame()
+    assert frame[["confidence", "runner_up", "runner_up_share"]].isna().all(axis=None)
+    assert model.n_clusters_ == 3
+
+
+def test_identical_members_of_a_generator_are_one_opinion():
+    X, _ = blobs(seed=4, n=60, k=3)
+    generator = EnsembleGenerator(20, algorithm="ward", n_clusters=3)
+    with pytest.warns(OneOpinionWarning, match="the 20 partitions are the same"):
+        model = ConsensusClustering(3, generator=generator, random_state=0).fit(X)
+    assert np.isnan(model.confidence_).all()
+
+
+def test_two_opinions_are_enough():
+    model = ConsensusClustering(2, random_state=0).fit_ensemble([[0, 0, 1, 1], [0, 0, 0, 1]])
+    assert np.isfinite(model.confidence_).all()
+
+
+# -- what is given as features --------------------------------------------------------------------
+
+
+def test_names_are_looked_up_when_they_are_checked(monkeypatch):
+    class Later(EAC):
+        pass
+
+    entry = next(iter(METHODS.values()))
+    changed = type(entry)(**{**vars(entry), "name": "later", "estimator": Later})
+    with pytest.raises(ValueError, match="consensus must be one of"):
+        ConsensusClustering(2, consensus="later").fit_ensemble([[0, 0, 1], [0, 1, 1]])
+    monkeypatch.setitem(METHODS, "later", changed)
+    model = ConsensusClustering(2, consensus="later").fit_ensemble([[0, 0, 1], [0, 1, 1]])
+    assert type(model.consensus_) is Later

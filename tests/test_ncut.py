@@ -113,7 +113,7 @@ def test_thresholded_refuses_with_a_sentence():
         ThresholdedCoassociation(votes.coassociation(normalize="counts"), 0.5)
     with pytest.raises(ValueError, match="threshold must be a number in"):
         ThresholdedCoassociation(operator, 1.5)
-    with pytest.raises(ValueError, match="sample_weight must be 50 finite numbers"):
+    with pytest.raises(ValueError, match="sample_weight must have one entry per point, 50 in all"):
         ThresholdedCoassociation(operator, 0.5, sample_weight=[1.0])
     with pytest.raises(ValueError, match="ascending"):
         ThresholdedCoassociation(operator, 0.5).subset([3, 1])
@@ -279,7 +279,7 @@ def test_cuts_refuse_with_a_sentence():
         recursive_ncut(np.ones((3, 3)), 4)
     with pytest.raises(ValueError, match="similarities >= 0"):
         kway_ncut(-np.ones((3, 3)), 2)
-    with pytest.raises(ValueError, match="weights must be 3 finite numbers > 0"):
+    with pytest.raises(ValueError, match="weights must be finite numbers > 0; entry 1 is 0"):
         recursive_ncut(np.ones((3, 3)), 2, weights=[1, 0, 1])
     with pytest.raises(ValueError, match="cut must be one of"):
         recursive_ncut(np.ones((3, 3)), 2, cut="half")
@@ -332,7 +332,7 @@ def test_cross_coassociation_by_votes_of_any_type():
         labels = rng.integers(lowest, 3, size=(40, 300))
         a, b = labels[25:, None], labels[None, :25]
         for weights in (np.ones(300), rng.integers(1, 9, 300), rng.random(300)):
-            votes = Ensemble.from_labels(labels, weights=weights)
+            votes = Ensemble.from_labels(labels, orient="columns", weights=weights)
             known = Coassociation(votes.labels[:25], votes.offsets, votes.weights, soft={})
             found = cross_coassociation(known, votes.labels[25:], threshold=0.3, scale=5.0)
             share = ((a == b) & (a >= 0)) @ weights / (((a > -2) & (b > -2)) @ weights)

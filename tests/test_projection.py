@@ -234,7 +234,7 @@ def test_equal_rows_are_not_told_apart_by_rounding():
     labels = np.repeat(rng.integers(0, 5, size=(3, 20)), 50, axis=0)
     votes = Ensemble.from_labels(labels, weights=rng.random(20) + 0.1)
     for projection, n_dims in itertools.product(("sparse", "svd"), (5, 12, 20)):
-        with pytest.warns(ConsensusWarning, match="only 3 groups of points apart"):
+        with pytest.warns(ConsensusWarning, match="only 3 groups of points"):
             model = SEC(5, projection=projection, n_dims=n_dims, random_state=0).fit(votes)
         assert model.n_clusters_ == 3
         assert model.cost_ == pytest.approx(0.0, abs=1e-9)

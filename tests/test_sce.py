@@ -100,6 +100,40 @@ def test_nsce_columns_are_eigenvectors(solver):
     np.testing.assert_allclose(H.T @ L @ H, np.eye(3), atol=1e-7)
 
 
+@pytest.mark.parametrize("solver", ["dense", "solves"])
+def test_nsce_keeps_equation_nine_or_replaces_weak_columns(solver):
+    planted = np.repeat([0, 1, 2], [6, 5, 4])
+    X, votes = blobs(planted, spread=0.5), np.column_stack([planted] * 3)
+    L = dense_laplacian(affinity(X).toarray())
+    S, _ = brute_force_coassociation(Ensemble.from_labels(votes))
+    product = np.linalg.pinv(L, rcond=1e-10, hermitian=True) @ S
+    options = {"solver": solver, "row_normalize": False, "random_state": 0}
+    printed = NSCE(3, weak_columns="keep", **options).fit(votes, features=X)
+    mu = np.sort(np.linalg.eigvals(product).real)[::-1]
+    np.testing.assert_allclose(printed.eigenvalues_, mu[:3], rtol=1e-6)
+    H = printed.embedding_
+    assert np.linalg.norm(product @ H - H * printed.eigenvalues_) < 1e-6 * mu[0]
+    # The clusters' sum is nearly the null space of L, so one combination of them is nearly lost.
+    energy = np.einsum("ij,ij->j", H, S @ H)
+    assert (energy < 0.5 * np.trace(S) / 15).tolist() == [False, False, True]
+    replaced = NSCE(3, **options).fit(votes, features=X)
+    np.testing.assert_allclose(replaced.eigenvalues_, mu[:2], rtol=1e-6)
+    np.testing.assert_allclose(L @ replaced.embedding_[:, 2], 0.0, atol=1e-8)
+    np.testing.assert_array_equal(replaced.labels_, planted)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nsce_weak_columns_matter_only_where_some_are_weak(seed):
+    planted = np.repeat([0, 1, 2], [30, 20, 15])
+    X, votes = blobs(planted, seed, spread=3.0), noisy_votes(planted, 12, seed)
+    kept, replaced = (
+        NSCE(3, weak_columns=which, random_state=0).fit(votes, features=X)
+        for which in ("keep", "replace")
+    )
+    assert kept.eigenvalues_.size == replaced.eigenvalues_.size == 3
+    np.testing.assert_array_equal(kept.embedding_, replaced.embedding_)
+
+
 # -- operators against dense twins --------------------------------------------------------------
 
 
@@ -214,7 +248,7 @@ def test_returns_what_the_ensemble_agrees_on(method, n):
     renamed = np.array([2, 0, 1])[planted]
     X = blobs(planted)
     labels = build(method, 3).fit_predict(
-        np.column_stack([planted, renamed, planted] * 20), features=X
+        Ensemble.from_labels([planted, renamed, planted] * 20), features=X
     )
     np.testing.assert_array_equal(labels, planted)
     alone = build(method, 3).fit_predict(planted[:, None], features=X)

@@ -125,7 +125,7 @@ def test_sinkhorn_refuses_what_has_no_meaning():
         sinkhorn(np.array([[0.0, -1.0], [-1.0, 0.0]]))
     with pytest.raises(ValueError, match="negative elements"):
         sinkhorn(aslinearoperator(np.array([[0.0, -1.0], [-1.0, 0.0]])))
-    with pytest.raises(ValueError, match="weights must be 2 numbers"):
+    with pytest.raises(ValueError, match="weights must have one entry per point, 2 in all"):
         sinkhorn(np.ones((2, 2)), weights=[1, 2, 3])
     with pytest.raises(ValueError, match="no positive element"):
         sinkhorn(np.zeros((2, 2)))

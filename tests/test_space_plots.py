@@ -15,7 +15,7 @@ from matplotlib.patches import PathPatch
 from scipy import sparse
 from sklearn.datasets import make_blobs
 
-from clusterscape.compare.explain import explain
+from clusterscape.compare import explain
 from clusterscape.plot import transport
 from clusterscape.plot.differences import DifferencesDisplay
 from clusterscape.plot.transport import TransportDisplay
@@ -326,10 +326,10 @@ def test_features_that_are_not_finite_are_refused(columns):
 @pytest.mark.parametrize(
     ("weights", "words"),
     [
-        ([1.0, 2.0], r"weights must have one entry a point, 3 in all; got shape \(2,\)"),
-        ([1.0, -1.0, 2.0], "weights must be finite, none negative"),
-        ([1.0, np.nan, 2.0], "weights must be finite, none negative"),
-        (2.0, "weights must have one entry a point"),
+        ([1.0, 2.0], r"weights must have one entry per point, 3 in all; got shape \(2,\)"),
+        ([1.0, -1.0, 2.0], "weights must be finite numbers >= 0; entry 1 is"),
+        ([1.0, np.nan, 2.0], "weights must be finite numbers >= 0; entry 1 is"),
+        (2.0, "weights must have one entry per point"),
     ],
 )
 def test_wrong_weights_are_named(weights, words):

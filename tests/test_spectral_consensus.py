@@ -155,7 +155,7 @@ def test_weights_of_points_equal_copies_and_compression_changes_nothing():
 
 
 def test_more_clusters_than_groups_and_bad_settings():
-    with pytest.warns(ConsensusWarning, match="only 2 groups of points apart"):
+    with pytest.warns(ConsensusWarning, match="only 2 groups of points"):
         model = SpectralConsensus(3, random_state=0).fit(Ensemble.from_labels([[0, 0, 1, 1]]))
     assert model.n_clusters_ == 2
     assert SpectralConsensus(random_state=0).fit([[0], [0], [0]]).n_clusters_ == 1

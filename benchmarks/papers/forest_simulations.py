@@ -18,9 +18,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import _common
 from clusterscape.compare import accuracy
 from clusterscape.datasets.mixtures import Mixture, make_g1, make_g2, make_g3, make_two_gaussians
-from clusterscape.forest.estimator import ClusterForest
-from clusterscape.forest.grower import ForestGrower, kappa
-from clusterscape.forest.theory import (
+from clusterscape.forest import (
+    ClusterForest,
+    ForestGrower,
+    kappa,
     misclustering_rate,
     noise_kappa,
     population_centers,

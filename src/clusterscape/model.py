@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -12,15 +13,16 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from clusterscape import combine, generate
 from clusterscape._core.params import (
     N_JOBS,
     PROGRESS,
-    Choice,
     Instance,
     Integer,
     Null,
+    Rule,
     Rules,
     Seed,
     Such,
@@ -28,15 +30,12 @@ from clusterscape._core.params import (
 )
 from clusterscape._core.seeds import RandomState, parent, restore, spawn
 from clusterscape._core.store import stored_plan
-from clusterscape.combine import (
-    METHODS,
-    BaseConsensus,
-    MethodChoice,
-    choose_method,
-    consensus_scores,
-)
+from clusterscape.combine import BaseConsensus, MethodChoice, choose_method
+from clusterscape.combine.result import ResultMixin
+from clusterscape.combine.scores import ConsensusScores, scores_of
 from clusterscape.ensemble import Ensemble, as_ensemble
-from clusterscape.generate import PRESETS, EnsembleGenerator, generator_for
+from clusterscape.generate import EnsembleGenerator, generator_for
+from clusterscape.generate.features import point_ids, validated_features
 from clusterscape.validate import KSelection, StructureVerdict, select_k, structure_test
 
 
@@ -51,7 +50,24 @@ class NoStructureWarning(UserWarning):
     """
 
 
-class ConsensusClustering(ClusterMixin, BaseEstimator):
+class _Known(Rule):
+    """One of the names that a registry has at the time of the check."""
+
+    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+        self.names = names
+
+    @property
+    def words(self) -> str:  # type: ignore[override]
+        return "one of " + ", ".join(repr(name) for name in self.names())
+
+    def allows(self, value: Any) -> bool:
+        return isinstance(value, str) and value in set(self.names())
+
+    def refused(self) -> list[Any]:
+        return ["no such name"]
+
+
+class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
     """Cluster many times, combine the clusterings, and say how far each label can be believed.
 
     Parameters
@@ -97,7 +113,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         Share of each point's co-association with each cluster; rows sum to one (zeros for -1).
     confidence_ : (n,) array
         In [0, 1]: how far the ensemble prefers the point's own cluster to the others, 0 being no
-        preference. It is 0 throughout when there is one cluster or no structure was found.
+        preference. It is 0 throughout when there is one cluster or no structure was found, and NaN
+        throughout when the partitions are all the same (a :class:`~clusterscape.combine.\
+OneOpinionWarning` says so).
     cluster_consensus_ : (n_clusters_,) array
         Mean co-association of the pairs within each cluster; NaN for a cluster of one point. It is
         low when the partitions are much finer than the clusters: compare clusters, not datasets.
@@ -111,8 +129,23 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         How the number of clusters was chosen; None when it was given.
     structure_ : StructureVerdict or None
         Whether the data have clusters at all.
+    features_ : (n, d) array or CSR matrix
+        The features of :meth:`fit`, which :meth:`predict` compares new points with; scaled to unit
+        length where ``metric_`` is "cosine". Absent after :meth:`fit_ensemble`.
+    metric_ : {"euclidean", "cosine"}
+        How :meth:`predict` measures distances; absent after :meth:`fit_ensemble`.
     n_features_in_ : int
         Number of features.
+    feature_names_in_ : array
+        Names of the columns, where X is a data frame whose column names are all text.
+
+    See Also
+    --------
+    clusterscape.generate.EnsembleGenerator : Makes the partitions.
+    clusterscape.combine.choose_method : What ``consensus="auto"`` does.
+    clusterscape.forest.ClusterForest : Clusters on few columns each, for data with many columns of
+        noise.
+    clusterscape.io.save_model : Saves a fitted model without pickle.
 
     Notes
     -----
@@ -120,6 +153,15 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     in the number of points with the default consensus. The default base clusterer is k-means, so
     clusters are unions of its cells: long and bent clusters are found when the partitions are fine
     enough, clusters of very different density may not be.
+
+    References
+    ----------
+    A. Strehl, J. Ghosh, "Cluster ensembles: a knowledge reuse framework for combining multiple
+    partitions", Journal of Machine Learning Research 3, 2002.
+
+    S. Monti, P. Tamayo, J. Mesirov, T. Golub, "Consensus clustering: a resampling-based method for
+    class discovery and visualization of gene expression microarray data", Machine Learning 52,
+    2003, doi:10.1023/A:1023949509487.
 
     Examples
     --------
@@ -136,8 +178,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
 
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Null(), Integer(1)],
-        "generator": [Null(), Instance(EnsembleGenerator), Choice(*PRESETS)],
-        "consensus": [Choice("auto", *METHODS), Instance(BaseConsensus)],
+        "generator": [Null(), Instance(EnsembleGenerator), _Known(lambda: generate.PRESETS)],
+        "consensus": [_Known(lambda: ("auto", *combine.METHODS)), Instance(BaseConsensus)],
         "n_partitions": [Integer(1)],
         "n_references": [
             Such(lambda v: v == 0 or Integer(3).allows(v), "0 or an integer >= 3", [2, -1]),
@@ -182,15 +224,15 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         X : (n, d) array, sparse matrix or data frame
             Features.
         y : ignored
-            Present for scikit-learn's sake.
+            Not used, present for API consistency.
 
         Returns
         -------
         self
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
-        index = getattr(X, "index", None)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        ids = point_ids(X)
+        X = validated_features(self, X)
         n = X.shape[0]
         if self.n_clusters is not None and self.n_clusters > n:
             raise ValueError(
@@ -200,10 +242,10 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         generator = self._generator(X.shape, seeds[0])
         metric = "cosine" if generator.algorithm == "cosine" else "euclidean"
         self.structure_ = self._test(X, metric, seeds[2])
-        ensemble = generator.generate(X, index=index if _is_index(index) else None)
+        ensemble = generator.generate(X, index=ids)
         self._conclude(ensemble, seeds[1], X)
-        self._metric = metric
-        self._fit_X = normalize(X) if metric == "cosine" else X
+        self.metric_ = metric
+        self.features_ = normalize(X) if metric == "cosine" else X
         return self
 
     def fit_ensemble(self, ensemble: Any, *, features: Any = None) -> Self:
@@ -224,8 +266,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
         self.structure_ = None
-        if hasattr(self, "_fit_X"):
-            del self._fit_X  # of an earlier fit
+        if hasattr(self, "features_"):
+            del self.features_, self.metric_  # of an earlier fit
         self._conclude(as_ensemble(ensemble), self._seeds()[1], features)
         return self
 
@@ -335,30 +377,37 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             self.consensus_choice_ = choose_method(self.ensemble_, k)
             method = self.consensus_choice_.make()
         else:
-            method = METHODS[self.consensus].estimator()
+            method = combine.METHODS[self.consensus].estimator()
         if self.n_clusters is not None and "n_clusters" not in method.get_params(deep=False):
             raise ValueError(
-                f"n_clusters={self.n_clusters} cannot be asked of {type(method).__name__}, which "
-                "finds the number of clusters itself; leave n_clusters out, or choose another "
-                "consensus."
+                f"{type(method).__name__} does not take n_clusters (got n_clusters="
+                f"{self.n_clusters}): it finds the number of clusters itself. Leave n_clusters "
+                "out, or choose another consensus."
             )
         return method
 
     def _score(self) -> None:
         """Turn the ensemble's votes into memberships and confidences."""
-        scores = consensus_scores(self.ensemble_, self.labels_)
+        scores = self._scores()
         self.membership_ = scores.membership
         self.cluster_consensus_ = scores.cluster_consensus
         found = self.structure_ is None or self.structure_.found
-        self.confidence_ = scores.confidence if found else np.zeros(len(self.labels_))
         if self.n_clusters is not None and self.n_clusters > 1 and not found:
             assert self.structure_ is not None
+            doubt = "" if scores.message else " confidence_ is 0."
             warnings.warn(
                 f"n_clusters={self.n_clusters} was asked for, {self.n_clusters_} returned. "
-                f"{self.structure_.message} confidence_ is 0.",
+                f"{self.structure_.message}{doubt}",
                 NoStructureWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
+
+    def _compute_scores(self) -> ConsensusScores:
+        scores = scores_of(self.ensemble_, self.labels_)
+        found = self.structure_ is None or self.structure_.found
+        if found or scores.message:
+            return scores
+        return replace(scores, confidence=np.zeros(len(self.labels_)))
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the cluster of new points: that of the nearest point seen in ``fit``.
@@ -374,25 +423,20 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             Labels as in ``labels_``.
         """
         check_is_fitted(self)
-        if not hasattr(self, "_fit_X"):
+        if not hasattr(self, "features_"):
             raise ValueError(
                 "predict needs the features of the points, and fit_ensemble saw none; use fit."
             )
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        if self._metric == "cosine":
+        X = validated_features(self, X, reset=False)
+        if self.metric_ == "cosine":
             X = normalize(X)
         placed = np.flatnonzero(self.labels_ >= 0)
         # Trees do not take sparse data.
-        road = "brute" if sparse.issparse(X) or sparse.issparse(self._fit_X) else "auto"
-        nearest = NearestNeighbors(n_neighbors=1, algorithm=road).fit(self._fit_X[placed])
+        search = "brute" if sparse.issparse(X) or sparse.issparse(self.features_) else "auto"
+        nearest = NearestNeighbors(n_neighbors=1, algorithm=search).fit(self.features_[placed])
         return self.labels_[placed[nearest.kneighbors(X, return_distance=False).ravel()]]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _is_index(index: Any) -> bool:
-    """Tell a frame's index from the ``index`` method of a list."""
-    return index is not None and not callable(index)

@@ -1,11 +1,12 @@
-"""Files are written whole or not at all."""
+"""Files, and folders of files, are written whole or not at all."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import secrets
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -46,6 +47,57 @@ def write_bytes(target: str | os.PathLike[str], content: bytes) -> None:
     """Write ``content`` to ``target`` atomically."""
     with atomic_path(target) as path:
         path.write_bytes(content)
+
+
+@contextmanager
+def atomic_folder(
+    target: str | os.PathLike[str], *, last: str, replaced: Iterable[str] = ()
+) -> Iterator[Path]:
+    """Give a hidden folder; its files move into ``target`` when all of them are written.
+
+    A new folder appears under its name at once. In a folder that exists, the file called ``last``
+    is removed first and put back last, so that a folder which has it is complete. Files called
+    ``replaced`` that are not written anew are removed: they belong to an earlier result. Other
+    files stay. When the block raises, the target is as it was, and folders that were made on the
+    way to it are gone.
+    """
+    folder = Path(target).absolute()
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"{target} is a file; name a folder.")
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        home = folder if folder.is_dir() else folder.parent
+        stage = home / f".{folder.name}.{secrets.token_hex(8)}{SUFFIX}"
+        stage.mkdir()
+        try:
+            yield stage
+            _flush_files(stage)
+            _move(stage, folder, last, replaced)
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
+    except BaseException:
+        for path in made:  # innermost first; one that holds something stays
+            with contextlib.suppress(OSError):
+                path.rmdir()
+        raise
+
+
+def _move(stage: Path, folder: Path, last: str, replaced: Iterable[str]) -> None:
+    if not folder.exists():
+        os.rename(stage, folder)
+        return
+    written = os.listdir(stage)
+    for name in [last, *(name for name in replaced if name not in written)]:
+        (folder / name).unlink(missing_ok=True)
+    for name in sorted(written, key=lambda name: (name == last, name)):
+        os.replace(stage / name, folder / name)
+
+
+def _flush_files(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.is_file():
+            _flush(path, os.O_RDWR)
 
 
 def _flush(path: Path, mode: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import numbers
+from collections.abc import Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -55,15 +56,21 @@ def _as_vector(vector: Any, name: str) -> np.ndarray:
     if isinstance(vector, np.ndarray):
         array = vector
     else:
-        if not hasattr(vector, "__len__"):
+        if isinstance(vector, Mapping):
+            raise TypeError(
+                f"{name}: a label vector must be a list, an array or a Series; got "
+                f"{type(vector).__name__}. pandas.Series(labels) takes its keys as the points' ids."
+            )
+        is_vector = not isinstance(vector, (str, bytes, Set))  # a set has no order
+        if not is_vector or not hasattr(vector, "__len__"):
             raise TypeError(
                 f"{name}: a label vector must be a list, an array or a Series; got "
                 f"{type(vector).__name__}. For a single clustering pass a list of one: [labels]."
             )
         values = list(vector)
         # A list of tuples must stay a vector of tuples, and 1 and "1" must not both become "1".
-        plain = all(isinstance(v, (numbers.Real, np.generic)) for v in values)
-        if plain and values:
+        all_numbers = all(isinstance(v, (numbers.Real, np.generic)) for v in values)
+        if all_numbers and values:
             array = np.asarray(values)
         else:
             array = np.empty(len(values), dtype=object)
@@ -125,7 +132,7 @@ def _encode_objects(array: np.ndarray, name: str) -> tuple[np.ndarray, tuple[Any
         raise TypeError(
             f"{name}: labels must be hashable ({error}). A soft partition goes in as a 2-D array."
         ) from None
-    values = [_plain(v, name) for v in uniques]
+    values = [_checked_label(v, name) for v in uniques]
     texts = [v for v in values if isinstance(v, (str, bytes)) and v not in ("-1", "-2")]
     figures = [v for v in values if isinstance(v, numbers.Real) and v not in (NOISE, UNSAMPLED)]
     if texts and figures:
@@ -139,7 +146,7 @@ def _encode_objects(array: np.ndarray, name: str) -> tuple[np.ndarray, tuple[Any
     return lookup[codes].astype(smallest_type(len(kept))), None if all(counted) else tuple(kept)
 
 
-def _plain(value: Any, name: str) -> Any:
+def _checked_label(value: Any, name: str) -> Any:
     """Return a label as a plain Python value; whole floats are integers."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, bool) or not isinstance(value, numbers.Real):

@@ -16,11 +16,28 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.random import SeedSequence
 
+from clusterscape._core.errors import InvalidParameter, shown
+
+__all__ = [
+    "N_JOBS",
+    "PROGRESS",
+    "Choice",
+    "Flag",
+    "Instance",
+    "Integer",
+    "InvalidParameter",
+    "Null",
+    "Number",
+    "Rule",
+    "Rules",
+    "Seed",
+    "Such",
+    "check_params",
+    "checked",
+    "shown",
+]
+
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class InvalidParameter(ValueError, TypeError):
-    """A parameter has a value that its rules do not allow."""
 
 
 class Rule:
@@ -81,11 +98,20 @@ def Integer(low: float = -np.inf, high: float = np.inf) -> Number:
 
 
 class Choice(Rule):
-    """One of a few strings."""
+    """One of a few strings, or of the keys of a registry as they are when a value is checked."""
 
-    def __init__(self, *options: str) -> None:
-        self.options = options
-        self.words = "one of " + ", ".join(repr(o) for o in options)
+    def __init__(self, *options: str, registry: Mapping[str, Any] | None = None) -> None:
+        self._options = options
+        self._registry = registry
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The strings that are allowed now."""
+        return self._options if self._registry is None else (*self._options, *self._registry)
+
+    @property
+    def words(self) -> str:  # type: ignore[override]
+        return "one of " + ", ".join(repr(o) for o in self.options)
 
     def allows(self, value: Any) -> bool:
         return isinstance(value, str) and value in self.options
@@ -172,26 +198,18 @@ N_JOBS: Sequence[Rule] = (
 PROGRESS: Sequence[Rule] = (Null(), Flag())
 
 
-def shown(value: Any) -> str:
-    """Return ``value`` as it appears in a message: short, with its type."""
-    text = repr(value)
-    if len(text) > 60:
-        text = text[:57] + "..."
-    return f"{text} ({type(value).__name__})"
-
-
 def check_params(owner: str, values: Mapping[str, Any], rules: Rules) -> None:
     """Raise :class:`InvalidParameter` for the first value that breaks its rules."""
     for name, value in values.items():
         allowed = rules.get(name)
         if allowed is None or any(rule.allows(value) for rule in allowed):
             continue
-        options = ", or ".join(rule.words for rule in allowed)
-        raise InvalidParameter(f"{owner}: {name} must be {options}; got {shown(value)}.")
+        words = ", or ".join(rule.words for rule in allowed)
+        raise InvalidParameter(owner, name, value, expected=words, rules=allowed)
 
 
 def checked(rules: Rules) -> Callable[[F], F]:
-    """Declare the parameter rules of a function; they stand in its ``_parameter_rules``."""
+    """Declare the parameter rules of a function; they are kept in its ``_parameter_rules``."""
 
     def decorate(function: F) -> F:
         signature = inspect.signature(function)

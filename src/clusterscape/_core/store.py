@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from clusterscape._core import atomic as _atomic
+from clusterscape._core.errors import Worded
 
 try:
     import fcntl
@@ -37,8 +38,62 @@ _LEFTOVER = re.compile(r"\.(plan\.json|member-\d{5,}\.npz)\..*\.tmp")
 _DIGEST = 64  # characters of a sha256 in hexadecimal
 
 
-class StoreError(ValueError):
+class StoreError(Worded, ValueError):
     """A store cannot be used: damaged, foreign, made by another run, or in use."""
+
+
+class AnotherRunError(StoreError):
+    """The store belongs to a run of other data or parameters.
+
+    Attributes
+    ----------
+    directory : Path
+        The store.
+    name : str
+        What differs first: a key of the plan, with dots where plans are nested
+        (``"versions.numpy"``); ``"X (sha256)"`` stands for the data.
+    then, now : object
+        Its value in the store and in this run, as plain JSON values; :data:`ABSENT` where there is
+        none.
+    """
+
+    def __init__(self, directory: Path, name: str, then: Any, now: Any) -> None:
+        self.directory = directory
+        self.name = name
+        self.then = then
+        self.now = now
+        super().__init__(
+            f"The store {directory} belongs to another run: {name} was {_short(then)} there and "
+            f"is {_short(now)} now. Repeat the run with the same data and parameters to resume "
+            f"it, or give another directory."
+        )
+
+
+class StoreInUseError(StoreError):
+    """Another run on this machine writes to the store.
+
+    Attributes
+    ----------
+    directory : Path
+        The store.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        super().__init__(
+            f"The store {directory} is in use by another run. Wait for it to end, or give "
+            f"another directory."
+        )
+
+
+class _Absent:
+    """What stands for a value that a plan does not have."""
+
+    def __repr__(self) -> str:
+        return "absent"
+
+
+ABSENT = _Absent()
 
 
 class PartitionStore:
@@ -54,8 +109,9 @@ class PartitionStore:
     Raises
     ------
     StoreError
-        When the directory is no store, belongs to another plan (the sentence names the first
-        difference), is damaged, or is in use by another run on this machine.
+        When the directory is no store, belongs to another plan (:class:`AnotherRunError`, which
+        names the first difference), is damaged, or is in use by another run on this machine
+        (:class:`StoreInUseError`).
 
     Examples
     --------
@@ -92,12 +148,7 @@ class PartitionStore:
             return
         difference = _first_difference(stored, self.plan)
         if difference is not None:
-            name, then, now = difference
-            raise StoreError(
-                f"The store {self.directory} belongs to another run: {name} was {then} there and "
-                f"is {now} now. Repeat the run with the same data and parameters to resume it, or "
-                f"give another directory."
-            )
+            raise AnotherRunError(self.directory, *difference)
         beyond = [i for i in self.finished() if i >= self.plan["n_partitions"]]
         if beyond:
             raise StoreError(
@@ -220,10 +271,7 @@ def _take_lock(directory: Path) -> int | None:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(lock)
-        raise StoreError(
-            f"The store {directory} is in use by another run. Wait for it to end, or give "
-            f"another directory."
-        ) from None
+        raise StoreInUseError(directory) from None
     except OSError:
         # Some network file systems have no locks; atomic files keep the store whole without.
         pass
@@ -232,22 +280,21 @@ def _take_lock(directory: Path) -> int | None:
 
 def _first_difference(
     then: Mapping[str, Any], now: Mapping[str, Any], prefix: str = ""
-) -> tuple[str, str, str] | None:
+) -> tuple[str, Any, Any] | None:
+    """Return the first key in which two plans differ, and its values."""
     for name in [*now, *(key for key in then if key not in now)]:
-        old, new = then.get(name), now.get(name)
+        old, new = then.get(name, ABSENT), now.get(name, ABSENT)
         # As text, because NaN is not equal to itself.
-        if _canonical(old) == _canonical(new) and (name in then) == (name in now):
+        if ABSENT not in (old, new) and _canonical(old) == _canonical(new):
             continue
         if isinstance(old, dict) and isinstance(new, dict):
             return _first_difference(old, new, f"{prefix}{name}.")
-        return prefix + name, _short(then, name), _short(now, name)
+        return prefix + name, old, new
     return None
 
 
-def _short(values: Mapping[str, Any], name: str) -> str:
-    if name not in values:
-        return "absent"
-    text = json.dumps(values[name])
+def _short(value: Any) -> str:
+    text = repr(value) if value is ABSENT else json.dumps(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 

@@ -6,125 +6,139 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from clusterscape.cli import _options as opt
-from clusterscape.cli import _space
-from clusterscape.cli._console import choose, say, verb
+from clusterscape.cli import options as opt
+from clusterscape.cli.console import say, verb
 
 if TYPE_CHECKING:
-    from clusterscape.compare import PairwiseResult
+    from clusterscape.compare import Measure, PairwiseResult
+    from clusterscape.ensemble import Ensemble
 
 
 @verb
 def compare(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            help="Tables of labels with one column a clustering, or ensembles; several files are "
-            "joined by their ids. '-' reads CSV from stdin.",
-            show_default=False,
-        ),
-    ],
+    files: opt.LabelFiles,
+    *,
     output: opt.OutputFile = None,
     metric: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
             "--metric",
             "-m",
             metavar="NAME",
             help="adjusted_rand, nmi, vi, jaccard_distance, ..., or with --features lift_emd, "
-            "cc_distance, ... ('clusterscape info --list measures').",
-            rich_help_panel="The work",
+            "cc_distance, ... ('clusterscape info --list measures'). Repeat it for several "
+            "tables.",
+            show_default="adjusted_rand",
+            rich_help_panel=opt.WORK,
         ),
-    ] = "adjusted_rand",
+    ] = None,
     noise: Annotated[
         str | None,
         typer.Option(
             "--noise",
             metavar="singletons|cluster|drop",
             help="What a noise point (-1) is: a cluster of its own, a member of one more cluster "
-            "(which measures in space take when nothing is said), or left out.",
+            "(the default of measures in space), or left out.",
             show_default="singletons",
-            rich_help_panel="The work",
+            rich_help_panel=opt.WORK,
         ),
     ] = None,
-    features: _space.Features = None,
+    features: opt.Features = None,
+    join: opt.Join = "same",
     scale: opt.Scale = "auto",
-    kernel: _space.Kernel = None,
-    bandwidth: _space.Bandwidth = None,
-    components: _space.Components = None,
     seed: opt.Seed = 0,
     jobs: opt.Jobs = 1,
-    id_column: opt.IdColumn = None,
-    columns: opt.Columns = None,
-    exclude: opt.Exclude = None,
-    format: opt.Format = None,
-    delimiter: opt.Delimiter = None,
-    header: opt.Header = None,
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+    reading: opt.Reading,
+    spatial: opt.Spatial,
+    printing: opt.Printing,
 ) -> None:
     """Compare every clustering with every other, and write the table of all pairs as CSV.
 
-    With --json the table, and a file for it, is JSON.
+    With several measures the tables stand below each other, and the first two columns say the
+    measure and the clustering. With --json the tables, and a file for them, are JSON.
+
+    Example: `clusterscape compare kmeans.csv ward.csv --metric adjusted_rand --metric vi`
     """
     from clusterscape._core.atomic import write_bytes
-    from clusterscape.cli import _files, _tables
-    from clusterscape.compare import MEASURES, pairwise
+    from clusterscape.cli import inputs
+    from clusterscape.cli import output as out
+    from clusterscape.compare import MEASURES
 
-    measure = MEASURES[choose("--metric", metric, MEASURES)]
-    policy = choose("--noise", measure.noise[0] if noise is None else noise, measure.noise)
-    options = _space.options(kernel, bandwidth, components)
-    _space.check(measure, options, features)
-    if "random_state" in measure.option_names():
-        options["random_state"] = seed
-    read = _space.inputs(files, features)
+    quiet = printing.quiet
+    names = dict.fromkeys(metric or ["adjusted_rand"])
+    measures = [MEASURES[opt.choose("--metric", name, list(MEASURES))] for name in names]
+    for measure in measures:
+        opt.choose("--noise", noise or measure.noise[0], measure.noise)
+    spatial.check(measures, features)
+    read = inputs.all_inputs(files, features)
     if output is not None:
-        _files.check(output, read, [".json" if json else ".csv"])
-    reading = opt.reading(
-        id_column=id_column,
-        columns=columns,
-        exclude=exclude,
-        format=format,
-        delimiter=delimiter,
-        header=header,
+        out.check_file(output, read, [".json" if printing.json else ".csv"])
+    ensemble, titles, X = inputs.read_clusterings(
+        files, features, reading, join=join, scale=scale, quiet=quiet
     )
-    ensemble, names, X = _tables.read(files, features, reading, scale=scale, quiet=quiet)
     if ensemble.n_partitions < 2:
         raise ValueError(
             f"{files[0]} holds one clustering; give a second column or a second file to compare."
         )
-    # The policy is a word that was checked above, which a type checker cannot see.
-    found = pairwise(
-        ensemble,
-        metric,
-        noise=policy,  # type: ignore[arg-type]
-        features=X,
-        metric_params={metric: options},
-        n_jobs=jobs,
-        progress=False if quiet else None,
-    )
-    text = _json(found, names, options) if json else _csv(found, names)
+    settings = {"features": X, "noise": noise, "n_jobs": jobs, "progress": False if quiet else None}
+    options = {m.name: _options(m, spatial, seed) for m in measures}
+    tables = [_table(ensemble, m, options[m.name], settings) for m in measures]
+    text = _json(tables, titles, options) if printing.json else _csv(tables, titles)
     if output is None:
         typer.echo(text, nl=False)
     else:
         write_bytes(output, text.encode())
-    best = "0 is equal" if measure.direction == "distance" else "larger is more alike"
-    say(f"{metric}: a {measure.direction}, {best}.", quiet=quiet)
-    covered = float(found.coverage.min())
+    for measure in measures:
+        best = "0 means equal" if measure.direction == "distance" else "larger is more alike"
+        say(f"{measure.name}: a {measure.direction}, {best}.", quiet=quiet)
+    covered = min(float(found.coverage.min()) for found in tables)
     if covered < 1:
         say(f"Some pairs share only {covered:.0%} of the points.", quiet=quiet)
 
 
-def _json(found: PairwiseResult, names: list[str], options: dict[str, Any]) -> str:
+def _options(measure: Measure, spatial: opt.Spatial, seed: int) -> dict[str, Any]:
+    """Return those of the given options that the measure takes."""
+    given = spatial.given() | {"random_state": seed}
+    return {name: value for name, value in given.items() if name in measure.option_names()}
+
+
+def _table(
+    ensemble: Ensemble, measure: Measure, options: dict[str, Any], settings: dict[str, Any]
+) -> PairwiseResult:
+    from clusterscape.compare import pairwise
+
+    # A kernel that needs no features refuses them, though another measure may use them.
+    if options.get("kernel") == "discrete" or not measure.needs_features:
+        settings = settings | {"features": None}
+    return pairwise(ensemble, measure.name, metric_params={measure.name: options}, **settings)
+
+
+def _json(
+    tables: list[PairwiseResult], names: list[str], options: dict[str, dict[str, Any]]
+) -> str:
     from clusterscape.io.results import json_text
 
-    values = {"metric": found.metrics[0], "names": names, "options": options}
-    return json_text(values | {"matrix": found.matrix, "coverage": found.coverage}) + "\n"
+    found = [
+        {
+            "metric": table.metrics[0],
+            "names": names,
+            "options": options[table.metrics[0]],
+            "matrix": table.matrix,
+            "coverage": table.coverage,
+        }
+        for table in tables
+    ]
+    return json_text(found[0] if len(found) == 1 else found) + "\n"
 
 
-def _csv(found: PairwiseResult, names: list[str]) -> str:
+def _csv(tables: list[PairwiseResult], names: list[str]) -> str:
     import pandas as pd
 
-    frame = pd.DataFrame(found.matrix, index=names, columns=names)
-    return frame.to_csv(index_label=found.metrics[0], float_format="%.6g", lineterminator="\n")
+    frames = [pd.DataFrame(table.matrix, index=names, columns=names) for table in tables]
+    metrics = [table.metrics[0] for table in tables]
+    if len(frames) == 1:
+        frame, labels = frames[0], metrics[0]
+    else:
+        frame = pd.concat(frames, keys=metrics)
+        labels = ["metric", "clustering"]  # type: ignore[assignment]
+    return frame.to_csv(index_label=labels, float_format="%.6g", lineterminator="\n")

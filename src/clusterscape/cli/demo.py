@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from clusterscape.cli import _options as opt
-from clusterscape.cli._console import choose, say, verb
+from clusterscape.cli import options as opt
+from clusterscape.cli.console import say, verb
 
 _SETS = {
     "wine": "178 Italian wines of three grape varieties, 13 chemical measurements",
@@ -21,40 +21,55 @@ _SETS = {
 
 @verb
 def demo(
-    dataset: Annotated[str, typer.Argument(help=f"One of {', '.join(_SETS)}.")] = "wine",
+    dataset: Annotated[
+        str, typer.Argument(metavar="DATASET", help=f"One of {', '.join(_SETS)}.")
+    ] = "wine",
+    *,
     output: opt.Folder = Path("demo-output"),
     seed: opt.Seed = 0,
     jobs: opt.Jobs = 1,
     force: opt.Force = False,
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+    printing: opt.Printing,
 ) -> None:
     """Cluster a real dataset, and say what was found and where the files are.
 
     The known classes are not used for clustering; at the end the result is compared with them.
+
+    Example: `clusterscape demo iris -o iris-output`
     """
     from clusterscape import datasets
-    from clusterscape.cli import _words, _work
+    from clusterscape.cli import findings, inputs
+    from clusterscape.cli import output as out
+    from clusterscape.model import ConsensusClustering
 
-    choose("DATASET", dataset, _SETS)
-    _work.check_folder(output, force)
+    quiet = printing.quiet
+    opt.choose("DATASET", dataset, list(_SETS))
+    out.check_folder(output, force)
     data = datasets.load(dataset)
-    X, done = _work.scaled(data.data, "standard")
+    X, done = inputs.scaled(data.data, "standard")
     n, d = X.shape
     say(f"{dataset}: {_SETS[dataset]} ({data.source}); every column standardised.", quiet=quiet)
-    model = _work.make_model(
-        clusters=None,
-        seed=seed,
-        jobs=jobs,
-        quiet=quiet,
+    parameters = {
+        "clusters": None,
+        "partitions": 100,
+        "generator": "random_k",
+        "consensus": "auto",
+        "seed": seed,
+        "jobs": jobs,
+    }
+    model = ConsensusClustering(
+        generator="random_k",
+        n_partitions=100,
+        random_state=seed,
+        n_jobs=jobs,
+        progress=False if quiet else None,
     )
     say(
         f"clustering {n} points with {d} features 100 times, each time a little differently.",
         quiet=quiet,
     )
-    _work.fit(model, X, None)
-    found = _words.result(model, reference=data.target)
+    model.fit(X)
+    found = findings.of_model(model, reference=data.target)
     origin = {
         "file": dataset,
         "source": data.source,
@@ -62,18 +77,12 @@ def demo(
         "n_points": n,
         "n_features": d,
         "feature_names": data.feature_names,
+        "id_column": None,
         "notes": [],
     }
-    asked = {
-        "dataset": dataset,
-        "clusters": None,
-        "partitions": 100,
-        "generator": "random_k",
-        "consensus": "auto",
-        "scaled": done,
-        "seed": seed,
-        "jobs": jobs,
-    }
-    report = _work.report_on(model, command="demo", origin=origin, parameters=asked, result=found)
-    report = _work.save(output, model, ids=None, report=report)
-    _words.show(report, output, json=json, quiet=quiet)
+    parameters |= {"dataset": dataset, "scaled": done}
+    report = out.run_report(
+        model, command="demo", origin=origin, parameters=parameters, result=found
+    )
+    report = out.save_run(output, model, ids=None, report=report)
+    out.show_run(report, output, json=printing.json, quiet=quiet)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from clusterscape.cli import _options as opt
-from clusterscape.cli import _space
-from clusterscape.cli._console import choose, say, verb
+from clusterscape.cli import options as opt
+from clusterscape.cli.console import say, verb
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from clusterscape.compare.explain import Explanation
+    from clusterscape.compare import Explanation
     from clusterscape.ensemble import Ensemble
 
 _PICTURES = (".png", ".pdf", ".svg")
@@ -30,15 +30,9 @@ _CONTENTS = {
 
 @verb
 def explain(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            help="Tables of labels with one column a clustering, or ensembles; several files are "
-            "joined by their ids. '-' reads CSV from stdin.",
-            show_default=False,
-        ),
-    ],
-    features: _space.Features = None,
+    files: opt.LabelFiles,
+    *,
+    features: opt.Features = None,
     first: Annotated[
         str | None,
         typer.Option(
@@ -46,7 +40,7 @@ def explain(
             metavar="NAME",
             help="The clustering to start from, where the files hold more than two.",
             show_default=False,
-            rich_help_panel="The work",
+            rich_help_panel=opt.WORK,
         ),
     ] = None,
     second: Annotated[
@@ -54,9 +48,9 @@ def explain(
         typer.Option(
             "--second",
             metavar="NAME",
-            help="The clustering to go to.",
+            help="The clustering to compare it with.",
             show_default=False,
-            rich_help_panel="The work",
+            rich_help_panel=opt.WORK,
         ),
     ] = None,
     output: opt.OutputFile = None,
@@ -67,7 +61,7 @@ def explain(
             metavar="FILE",
             help="CSV file for both clusters of every point and the distance between them.",
             show_default=False,
-            rich_help_panel="Output",
+            rich_help_panel=opt.OUTPUT,
         ),
     ] = None,
     plot: Annotated[
@@ -77,7 +71,7 @@ def explain(
             metavar="FILE",
             help="Picture of the moves (.png, .pdf, .svg).",
             show_default=False,
-            rich_help_panel="Output",
+            rich_help_panel=opt.OUTPUT,
         ),
     ] = None,
     noise: Annotated[
@@ -86,52 +80,42 @@ def explain(
             "--noise",
             metavar="cluster|drop",
             help="What noise points (-1) are: the members of one more cluster, or left out.",
-            rich_help_panel="The work",
+            rich_help_panel=opt.WORK,
         ),
     ] = "cluster",
+    join: opt.Join = "same",
     scale: opt.Scale = "auto",
-    kernel: _space.Kernel = None,
-    bandwidth: _space.Bandwidth = None,
-    components: _space.Components = None,
     seed: opt.Seed = 0,
-    id_column: opt.IdColumn = None,
-    columns: opt.Columns = None,
-    exclude: opt.Exclude = None,
-    format: opt.Format = None,
-    delimiter: opt.Delimiter = None,
-    header: opt.Header = None,
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+    reading: opt.Reading,
+    spatial: opt.Spatial,
+    printing: opt.Printing,
 ) -> None:
     """Say which clusters of one clustering must move where, and how far, to give another.
 
     Writes the moves as CSV: from, to, the share of the points that moves, the distance between the
     two clusters, and what the move adds to the distance of the clusterings (LiftEMD), the costliest
     first. With --json everything is printed as JSON.
+
+    Example: `clusterscape explain labels.csv --features X.csv --first kmeans --second ward`
     """
-    from clusterscape.cli import _tables
+    from clusterscape.cli import inputs
     from clusterscape.compare import MEASURES
+    from clusterscape.compare import explain as explained
 
     measure = MEASURES["lift_emd"]
-    choose("--noise", noise, measure.noise)
-    options = _space.options(kernel, bandwidth, components)
-    _space.check(measure, options, features)
-    _check_files(_space.inputs(files, features), output=output, points=points, plot=plot)
-    reading = opt.reading(
-        id_column=id_column,
-        columns=columns,
-        exclude=exclude,
-        format=format,
-        delimiter=delimiter,
-        header=header,
+    opt.choose("--noise", noise, measure.noise)
+    spatial.check([measure], features)
+    _check_files(inputs.all_inputs(files, features), output=output, points=points, plot=plot)
+    ensemble, names, X = inputs.read_clusterings(
+        files, features, reading, join=join, scale=scale, quiet=printing.quiet
     )
-    ensemble, names, X = _tables.read(files, features, reading, scale=scale, quiet=quiet)
     chosen = _chosen(names, first, second)
+    _refuse_empty(ensemble, chosen, names, noise)
     a, b = (_partition(ensemble, i) for i in chosen)
-    options |= {"noise": noise, "sample_weight": ensemble.sample_weight, "random_state": seed}
+    options = spatial.given() | {"noise": noise, "random_state": seed}
+    options["sample_weight"] = ensemble.sample_weight
     pair = (names[chosen[0]], names[chosen[1]])
-    found = _explained((a, b), X, pair, options)
+    found = explained(a, b, X, **options)
     frame = _points_frame(ensemble.index, found)
     contents: dict[Path, bytes] = {}
     if output is not None:
@@ -142,25 +126,25 @@ def explain(
         contents[plot] = _picture(found, pair, plot.suffix.lower())
     _write(contents)
     written = {"output": output, "points": points, "plot": plot}
-    if json:
+    if printing.json:
         _print_json(found, pair, frame, written)
     elif output is None:
         typer.echo(_csv(found.moves), nl=False)
-    _tell(found, pair, written, quiet=quiet or json)
+    _tell(found, pair, written, quiet=printing.quiet or printing.json)
 
 
 def _check_files(
     inputs: list[str], *, output: Path | None, points: Path | None, plot: Path | None
 ) -> None:
     """Refuse, before the work, files that cannot be written or are needed for something else."""
-    from clusterscape.cli import _files
+    from clusterscape.cli import output as out
 
     wanted = {"--output": output, "--points": points, "--plot": plot}
     for option, path in wanted.items():
         if path is not None:
             endings = _PICTURES if option == "--plot" else (".csv",)
-            _files.check(path, inputs, endings, option=option)
-    _files.keep_apart(wanted)
+            out.check_file(path, inputs, endings, option=option)
+    out.keep_apart(wanted)
 
 
 def _chosen(names: list[str], first: str | None, second: str | None) -> tuple[int, int]:
@@ -168,7 +152,7 @@ def _chosen(names: list[str], first: str | None, second: str | None) -> tuple[in
     if len(names) < 2:
         raise ValueError("there is one clustering; give a second column or a second file.")
     given = [
-        None if name is None else names.index(choose(option, name, names))
+        None if name is None else names.index(opt.choose(option, name, names))
         for option, name in (("--first", first), ("--second", second))
     ]
     if None in given and len(names) > 2:
@@ -187,19 +171,12 @@ def _chosen(names: list[str], first: str | None, second: str | None) -> tuple[in
     return a, b
 
 
-def _explained(
-    partitions: tuple[Any, Any], X: Any, names: tuple[str, str], options: dict[str, Any]
-) -> Explanation:
-    """Explain; a refusal speaks of the clusterings by their names."""
-    from clusterscape.compare.explain import explain as explained
-
-    try:
-        return explained(*partitions, X, **options)
-    except ValueError as error:
-        argument, _, rest = str(error).partition(" ")
-        if argument not in ("a", "b") or not rest.startswith("has no cluster"):
-            raise
-        raise ValueError(f"{names['ab'.index(argument)]} {rest}") from None
+def _refuse_empty(ensemble: Ensemble, which: Sequence[int], names: list[str], noise: str) -> None:
+    """Refuse a clustering without a point in a cluster, by its name."""
+    lowest = 0 if noise == "drop" else -1
+    for i in which:
+        if not (ensemble.labels[ensemble.sample_weight > 0, i] >= lowest).any():
+            raise ValueError(f"{names[i]} has no cluster with a point in it; choose another one.")
 
 
 def _partition(ensemble: Ensemble, i: int) -> Any:
@@ -283,8 +260,8 @@ def _tell(
 ) -> None:
     """Say how far apart the two are and, where the moves went to a file, show the costliest."""
     say(
-        f"From {names[0]} to {names[1]}: distance {found.distance:.4g} (LiftEMD; 0 is equal, 1.414 "
-        "nothing in common).",
+        f"From {names[0]} to {names[1]}: distance {found.distance:.4g} (LiftEMD; 0 means equal, "
+        "1.414 nothing in common).",
         quiet=quiet,
     )
     moves = found.moves

@@ -1,20 +1,21 @@
-"""``clusterscape forest``: clusters by a cluster forest, and the columns that carry them."""
+"""``clusterscape forest``: clusters by a cluster forest, and the columns that matter for them."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from clusterscape.cli import _options as opt
-from clusterscape.cli._console import choose, say, verb
+from clusterscape.cli import options as opt
+from clusterscape.cli.console import say, verb
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from clusterscape.combine import ConsensusScores
     from clusterscape.forest.estimator import ClusterForest
+    from clusterscape.io import Table
 
 _SHOWN = 10  # columns on the console
 _WIDE = 32  # characters of a name there
@@ -23,20 +24,69 @@ _WIDE = 32  # characters of a name there
 @verb
 def forest(
     data: opt.Data,
+    *,
     output: opt.OutputFile = None,
     clusters: opt.Clusters = None,
-    importances: opt.Importances = None,
-    vectors: opt.Vectors = 100,
-    competitors: opt.Competitors = 1,
-    patience: opt.Patience = 1,
-    base_clusters: opt.BaseClusters = None,
+    importances: Annotated[
+        Path | None,
+        typer.Option(
+            "--importances",
+            metavar="FILE",
+            help="CSV file for the share of the vectors that use each column, and its importance.",
+            show_default=False,
+            rich_help_panel=opt.OUTPUT,
+        ),
+    ] = None,
+    vectors: Annotated[
+        int,
+        typer.Option(
+            "--vectors",
+            "-r",
+            metavar="R",
+            min=1,
+            help="Number of clustering vectors to grow.",
+            rich_help_panel=opt.WORK,
+        ),
+    ] = 100,
+    competitors: Annotated[
+        int,
+        typer.Option(
+            "--competitors",
+            metavar="Q",
+            min=1,
+            help="Number of draws of columns that compete to start a vector; more where most "
+            "columns are noise.",
+            rich_help_panel=opt.WORK,
+        ),
+    ] = 1,
+    patience: Annotated[
+        int,
+        typer.Option(
+            "--patience",
+            metavar="N",
+            min=1,
+            help="A vector is finished after this many draws in a row that did not improve it.",
+            rich_help_panel=opt.WORK,
+        ),
+    ] = 1,
+    base_clusters: Annotated[
+        int | None,
+        typer.Option(
+            "--base-clusters",
+            metavar="N",
+            min=2,
+            help="Number of clusters of each vector; as many as --clusters when not given.",
+            show_default=False,
+            rich_help_panel=opt.WORK,
+        ),
+    ] = None,
     kappa: Annotated[
         str,
         typer.Option(
             "--kappa",
             metavar="anova|pairs",
             help="How a vector is judged: an analysis of variance, or sums over pairs of points.",
-            rich_help_panel="The work",
+            rich_help_panel=opt.WORK,
         ),
     ] = "anova",
     ncut: Annotated[
@@ -44,58 +94,47 @@ def forest(
         typer.Option(
             "--ncut",
             metavar="recursive|kway",
-            help="How the vectors' agreement is cut: in two again and again, or at once.",
-            rich_help_panel="The work",
+            help="How the co-association of the vectors is cut: in two repeatedly, or into all "
+            "clusters at once.",
+            rich_help_panel=opt.WORK,
         ),
     ] = "recursive",
     scale: opt.Scale = "auto",
     seed: opt.Seed = 0,
     jobs: opt.Jobs = 1,
-    id_column: opt.IdColumn = None,
-    columns: opt.Columns = None,
-    exclude: opt.Exclude = None,
     reference: opt.Reference = None,
-    format: opt.Format = None,
-    delimiter: opt.Delimiter = None,
-    header: opt.Header = None,
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+    reading: opt.Reading,
+    printing: opt.Printing,
 ) -> None:
-    """Cluster a table by a cluster forest, and say which columns carry the clusters.
+    """Cluster a table by a cluster forest, and say which columns matter for the clusters.
 
     For tables with many columns of which few matter: every clustering vector is grown on few
     columns and keeps those that divide the points cleanly. Writes id, label and confidence of
     every point (.csv or .parquet), and with --importances the share of the vectors that use each
-    column. With --scale none one column of large numbers can decide everything; a note then says
+    column. With --scale none a column of large numbers can dominate the others; a note then says
     so.
-    """
-    from clusterscape.cli import _files, _labels, _work
 
-    choose("--kappa", kappa, ("anova", "pairs"))
-    choose("--ncut", ncut, ("recursive", "kway"))
+    Example: `clusterscape forest genes.csv -k 5 -o labels.csv --importances columns.csv`
+    """
+    from clusterscape.cli import inputs
+    from clusterscape.cli import output as out
+    from clusterscape.forest.estimator import ClusterForest
+
+    quiet = printing.quiet
+    opt.choose("--kappa", kappa, ("anova", "pairs"))
+    opt.choose("--ncut", ncut, ("recursive", "kway"))
     if output is not None:
-        _files.check(output, [data], _labels.LABELS)
+        out.check_file(output, [data], out.LABELS)
     if importances is not None:
-        _files.check(importances, [data], (".csv",), option="--importances")
-        _files.keep_apart({"--output": output, "--importances": importances})
-    reading = opt.reading(
-        id_column=id_column,
-        columns=columns,
-        exclude=exclude,
-        format=format,
-        delimiter=delimiter,
-        header=header,
-    )
-    table, _ = _work.read(data, reading, reference=reference, quiet=quiet)
-    X, done = _work.scaled(table.X, scale)
+        out.check_file(importances, [data], (".csv",), option="--importances")
+        out.keep_apart({"--output": output, "--importances": importances})
+    table, _ = inputs.read_table(data, reading, reference=reference, quiet=quiet)
+    X, done = inputs.scaled(table.X, scale)
     say(
         f"growing {vectors:,} clustering vectors of {table.n_points:,} points with "
         f"{table.n_features:,} features (scaling: {done}).",
         quiet=quiet,
     )
-    from clusterscape.forest.estimator import ClusterForest
-
     # kappa and ncut are words that were checked above, which a type checker cannot see.
     model = ClusterForest(
         clusters,
@@ -109,13 +148,7 @@ def forest(
         n_jobs=jobs,
         progress=False if quiet else None,
     ).fit(_named(X, table.feature_names))
-    found = _result(model, table)
-    _write(model, table, output=output, importances=importances, found=found, json=json)
-    _tell(found, table.n_points, quiet=quiet or json)
-    if output is not None:
-        say(f"{output}: the cluster and the confidence (0 to 1) of every point.", quiet=quiet)
-    if importances is not None:
-        say(f"{importances}: how much every column counts.", quiet=quiet)
+    _write(model, table, output=output, importances=importances, printing=printing)
 
 
 def _named(X: Any, names: Any) -> Any:
@@ -127,7 +160,7 @@ def _named(X: Any, names: Any) -> Any:
 
 
 def importance_frame(model: ClusterForest, names: Any) -> pd.DataFrame:
-    """Return how much every column counts, the most important first."""
+    """Return the importance of every column, the most important first."""
     import pandas as pd
 
     frame = pd.DataFrame(
@@ -140,27 +173,23 @@ def importance_frame(model: ClusterForest, names: Any) -> pd.DataFrame:
     return frame.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
 
 
-def _result(model: ClusterForest, table: Any) -> dict[str, Any]:
-    """Return what was found as plain values, in the words of the other verbs."""
+def _result(model: ClusterForest, table: Table, scores: ConsensusScores) -> dict[str, Any]:
+    """Return what was found as plain values."""
     import numpy as np
 
-    from clusterscape.cli import _words
-    from clusterscape.combine import consensus_scores
+    from clusterscape.cli import findings
 
-    scores = consensus_scores(model.ensemble_, model.labels_)
-    # A forest in the shape of the main job's model, of which the words read these attributes only.
-    seen = SimpleNamespace(
-        labels_=model.labels_,
-        n_clusters=model.n_clusters,
-        n_clusters_=model.n_clusters_,
-        ensemble_=model.ensemble_,
-        confidence_=scores.confidence,
-        cluster_consensus_=scores.cluster_consensus,
-        consensus_=None,
-        structure_=None,
-        k_selection_=_selection(model),
+    found = findings.of_labels(
+        model.labels_,
+        model.ensemble_,
+        confidence=scores.confidence,
+        cluster_consensus=scores.cluster_consensus,
+        n_clusters=model.n_clusters_,
+        asked=model.n_clusters,
+        k_selection=_selection(model),
+        ids=table.ids,
+        reference=table.labels,
     )
-    found = _words.result(seen, ids=table.ids, reference=table.labels)  # type: ignore[arg-type]
     best = importance_frame(model, table.feature_names).head(_SHOWN)
     found["forest"] = {
         "n_vectors": model.n_vectors,
@@ -174,12 +203,11 @@ def _result(model: ClusterForest, table: Any) -> dict[str, Any]:
         "n_features_used": int((model.feature_share_ > 0).sum()),
         "top_features": best.to_dict("records"),
     }
-    found["points"] = {"labels": model.labels_, "point_confidence": scores.confidence}
     return found
 
 
 def _selection(model: ClusterForest) -> Any:
-    """Return how the forest found its number of clusters, where it was not told."""
+    """Return how the forest found its number of clusters, where it was not given."""
     if model.n_clusters is not None or model.eigenvalues_ is None:
         return None
     import numpy as np
@@ -200,40 +228,44 @@ def _selection(model: ClusterForest) -> Any:
 
 def _write(
     model: ClusterForest,
-    table: Any,
+    table: Table,
     *,
     output: Path | None,
     importances: Path | None,
-    found: dict[str, Any],
-    json: bool,
+    printing: opt.Printing,
 ) -> None:
-    """Write the files that were asked for, and to stdout what was not."""
+    """Write the files that were asked for, print the rest, and say what was found."""
     from clusterscape._core.atomic import write_bytes
-    from clusterscape.io.results import json_text, labels_csv, labels_frame, write_labels
+    from clusterscape.cli import output as out
+    from clusterscape.combine import consensus_scores
+    from clusterscape.io.results import labels_csv
 
-    points = found.pop("points")
-    confidence = points["point_confidence"]
+    scores = consensus_scores(model.ensemble_, model.labels_)
+    found = _result(model, table, scores)
+    where = {}
     if importances is not None:
         frame = importance_frame(model, table.feature_names)
         write_bytes(importances, labels_csv(frame).encode())
+        where["importances"] = str(importances)
+    out.write_points(
+        output,
+        table.ids,
+        model.labels_,
+        confidence=scores.confidence,
+        json=found | where if printing.json else None,
+    )
+    _tell(found, table.n_points, quiet=printing.quiet or printing.json)
     if output is not None:
-        write_labels(output, table.ids, model.labels_, confidence=confidence)
-    if json:
-        ids = None if table.ids is None else list(table.ids)
-        where = {"output": str(output)} if output is not None else {"ids": ids, **points}
-        if importances is not None:
-            where["importances"] = str(importances)
-        typer.echo(json_text(found | where))
-    elif output is None:
-        frame = labels_frame(table.ids, model.labels_, confidence=confidence)
-        typer.echo(labels_csv(frame), nl=False)
+        say(f"{output}: {out.FILES['labels.csv']}.", quiet=printing.quiet)
+    if importances is not None:
+        say(f"{importances}: how important every column is.", quiet=printing.quiet)
 
 
 def _tell(found: dict[str, Any], n_points: int, *, quiet: bool) -> None:
-    """Say what was found, and show the columns that count most."""
-    from clusterscape.cli import _words
+    """Say what was found, and show the most important columns."""
+    from clusterscape.cli import findings
 
-    for line in _words.sentences(found, n_points):
+    for line in findings.sentences(found, n_points):
         say(line, quiet=quiet)
     grown = found["forest"]
     say(

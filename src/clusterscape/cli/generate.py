@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clusterscape.cli import _options as opt
-from clusterscape.cli._console import verb
+from clusterscape.cli import options as opt
+from clusterscape.cli.console import verb
+
+if TYPE_CHECKING:
+    from clusterscape.io import Table
+    from clusterscape.model import ConsensusClustering
 
 
 @verb
 def generate(
     data: opt.Data,
+    *,
     output: Annotated[
         Path,
         typer.Option(
@@ -21,7 +26,7 @@ def generate(
             "-o",
             metavar="FILE",
             help="File to write: .npz or .parquet keep everything, .csv the labels alone.",
-            rich_help_panel="Output",
+            rich_help_panel=opt.OUTPUT,
         ),
     ] = Path("ensemble.npz"),
     clusters: opt.Clusters = None,
@@ -35,49 +40,53 @@ def generate(
         bool,
         typer.Option(
             "--resume",
-            help="Keep finished clusterings in the folder FILE.store, and go on from those there.",
-            rich_help_panel="The work",
+            help="Keep finished clusterings in the folder FILE.store, and continue from those "
+            "found there.",
+            rich_help_panel=opt.WORK,
         ),
     ] = False,
-    id_column: opt.IdColumn = None,
-    columns: opt.Columns = None,
-    exclude: opt.Exclude = None,
-    format: opt.Format = None,
-    delimiter: opt.Delimiter = None,
-    header: opt.Header = None,
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+    reading: opt.Reading,
+    printing: opt.Printing,
 ) -> None:
     """Cluster a table many times and write all the clusterings.
 
     With the same options and seed these are the clusterings that 'clusterscape run' makes.
-    --clusters is the number that a consensus is to have: members take at least as many.
-    """
-    from clusterscape.cli import _files, _labels, _work
+    --clusters is the number of clusters of a later consensus: the clusterings have at least as
+    many.
 
-    _work.check_generator(generator, algorithm)
-    _files.check(output, [data], _labels.ENSEMBLES)
-    reading = opt.reading(
-        id_column=id_column,
-        columns=columns,
-        exclude=exclude,
-        format=format,
-        delimiter=delimiter,
-        header=header,
-    )
-    table, _ = _work.read(data, reading, quiet=quiet)
-    X, _ = _work.scaled(table.X, scale)
-    model = _work.make_model(
-        clusters=clusters,
+    Example: `clusterscape generate wine.csv --exclude class -r 200 -o ensemble.npz`
+    """
+    from clusterscape.cli import inputs
+    from clusterscape.cli import output as out
+    from clusterscape.io.results import json_text
+    from clusterscape.model import ConsensusClustering
+
+    opt.check_generator(generator, algorithm)
+    out.check_file(output, [data], out.ENSEMBLES)
+    table, _ = inputs.read_table(data, reading, compares=False, quiet=printing.quiet)
+    X, _ = inputs.scaled(table.X, scale)
+    model = ConsensusClustering(
+        clusters,
         generator=generator,
-        partitions=partitions,
-        seed=seed,
-        jobs=jobs,
-        quiet=quiet,
-        store=output.with_name(output.name + ".store") if resume else None,
+        n_partitions=partitions,
+        random_state=seed,
+        n_jobs=jobs,
+        progress=False if printing.quiet else None,
+        store=str(output.with_name(output.name + ".store")) if resume else None,
     )
-    _work.choose_algorithm(model, algorithm, table)
+    choose_algorithm(model, algorithm, table)
     ensemble = model.make_generator(table.n_points, table.n_features).generate(X, index=table.ids)
-    _labels.write(ensemble, output)
-    _labels.show(ensemble, output, json=json, quiet=quiet)
+    out.write_ensemble(ensemble, output)
+    if printing.json:
+        typer.echo(json_text({"output": str(output), **out.ensemble_facts(ensemble)}))
+    elif not printing.quiet:
+        typer.echo(f"{output}: {ensemble.describe()}.")
+        for i, why in ensemble.failures[:3]:
+            typer.echo(f"Clustering {i} failed and holds no labels: {why}")
+
+
+def choose_algorithm(model: ConsensusClustering, algorithm: str | None, table: Table) -> None:
+    """Give the model the generator that it would make, with another base clusterer."""
+    if algorithm is not None:
+        made = model.make_generator(table.n_points, table.n_features)
+        model.set_params(generator=made.set_params(algorithm=algorithm))

@@ -1,21 +1,27 @@
-"""``clusterscape info``: what a file or folder holds, and what can be asked for."""
+"""``clusterscape info``: what a file or folder holds, and which methods and measures there are."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json as js
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from clusterscape.cli import _options as opt
-from clusterscape.cli._console import choose, verb
+from clusterscape.cli import options as opt
+from clusterscape.cli.console import verb
 
 if TYPE_CHECKING:
-    from clusterscape.cli._options import Reading
     from clusterscape.ensemble import Ensemble
+    from clusterscape.io import ColumnSummary, TableSummary
 
+Description = tuple[dict[str, Any], list[str]]  # as plain values, and in words
+
+_SHOWN = 30  # columns of a table that are described one by one
+_WIDE = 28  # characters of a name there
 _LISTS = ("methods", "measures", "generators", "algorithms", "datasets", "formats")
 
 
@@ -24,10 +30,12 @@ def info(
     file: Annotated[
         str,
         typer.Argument(
+            metavar="FILE",
             help="A table, labels, an ensemble, run.json, or the folder of a run.",
             show_default=False,
         ),
     ] = "",
+    *,
     listed: Annotated[
         str,
         typer.Option(
@@ -37,35 +45,28 @@ def info(
             show_default=False,
         ),
     ] = "",
-    id_column: opt.IdColumn = None,
-    columns: opt.Columns = None,
-    exclude: opt.Exclude = None,
-    format: opt.Format = None,
-    delimiter: opt.Delimiter = None,
-    header: opt.Header = None,
     json: opt.Json = False,
     debug: opt.Debug = False,
+    reading: opt.Reading,
 ) -> None:
-    """Say what a file or folder holds, or list the methods, measures and generators."""
+    """Say what a file or folder holds, or list the methods, measures and generators.
+
+    Of a table: the kind, range and missing cells of every column, the columns that may be no
+    measurements, and the command that would cluster it.
+
+    Example: `clusterscape info wine.csv`
+    """
     from clusterscape.io.results import json_text
 
     if bool(file) == bool(listed):
         raise typer.BadParameter("give a file or --list, one of the two.", param_hint="FILE")
     if listed:
-        rows = _rows(choose("--list", listed, _LISTS))
+        rows = _rows(opt.choose("--list", listed, _LISTS))
         if json:
             typer.echo(json_text(rows))
         for name, text in {} if json else rows.items():
             typer.echo(f"{name}: {text}")
         return
-    reading = opt.reading(
-        id_column=id_column,
-        columns=columns,
-        exclude=exclude,
-        format=format,
-        delimiter=delimiter,
-        header=header,
-    )
     facts, lines = _describe(file, reading)
     typer.echo(json_text(facts) if json else "\n".join(lines))
 
@@ -102,52 +103,132 @@ def _rows(what: str) -> dict[str, str]:
     return {name: ", ".join(endings) for name, endings in FORMATS.items()}
 
 
-def _describe(file: str, reading: Reading) -> tuple[dict[str, Any], list[str]]:
+def _describe(file: str, reading: opt.Reading) -> Description:
     path = Path(file)
     if path.is_dir() or path.name == "run.json":
         return _run(path)
-    from clusterscape.cli import _labels
-    from clusterscape.io import TableError, is_ensemble_file, read_labels, read_table
+    from clusterscape.cli import output as out
+    from clusterscape.io import TableError, describe_table, is_ensemble_file, read_labels
 
+    arguments = reading.arguments(file)
     if is_ensemble_file(file):
-        ensemble = read_labels(file, **reading)
-        return {"kind": "ensemble", "file": file, **_labels.facts(ensemble)}, [
-            f"{file} is an ensemble: {ensemble.describe()}."
+        ensemble = read_labels(file, **arguments)
+        return {"kind": "ensemble", "file": file, **out.ensemble_facts(ensemble)}, [
+            f"{file} is an ensemble: {ensemble.describe()}.",
+            f"To combine it: clusterscape combine {shlex.quote(file)}",
         ]
-    table = None
-    if not _is_labels(file):
-        try:
-            table = read_table(file, **reading)
-        except TableError:
-            # Text that repeats itself may be labels; if not, the table's trouble is the news.
-            with contextlib.suppress(TableError):
-                labels = read_labels(file, **reading)
-                if 2 * labels.n_clusters.max() <= labels.n_points:
-                    return _of_labels(file, labels)
-            raise
-    if table is None:
-        return _of_labels(file, read_labels(file, **reading))
+    if _is_labels(file):
+        return _of_labels(file, read_labels(file, **arguments))
+    found = describe_table(file, **arguments)
+    if not any(column.is_feature for column in found.columns):
+        # Text that repeats itself may be labels.
+        with contextlib.suppress(TableError):
+            labels = read_labels(file, **arguments)
+            if 2 * labels.n_clusters.max() <= labels.n_points:
+                return _of_labels(file, labels)
+    return _of_table(file, found, arguments)
+
+
+def _of_table(file: str, found: TableSummary, arguments: opt.ReadArguments) -> Description:
+    """Describe a table, and suggest the command that clusters it."""
+    from clusterscape.io import Suspicion
+
+    suggestion, remarks = _suggested(file, found, arguments)
     facts = {
         "kind": "table",
         "file": file,
-        "n_points": table.n_points,
-        "n_features": table.n_features,
-        "feature_names": table.feature_names,
-        "has_ids": table.ids is not None,
-        "notes": table.notes,
+        "n_points": found.n_points,
+        "n_features": sum(column.is_feature for column in found.columns),
+        "id_column": found.id_column,
+        "has_ids": found.has_ids,
+        "density": found.density,
+        "columns": [dataclasses.asdict(column) for column in found.columns],
+        "notes": found.notes,
+        "suggestion": suggestion,
     }
-    named = ", ".join(table.feature_names[:8]) + (", ..." if table.n_features > 8 else "")
-    line = f"{file} is a table: {table.n_points:,} points, {table.n_features:,} features ({named})."
-    return facts, [line, *table.notes]
+    ids = "no ids" if not found.has_ids else "ids"
+    if found.id_column is not None:
+        ids = f"ids in column {found.id_column!r}"
+    sparse = "" if found.density is None else f", sparse ({found.density:.2%} of the cells)"
+    columns = "1 column" if len(found.columns) == 1 else f"{len(found.columns):,} columns"
+    lines = [
+        f"{file} is a table: {found.n_points:,} rows, {columns}, {ids}{sparse}.",
+        *found.notes,
+        *_column_lines(found.columns),
+    ]
+    suspicious: list[Suspicion] = [c.suspicion for c in found.columns if c.suspicion is not None]
+    lines += [f"Column {s.column!r} {s.reason}: is it a measurement?" for s in suspicious]
+    lines += remarks
+    if suggestion is not None:
+        lines.append(f"To cluster it: {suggestion}")
+    return facts, lines
 
 
-def _of_labels(file: str, labels: Ensemble) -> tuple[dict[str, Any], list[str]]:
-    from clusterscape.cli import _labels
+def _column_lines(columns: tuple[ColumnSummary, ...]) -> list[str]:
+    """Return one line per column, at most so many."""
+    shown = columns[:_SHOWN]
+    names = [c.name if len(c.name) <= _WIDE else f"{c.name[: _WIDE - 3]}..." for c in shown]
+    width = max(len("column"), *map(len, names), 0)
+    rows = [f"  {'column':<{width}}  {'holds':<13}  missing  different  range"]
+    for name, c in zip(names, shown, strict=True):
+        span = f"{c.low:.6g} to {c.high:.6g}" if c.low is not None else ""
+        span = f"for example {c.example[:_WIDE]!r}" if c.example else span
+        line = f"  {name:<{width}}  {c.kind:<13}  {c.n_missing:>7,}  {c.n_distinct:>9,}  {span}"
+        rows.append(line.rstrip())
+    if len(columns) > _SHOWN:
+        rows.append(f"  and {len(columns) - _SHOWN:,} more columns (--json describes all).")
+    return rows
+
+
+def _suggested(
+    file: str, found: TableSummary, arguments: opt.ReadArguments
+) -> tuple[str | None, list[str]]:
+    """Return the command that clusters the columns of numbers, and what it leaves out and why."""
+    text = [c.name for c in found.columns if c.kind in ("text", "dates")]
+    broken = [c.name for c in found.columns if c.kind == "mixed"]
+    gaps = [c.name for c in found.columns if c.n_missing and c.name not in [*text, *broken]]
+    doubtful = [c.suspicion for c in found.columns if c.is_feature and c.suspicion is not None]
+    classes = [s.column for s in doubtful if s.kind == "classes"]
+    ids = [s.column for s in doubtful if s.kind != "classes"]
+    names_rows = None if found.has_ids or not ids else ids.pop(0)
+    good = [c.name for c in found.columns if c.is_feature and c.suspicion is None]
+    remarks = []
+    for names, why in ((broken, "holds cells that are no numbers"), (gaps, "has missing values")):
+        if names:
+            several = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
+            remarks.append(
+                f"Column {names[0]!r}{several} {why}: correct the cells, or leave it out."
+            )
+    if not good:
+        return None, [*remarks, "No column can be clustered as it is."]
+    words = ["clusterscape", "run", file]
+    given = {name: value for name, value in arguments.items() if value not in (None, "auto")}
+    for name, value in given.items():
+        if isinstance(value, bool):
+            words.append("--header" if value else "--no-header")
+        elif name != "exclude":
+            for one in value if isinstance(value, list) else [value]:
+                words += ["--" + name.replace("_", "-"), str(one)]
+    if names_rows is not None:
+        words += ["--id-column", names_rows]
+    if len(classes) == 1 or (not classes and len(text) == 1):
+        words += ["--reference", (classes or text)[0]]
+    left_out = [name for name in [*text, *broken, *gaps, *ids, *classes] if name not in words]
+    for name in [*(arguments["exclude"] or ()), *left_out]:
+        words += ["--exclude", name]
+    return shlex.join(words), remarks
+
+
+def _of_labels(file: str, labels: Ensemble) -> Description:
+    from clusterscape.cli import output as out
 
     sizes = [int(s) for s in labels.cluster_sizes()]
-    facts = {"kind": "labels", "file": file, "cluster_sizes": sizes, **_labels.facts(labels)}
+    facts = {"kind": "labels", "file": file, "cluster_sizes": sizes, **out.ensemble_facts(labels)}
     shown = f"{sizes[:12]}".strip("[]") + (", ..." if len(sizes) > 12 else "")
-    return facts, [f"{file} holds labels: {labels.describe()}; cluster sizes {shown}."]
+    lines = [f"{file} holds labels: {labels.describe()}; cluster sizes {shown}."]
+    if labels.n_partitions > 1:
+        lines.append(f"To compare them: clusterscape compare {shlex.quote(file)}")
+    return facts, lines
 
 
 def _is_labels(file: str) -> bool:
@@ -159,16 +240,16 @@ def _is_labels(file: str) -> bool:
     return head in ("id,label", "id,label,confidence")
 
 
-def _run(path: Path) -> tuple[dict[str, Any], list[str]]:
+def _run(path: Path) -> Description:
     """Describe the folder of a run, and say whether its files are still those that were written."""
-    from clusterscape.cli import _work
+    from clusterscape.cli import output as out
 
     folder = path if path.is_dir() else path.parent
     file = folder / "run.json"
     if not file.is_file():
         what = f"{path} holds no run.json" if path.is_dir() else f"there is no file {path}"
         raise ValueError(f"{what}; name a folder that 'clusterscape run' wrote, or a file.")
-    if not _work.is_ours(folder):
+    if not out.is_run(folder):
         raise ValueError(
             f"{file} is damaged, or was not written by clusterscape; name a folder that "
             "'clusterscape run' wrote, or another file."
@@ -182,20 +263,21 @@ def _run(path: Path) -> tuple[dict[str, Any], list[str]]:
         ) from error
 
 
-def _of_run(folder: Path, report: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    from clusterscape.cli import _words, _work
+def _of_run(folder: Path, report: dict[str, Any]) -> Description:
+    from clusterscape.cli.findings import sentences
+    from clusterscape.cli.output import file_digest
 
     changed = [
         name
         for name, digest in report["outputs"].items()
-        if not (folder / name).is_file() or _work.file_digest(folder / name) != digest
+        if not (folder / name).is_file() or file_digest(folder / name) != digest
     ]
     made = report["input"]
     lines = [
         f"{folder} holds a run of clusterscape {report['versions']['clusterscape']} on "
         f"{made['file']} ({made['n_points']:,} points, {made['n_features']:,} features), seed "
         f"{report['parameters']['seed']}.",
-        *_words.sentences(report["result"], made["n_points"]),
+        *sentences(report["result"], made["n_points"]),
     ]
     if changed:
         lines.append(f"Changed or missing since the run: {', '.join(changed)}.")

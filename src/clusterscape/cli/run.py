@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from clusterscape.cli import _options as opt
-from clusterscape.cli._console import say, verb
+from clusterscape.cli import options as opt
+from clusterscape.cli.console import say, verb
 
 
 @verb
 def run(
     data: opt.Data,
+    *,
     output: opt.Folder = Path("clusterscape-output"),
     clusters: opt.Clusters = None,
     partitions: opt.Partitions = 100,
@@ -28,64 +29,57 @@ def run(
         bool,
         typer.Option(
             "--resume",
-            help="Keep finished clusterings in DIR/store, and go on from those found there.",
-            rich_help_panel="The work",
+            help="Keep finished clusterings in DIR/store, and continue from those found there.",
+            rich_help_panel=opt.WORK,
         ),
     ] = False,
-    id_column: opt.IdColumn = None,
-    columns: opt.Columns = None,
-    exclude: opt.Exclude = None,
     reference: opt.Reference = None,
-    format: opt.Format = None,
-    delimiter: opt.Delimiter = None,
-    header: opt.Header = None,
     force: opt.Force = False,
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+    reading: opt.Reading,
+    printing: opt.Printing,
 ) -> None:
     """Cluster a table many times and write one answer with a confidence for every point.
 
     Writes labels.csv (id, label, confidence), ensemble.npz (all clusterings), consensus.png,
-    k_selection.png (when the eigengap chose the number of clusters) and run.json (every parameter,
-    seed, version and finding) into DIR, all of them or none. run.json records --jobs, so it alone
-    differs between numbers of workers. Points without ids are numbered from 0.
-    """
-    from clusterscape.cli import _files, _words, _work
+    k_selection.png (when the eigengap chose the number of clusters) and run.json (the columns used,
+    every parameter, seed, version and finding) into DIR, all of them or none. run.json records
+    --jobs, so it alone differs between numbers of workers. Points without ids are numbered from 0.
 
-    _work.check_generator(generator, algorithm)
-    _work.check_consensus(consensus, clusters)
-    _work.check_folder(output, force)
-    _files.keep_inputs([output / name for name in _words.FILES], [data])
-    reading = opt.reading(
-        id_column=id_column,
-        columns=columns,
-        exclude=exclude,
-        format=format,
-        delimiter=delimiter,
-        header=header,
-    )
-    table, origin = _work.read(data, reading, reference=reference, quiet=quiet)
-    X, done = _work.scaled(table.X, scale)
-    model = _work.make_model(
-        clusters=clusters,
+    Example: `clusterscape run wine.csv --clusters 3 --reference class -o result`
+    """
+    from clusterscape.cli import findings, inputs
+    from clusterscape.cli import output as out
+    from clusterscape.cli.generate import choose_algorithm
+    from clusterscape.model import ConsensusClustering
+
+    quiet = printing.quiet
+    opt.check_generator(generator, algorithm)
+    opt.check_consensus(consensus, clusters)
+    out.check_folder(output, force)
+    out.keep_inputs([output / name for name in out.FILES], [data])
+    table, origin = inputs.read_table(data, reading, reference=reference, quiet=quiet)
+    X, done = inputs.scaled(table.X, scale)
+    model = ConsensusClustering(
+        clusters,
         generator=generator,
-        partitions=partitions,
+        n_partitions=partitions,
         consensus=consensus,
-        references=references,
-        seed=seed,
-        jobs=jobs,
-        quiet=quiet,
-        store=output / _work.STORE if resume else None,
+        n_references=references,
+        random_state=seed,
+        n_jobs=jobs,
+        progress=False if quiet else None,
+        store=str(output / out.STORE) if resume else None,
     )
+    choose_algorithm(model, algorithm, table)
     say(
         f"clustering {table.n_points:,} points with {table.n_features:,} features "
         f"{partitions:,} times ({generator}, scaling: {done}).",
         quiet=quiet,
     )
-    _work.choose_algorithm(model, algorithm, table)
-    _work.fit(model, X, table.ids)
-    asked = {
+    model.fit(X)
+    if table.ids is not None:
+        model.ensemble_ = model.ensemble_.with_index(table.ids)
+    parameters = {
         "clusters": clusters,
         "partitions": partitions,
         "generator": generator,
@@ -98,9 +92,11 @@ def run(
         "jobs": jobs,
         "resume": resume,
         "reference": reference,
-        **reading,
+        **reading.arguments(data),
     }
-    found = _words.result(model, ids=table.ids, reference=table.labels)
-    report = _work.report_on(model, command="run", origin=origin, parameters=asked, result=found)
-    report = _work.save(output, model, ids=table.ids, report=report)
-    _words.show(report, output, json=json, quiet=quiet)
+    found = findings.of_model(model, ids=table.ids, reference=table.labels)
+    report = out.run_report(
+        model, command="run", origin=origin, parameters=parameters, result=found
+    )
+    report = out.save_run(output, model, ids=table.ids, report=report)
+    out.show_run(report, output, json=printing.json, quiet=quiet)

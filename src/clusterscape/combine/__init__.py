@@ -18,11 +18,12 @@ from clusterscape.combine.mcla import MCLA
 from clusterscape.combine.median import MedianPartition
 from clusterscape.combine.random_projection import RandomProjectionEnsemble
 from clusterscape.combine.rce import RCE
-from clusterscape.combine.registry import METHODS, Method
+from clusterscape.combine.registry import METHODS, Method, consensus_method
 from clusterscape.combine.sca import SCA, Trajectory, evolve
 from clusterscape.combine.sce import LSCE, NSCE
 from clusterscape.combine.scores import (
     ConsensusScores,
+    OneOpinionWarning,
     consensus_scores,
     mean_coassociation,
 )
@@ -54,11 +55,13 @@ __all__ = [
     "MedianPartition",
     "Method",
     "MethodChoice",
+    "OneOpinionWarning",
     "OracleThreshold",
     "RandomProjectionEnsemble",
     "SpectralConsensus",
     "Trajectory",
     "choose_method",
+    "consensus_method",
     "consensus_scores",
     "eac_oracle",
     "evolve",

@@ -9,21 +9,29 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_array
 
 from clusterscape import kernels
+from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.labels import UNSAMPLED, canonical
 from clusterscape._core.params import Choice, Integer, Null, Number, Rules, Seed, Such, check_params
 from clusterscape._core.seeds import RandomState, spawn
-from clusterscape.combine.base import BaseConsensus, Outcome
+from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.registry import consensus_method
 from clusterscape.combine.sec import SEC
 from clusterscape.compare import pairwise
 from clusterscape.ensemble import Ensemble, as_ensemble
-from clusterscape.ensemble.partitions import one
+from clusterscape.ensemble.ensemble import refuse_ensemble
+from clusterscape.ensemble.inputs import read_partition
 from clusterscape.linalg.kmeans import kmeans
 
 _DOUBLE_PRECISION = 5_000
 
 
+@consensus_method(
+    "bagclust",
+    cost="n r K + r^2 comparisons (variant 2: m^2 r)",
+    memory="n (r + K) (variant 2: m^2)",
+)
 class BagClust(BaseConsensus):
-    """Bagged clustering (Dudoit and Fridlyand 2003), on an ensemble of bootstrap partitions.
+    """Bagged clustering: bootstrap partitions vote after matching, or define a dissimilarity.
 
     :func:`clusterscape.generate.bagging` makes such ensembles; a point that a bootstrap did not
     draw is unsampled in it and has no vote there.
@@ -77,6 +85,11 @@ class BagClust(BaseConsensus):
     cost_ : float or None
         Variant 2: sum of dissimilarities to the medoids, or the inertia of k-means.
 
+    See Also
+    --------
+    clusterscape.generate.bagging : Bootstrap partitions.
+    EAC : Linkage of the same dissimilarity.
+
     Notes
     -----
     When a partition has more clusters than the reference, those left over vote for the cluster
@@ -84,6 +97,11 @@ class BagClust(BaseConsensus):
     reference: clusters of very fine partitions match nothing well, and then variant 2 or
     :class:`EAC` is the better choice. Variant 2 takes time and memory that grow with the square of
     the number of distinct rows.
+
+    References
+    ----------
+    .. [1] S. Dudoit and J. Fridlyand, "Bagging to improve the accuracy of a clustering procedure",
+       Bioinformatics 19, 1090-1099, 2003. doi:10.1093/bioinformatics/btg038
 
     Examples
     --------
@@ -96,6 +114,9 @@ class BagClust(BaseConsensus):
     >>> model.vote_share_.round(2)
     array([1.  , 1.  , 0.67, 1.  , 1.  ])
     """
+
+    _features: ClassVar[Literal["none", "used", "needed"]] = "used"
+    _source: ClassVar[str] = "Dudoit and Fridlyand 2003"
 
     medoids_: np.ndarray
     membership_: np.ndarray
@@ -191,7 +212,7 @@ class BagClust(BaseConsensus):
     def _reference(self, whole: Ensemble, features: Any) -> np.ndarray | None:
         """Return the reference over all points that comes from outside the ensemble, if any."""
         if self.reference is not None:
-            part = one(self.reference, "reference")
+            part = read_partition(self.reference, "reference")
             if part.soft is not None or part.codes.size != whole.n_points:
                 raise ValueError(
                     f"reference must be a label vector of the {whole.n_points} points; got "
@@ -202,11 +223,12 @@ class BagClust(BaseConsensus):
             return np.maximum(canonical(part.codes), -1)
         if features is None:
             return None
+        refuse_ensemble(features, "features")
         X = check_array(features, accept_sparse="csr", input_name="features")
         if X.shape[0] != whole.n_points:
             raise ValueError(
                 f"features has {X.shape[0]} rows and the ensemble {whole.n_points} points; pass "
-                "one row a point, in the same order."
+                "one row per point, in the same order."
             )
         found = kmeans(
             X,
@@ -218,12 +240,12 @@ class BagClust(BaseConsensus):
         )
         return canonical(found.labels)
 
-    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+    def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         return self._dissimilar(ensemble) if self.variant == 2 else self._vote(ensemble, features)
 
     # -- variant 1 ----------------------------------------------------------------------------
 
-    def _vote(self, ensemble: Ensemble, column: np.ndarray | None) -> Outcome:
+    def _vote(self, ensemble: Ensemble, column: np.ndarray | None) -> Combined:
         if column is None:
             reference, source = self._inner_reference(ensemble)
         else:
@@ -255,7 +277,7 @@ class BagClust(BaseConsensus):
             "reference_source_": source,
             "_number_of_reference": number,
         }
-        return Outcome(winner, details=details)
+        return Combined(winner, details=details)
 
     def _inner_reference(self, ensemble: Ensemble) -> tuple[np.ndarray, str]:
         """Return a reference made of the ensemble itself, and what it is."""
@@ -263,7 +285,7 @@ class BagClust(BaseConsensus):
         if usable.size == 0:
             seed = spawn(self.random_state, 2)[1]
             return SEC(self.n_clusters, random_state=seed).fit(ensemble).labels_, "sec"
-        likely = Ensemble.from_labels(ensemble.labels)
+        likely = Ensemble.from_labels(ensemble.labels, orient="columns")
         distance = pairwise(likely, "rand_distance").matrix[usable]
         strangers = np.nan_to_num(distance, nan=1.0)  # no point in common
         best = int(usable[np.argmin(strangers @ ensemble.weights)])
@@ -271,16 +293,18 @@ class BagClust(BaseConsensus):
 
     # -- variant 2 ----------------------------------------------------------------------------
 
-    def _dissimilar(self, ensemble: Ensemble) -> Outcome:
+    def _dissimilar(self, ensemble: Ensemble) -> Combined:
         small, inverse = ensemble.compress(keep_noise_apart=True)
         m, k = small.n_points, self.n_clusters
         precision = np.float64 if m <= _DOUBLE_PRECISION else np.float32
         need = float(m) * m * np.dtype(precision).itemsize / 1e9
         if need > self.max_gb:
-            raise MemoryError(
-                f"BagClust with variant=2 needs the dissimilarities of {m:,} distinct rows, "
-                f"{need:,.1f} GB, more than max_gb={self.max_gb:g}. Use variant=1, whose memory "
-                "grows with the number of points, or raise max_gb."
+            raise MemoryLimitError(
+                f"BagClust with variant=2 needs the dissimilarities of {m:,} distinct rows, which",
+                need,
+                self.max_gb,
+                remedies=["use {variant}, whose memory grows with the number of points"],
+                variant=1,
             )
         distances, never = _dissimilarities(small, precision)
         weights = small.sample_weight
@@ -294,12 +318,12 @@ class BagClust(BaseConsensus):
                 sample_weight=weights,
                 seed=spawn(self.random_state, 2)[0],
             )
-            return Outcome(found.labels[inverse], found.inertia, details)
+            return Combined(found.labels[inverse], found.inertia, details)
         labels, medoids, cost = pam(distances, k, sample_weight=weights, max_iter=self.max_iter)
         first = np.full(m, ensemble.n_points)
         np.minimum.at(first, inverse, np.arange(inverse.size))
         details["medoids_"] = first[medoids]
-        return Outcome(labels[inverse], cost, details)
+        return Combined(labels[inverse], cost, details)
 
 
 def _with_undrawn(

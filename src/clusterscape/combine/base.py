@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 
 from clusterscape._core.labels import NOISE, UNSAMPLED, canonical
 from clusterscape._core.params import Rules, check_params
+from clusterscape.combine.result import ResultMixin
 from clusterscape.combine.scores import mean_coassociation
 from clusterscape.ensemble import Ensemble, as_ensemble
 
@@ -29,7 +30,7 @@ class ConsensusWarning(UserWarning):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Combined:
     """What a consensus function found on the points it was given.
 
     Attributes
@@ -51,7 +52,7 @@ class Outcome:
     membership: np.ndarray | None = None
 
 
-def _spread(outcome: Outcome, labels: np.ndarray, inside: np.ndarray) -> np.ndarray:
+def _final_membership(outcome: Combined, labels: np.ndarray, inside: np.ndarray) -> np.ndarray:
     """Return the memberships of all points in the clusters as they are numbered in the end.
 
     Groups that won no point are left out. Rows sum to one; a point without weight belongs to its
@@ -70,16 +71,19 @@ def _spread(outcome: Outcome, labels: np.ndarray, inside: np.ndarray) -> np.ndar
     return full
 
 
-class BaseConsensus(ClusterMixin, BaseEstimator):
+class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
     """A consensus function: an ensemble in, one clustering out.
 
-    Subclasses declare ``_parameter_rules``, and turn an ensemble whose every point is in some
-    cluster of some partition into an :class:`Outcome` in ``_combine``.
+    Subclasses declare ``_parameter_rules`` and, where they differ, the attributes below, and turn
+    an ensemble whose every point is in some cluster of some partition into :class:`Combined` in
+    ``_combine``. The registry reads what it says of a method from these attributes, from
+    :meth:`k_rule` and from the first line of the docstring.
     """
 
     _parameter_rules: ClassVar[Rules] = {}
     _accepts_soft: ClassVar[bool] = True
-    _needs_features: ClassVar[bool] = False
+    _features: ClassVar[Literal["none", "used", "needed"]] = "none"
+    _source: ClassVar[str] = ""  # authors and year
 
     def fit(
         self, ensemble: Any, y: Any = None, *, features: Any = None, sample_weight: Any = None
@@ -91,7 +95,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         ensemble : Ensemble or (n, r) labels
             The partitions to combine.
         y : ignored
-            Present for scikit-learn's sake.
+            Not used, present for API consistency.
         features : array, optional
             Feature matrix of the points, for the methods that use one.
         sample_weight : (n,) array, optional
@@ -102,12 +106,14 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         self
             With ``labels_`` (numbered by decreasing size, or weight where points have weights; -1
             for a point that is in no cluster of any partition), ``n_clusters_`` and ``cost_`` (None
-            where the method has no objective, or needed none to answer).
+            where the method has no objective, or needed none to answer), and ``ensemble_``, the
+            ensemble with the weights that were used.
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
         whole = as_ensemble(ensemble)
         if sample_weight is not None:
             whole = whole.with_weights(sample_weight=sample_weight)
+        given = whole
         # A partition that calls every point noise has a vote; one that saw nothing has none.
         usable = (whole.labels != UNSAMPLED).any(axis=0) & (whole.weights > 0)
         if not (usable & (whole.n_clusters > 0)).any():
@@ -137,13 +143,14 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
             share = mean_coassociation(whole, labels)
             follow = np.where(share.max(axis=1) > 0, share.argmax(axis=1), NOISE)
             labels[weightless] = follow[weightless]
+        self.ensemble_ = given
         self.labels_ = labels
         self.n_clusters_ = int(labels.max()) + 1
         self.cost_ = outcome.cost
         for name, value in outcome.details.items():
             setattr(self, name, value)
         if outcome.membership is not None:
-            self.membership_ = _spread(outcome, labels, inside)
+            self.membership_ = _final_membership(outcome, labels, inside)
         asked = getattr(self, "n_clusters", None)
         if asked is not None and self.n_clusters_ < asked:
             self._warn_of_fewer(work, asked)
@@ -153,7 +160,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         """Say why there are fewer clusters than asked for."""
         rows = ensemble.compress().ensemble.n_points
         why = (
-            f"the partitions tell only {rows} groups of points apart"
+            f"the partitions distinguish only {rows} groups of points"
             if rows < asked
             else "the other groups won no point; another seed or another method may keep them"
         )
@@ -175,7 +182,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
     def _check_features(self, features: Any, inside: np.ndarray) -> Any:
         """Return the rows of ``features`` that belong to the points inside, or None."""
         if features is None:
-            if self._needs_features:
+            if self._features == "needed":
                 raise ValueError(
                     f"{type(self).__name__} needs the points' features beside their clusterings; "
                     "pass features=X to fit."
@@ -187,11 +194,11 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         if X.shape[0] != inside.size:
             raise ValueError(
                 f"features has {X.shape[0]} rows and the ensemble {inside.size} points; pass one "
-                "row a point, in the same order."
+                "row per point, in the same order."
             )
         return X if inside.all() else X[inside]
 
-    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+    def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         raise NotImplementedError
 
     def k_rule(self) -> str:

@@ -9,9 +9,11 @@ import numpy as np
 from scipy import sparse
 
 from clusterscape import kernels
+from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.params import Choice, Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, sklearn_seed, spawn
-from clusterscape.combine.base import BaseConsensus, Outcome
+from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.registry import consensus_method
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.graphcut import partition_graph, whole_numbers
 
@@ -20,8 +22,11 @@ _NEIGHBORS = 100
 _BLOCK_BYTES = 1 << 24  # of agreements at a time
 
 
+@consensus_method(
+    "cspa", cost="m^2 r", memory="n r + 100 m (all m^2 pairs up to 5,000 rows)", extra="graph"
+)
 class CSPA(BaseConsensus):
-    """Cluster-based similarity partitioning (Strehl and Ghosh 2002).
+    """Cluster-based similarity partitioning: balanced cut of the graph of co-associations.
 
     Points are the vertices of a graph, and the weight of the partitions that put two of them
     together is their edge. The graph is cut into parts of nearly equal size at the least weight.
@@ -57,6 +62,12 @@ class CSPA(BaseConsensus):
         Distinct rows among the points. Points with equal rows are one vertex, of the sum of their
         weights, and stay together.
 
+    See Also
+    --------
+    HGPA, MCLA, HBGF : Other graphs of the same ensemble.
+    GCC : The best of CSPA, HGPA and MCLA.
+    SEC : Does not force equal sizes.
+
     Notes
     -----
     It needs ``pip install "clusterscape[graph]"``. It forces equal sizes, so on clusters of unequal
@@ -68,6 +79,12 @@ class CSPA(BaseConsensus):
     no more than ``n_clusters`` distinct rows these are the clusters, of whatever size: that cuts
     least.
 
+    References
+    ----------
+    .. [1] A. Strehl and J. Ghosh, "Cluster ensembles - a knowledge reuse framework for combining
+       multiple partitions", Journal of Machine Learning Research 3, 583-617, 2002.
+       doi:10.1162/153244303321897735
+
     Examples
     --------
     >>> from clusterscape import Ensemble
@@ -77,6 +94,7 @@ class CSPA(BaseConsensus):
     array([0, 0, 0, 1, 1, 1])
     """
 
+    _source: ClassVar[str] = "Strehl and Ghosh 2002"
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Integer(1)],
         "neighbors": [Choice("auto", "all"), Integer(1)],
@@ -100,13 +118,13 @@ class CSPA(BaseConsensus):
         self.max_gb = max_gb
         self.random_state = random_state
 
-    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+    def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         small, inverse = ensemble.compress()
         m = small.n_points
         kept = self._neighbors(m)
         details = {"n_neighbors_": kept, "n_micro_clusters_": m}
         if m <= self.n_clusters:
-            return Outcome(inverse, details=details)
+            return Combined(inverse, details=details)
         (seed,) = spawn(self.random_state, 1)
         cut = partition_graph(
             similarity_graph(small, kept),
@@ -115,17 +133,19 @@ class CSPA(BaseConsensus):
             imbalance=self.imbalance,
             seed=sklearn_seed(seed),
         )
-        return Outcome(cut.labels[inverse], cut.value, details)
+        return Combined(cut.labels[inverse], cut.value, details)
 
     def _neighbors(self, m: int) -> int | None:
         """Return how many neighbours of each row are kept, None for all."""
         if self.neighbors == "all" or (self.neighbors == "auto" and m <= _ALL_PAIRS):
             need = 48.0 * m * m / 1e9  # the graph, METIS's copy of it, and its coarser ones
             if need > self.max_gb:
-                raise MemoryError(
-                    f"the graph of all pairs of {m:,} distinct rows can take {need:,.1f} GB, more "
-                    f"than max_gb={self.max_gb:g}. Use neighbors={_NEIGHBORS}, which keeps the "
-                    "strongest edges only, or raise max_gb."
+                raise MemoryLimitError(
+                    f"the graph of all pairs of {m:,} distinct rows",
+                    need,
+                    self.max_gb,
+                    remedies=["use {neighbors}, which keeps the strongest edges only"],
+                    neighbors=_NEIGHBORS,
                 )
             return None
         wanted = _NEIGHBORS if self.neighbors == "auto" else int(self.neighbors)

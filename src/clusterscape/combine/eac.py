@@ -9,16 +9,19 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from clusterscape import kernels
+from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.params import Choice, Flag, Integer, Null, Number, Rules, Such, checked
-from clusterscape.combine.base import BaseConsensus, Outcome
+from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.registry import consensus_method
 from clusterscape.compare import MEASURES
 from clusterscape.ensemble import Ensemble, as_ensemble
 
 _METHODS = {"single": 0, "average": 1, "complete": 2}
 
 
+@consensus_method("eac", cost="m^2 r", memory="m^2 (single linkage: n r)")
 class EAC(BaseConsensus):
-    """Evidence accumulation clustering (Fred and Jain 2002, 2005).
+    """Evidence accumulation: linkage of the co-association.
 
     The dissimilarity of two points is one minus their co-association (co-occurrences over
     co-samplings); a linkage of it is cut at a number of clusters, at a similarity threshold, or
@@ -53,11 +56,25 @@ class EAC(BaseConsensus):
     precision_ : str
         Floating-point type of the distances: "float64" up to 5,000 distinct rows, "float32" above.
 
+    See Also
+    --------
+    MajorityVote : Single linkage cut just above one half, without a matrix.
+    eac_oracle : The threshold that fits known classes best.
+    clusterscape.combine.RandomProjectionEnsemble : The same linkage on projected features.
+
     Notes
     -----
     Points with the same labels everywhere are merged first, so cost and memory grow with the square
     of the number of distinct rows (single linkage of hard partitions needs no matrix at all). On
     overlapping clusters single linkage chains everything into one cluster.
+
+    References
+    ----------
+    .. [1] A. L. N. Fred and A. K. Jain, "Data clustering using evidence accumulation",
+       International Conference on Pattern Recognition, 276-280, 2002. doi:10.1109/ICPR.2002.1047450
+    .. [2] A. L. N. Fred and A. K. Jain, "Combining multiple clusterings using evidence
+       accumulation", IEEE Transactions on Pattern Analysis and Machine Intelligence 27, 835-850,
+       2005. doi:10.1109/TPAMI.2005.113
 
     Examples
     --------
@@ -68,6 +85,7 @@ class EAC(BaseConsensus):
     array([0, 0, 0, 1, 1])
     """
 
+    _source: ClassVar[str] = "Fred and Jain 2002, 2005"
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Null(), Integer(1)],
         "linkage": [Choice(*_METHODS)],
@@ -91,7 +109,7 @@ class EAC(BaseConsensus):
         self.include_one = include_one
         self.max_gb = max_gb
 
-    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+    def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         if self.n_clusters is not None and self.threshold is not None:
             raise ValueError(
                 f"give n_clusters={self.n_clusters} or threshold={self.threshold}, not both: each "
@@ -109,7 +127,7 @@ class EAC(BaseConsensus):
             "n_micro_clusters_": small.n_points,
             "precision_": precision,
         }
-        return Outcome(labels, details=details)
+        return Combined(labels, details=details)
 
     def _tree(self, small: Ensemble) -> tuple[np.ndarray, np.ndarray, str]:
         """Return the merges (unsorted), their heights, and the precision of the distances."""
@@ -122,10 +140,11 @@ class EAC(BaseConsensus):
         precision = np.float64 if m <= 5_000 else np.float32
         need = m * (m - 1) / 2 * np.dtype(precision).itemsize / 1e9
         if need > self.max_gb:
-            raise MemoryError(
-                f"EAC with {self.linkage} linkage needs the distances of {m:,} distinct rows, "
-                f"{need:,.1f} GB, more than max_gb={self.max_gb:g}. Use SEC, which is linear in "
-                "the number of points, or raise max_gb."
+            raise MemoryLimitError(
+                f"{self.linkage} linkage needs the distances of {m:,} distinct rows, which",
+                need,
+                self.max_gb,
+                remedies=["use SEC, which is linear in the number of points"],
             )
         distances = np.empty(m * (m - 1) // 2, dtype=precision)
         if small.is_soft:

@@ -8,16 +8,18 @@ import numpy as np
 
 from clusterscape._core.params import Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
-from clusterscape.combine.base import BaseConsensus, Outcome
+from clusterscape.combine.base import BaseConsensus, Combined
 from clusterscape.combine.cspa import CSPA
 from clusterscape.combine.hgpa import HGPA
 from clusterscape.combine.mcla import MCLA
+from clusterscape.combine.registry import consensus_method
 from clusterscape.compare.information import average_nmi
 from clusterscape.ensemble import Ensemble
 
 
+@consensus_method("gcc", cost="the three together", memory="n (r + K) + 100 m + D^2", extra="graph")
 class GCC(BaseConsensus):
-    """Graph-based consensus clustering, the supra-consensus of Strehl and Ghosh (2002).
+    """Graph-based consensus: the best of CSPA, HGPA and MCLA by average NMI with the ensemble.
 
     :class:`CSPA`, :class:`HGPA` and :class:`MCLA` are run, and the result that shares most
     information with the ensemble, by average NMI, is kept.
@@ -47,11 +49,22 @@ class GCC(BaseConsensus):
     skipped_ : dict
         Why a method was not run, by its name.
 
+    See Also
+    --------
+    CSPA, HGPA, MCLA : The three candidates.
+    choose_method : A choice by the size of the ensemble.
+
     Notes
     -----
     It needs ``pip install "clusterscape[graph]"``. Average NMI rewards agreement with the majority
     of the partitions, not truth. CSPA and HGPA force equal sizes; on unequal clusters MCLA usually
     wins. HGPA is skipped for soft partitions.
+
+    References
+    ----------
+    .. [1] A. Strehl and J. Ghosh, "Cluster ensembles - a knowledge reuse framework for combining
+       multiple partitions", Journal of Machine Learning Research 3, 583-617, 2002.
+       doi:10.1162/153244303321897735
 
     Examples
     --------
@@ -63,6 +76,7 @@ class GCC(BaseConsensus):
     (array([0, 0, 0, 1, 1, 1]), 0.943)
     """
 
+    _source: ClassVar[str] = "Strehl and Ghosh 2002"
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Integer(1)],
         "imbalance": [Number(0, 1)],
@@ -83,7 +97,7 @@ class GCC(BaseConsensus):
         self.max_pairwise = max_pairwise
         self.random_state = random_state
 
-    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+    def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         small, inverse = ensemble.compress()
         skipped = {}
         if small.n_points > self.max_pairwise:
@@ -105,4 +119,4 @@ class GCC(BaseConsensus):
         scores = {name: average_nmi(labels, judge, noise="drop") for name, labels in found.items()}
         best = max(scores, key=lambda name: scores[name])
         details = {"method_": best, "scores_": scores, "skipped_": skipped}
-        return Outcome(found[best][inverse], details=details)
+        return Combined(found[best][inverse], details=details)

@@ -9,14 +9,16 @@ from scipy import sparse
 
 from clusterscape._core.params import Integer, Null, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, sklearn_seed, spawn
-from clusterscape.combine.base import BaseConsensus, Outcome
+from clusterscape.combine.base import BaseConsensus, Combined
 from clusterscape.combine.hgpa import Hyperedges, Sample
+from clusterscape.combine.registry import consensus_method
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.graphcut import partition_graph
 
 
+@consensus_method("hbgf", cost="n r K + cut of l <= 30,000 rows", memory="n r", extra="graph")
 class HBGF(BaseConsensus):
-    """Hybrid bipartite graph formulation (Fern and Brodley 2004).
+    """Hybrid bipartite graph formulation: balanced cut of the graph of points and clusters.
 
     Points and clusters are the vertices of one graph, with an edge from a point to each cluster
     that contains it. A balanced cut of this graph groups both: points end up with the clusters
@@ -51,12 +53,23 @@ class HBGF(BaseConsensus):
     sample_size_ : int or None
         Rows whose graph was cut when a sample was drawn; None when all were.
 
+    See Also
+    --------
+    CSPA, HGPA, MCLA : Other graphs of the same ensemble.
+    SpectralConsensus : A cut of the same graph by eigenvectors, without balance.
+
     Notes
     -----
     It needs ``pip install "clusterscape[graph]"``. Only points are balanced, clusters weigh
     nothing. It forces equal sizes, so on clusters of unequal size it scores below plain k-means.
     The weights of partitions, of points and of soft memberships multiply the edges. When the
     ensemble has no more than ``n_clusters`` distinct rows these are the clusters, of whatever size.
+
+    References
+    ----------
+    .. [1] X. Z. Fern and C. E. Brodley, "Solving cluster ensemble problems by bipartite graph
+       partitioning", International Conference on Machine Learning, 2004.
+       doi:10.1145/1015330.1015414
 
     Examples
     --------
@@ -67,6 +80,7 @@ class HBGF(BaseConsensus):
     array([0, 0, 0, 1, 1, 1])
     """
 
+    _source: ClassVar[str] = "Fern and Brodley 2004"
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Integer(1)],
         "imbalance": [Number(0, 1)],
@@ -87,11 +101,11 @@ class HBGF(BaseConsensus):
         self.max_points = max_points
         self.random_state = random_state
 
-    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+    def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         small, inverse = ensemble.compress()
         details: dict[str, Any] = {"n_micro_clusters_": small.n_points, "sample_size_": None}
         if small.n_points <= self.n_clusters:
-            return Outcome(inverse, details=details)
+            return Combined(inverse, details=details)
         drawing, cutting = spawn(self.random_state, 2)
         sample = Sample.of(small, self.max_points, np.random.default_rng(drawing))
         edges = Hyperedges.of(small)
@@ -111,7 +125,7 @@ class HBGF(BaseConsensus):
             table = sample.shares(labels, self.n_clusters) / (1 << 20)
             table[np.arange(part.size), part] += 1.0
             labels = sample.follow(small, labels, table)
-        return Outcome(labels[inverse], cut.value, details)
+        return Combined(labels[inverse], cut.value, details)
 
 
 def bipartite_graph(sample: Sample, edges: Hyperedges) -> sparse.csr_matrix:

@@ -11,14 +11,16 @@ from scipy import sparse
 from clusterscape import kernels
 from clusterscape._core.params import Integer, Null, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, sklearn_seed, spawn
-from clusterscape.combine.base import BaseConsensus, Outcome
+from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.registry import consensus_method
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.graphcut import partition_hypergraph
 from clusterscape.linalg.rowspace import RowSpace
 
 
+@consensus_method("hgpa", cost="n r + cut of l <= 2,000 rows", memory="n r", extra="graph")
 class HGPA(BaseConsensus):
-    """Hypergraph partitioning (Strehl and Ghosh 2002).
+    """Hypergraph partitioning: balanced cut of the hypergraph of all clusters.
 
     Every cluster of every partition is a hyperedge over its points. The points are cut into parts
     of nearly equal size such that few hyperedges have points in more than one part.
@@ -51,6 +53,11 @@ class HGPA(BaseConsensus):
     sample_size_ : int or None
         Rows that were cut when a sample was drawn; None when all were.
 
+    See Also
+    --------
+    CSPA, MCLA, HBGF : Other graphs of the same ensemble.
+    GCC : The best of CSPA, HGPA and MCLA.
+
     Notes
     -----
     It needs ``pip install "clusterscape[graph]"`` and hard partitions. It forces equal sizes, so
@@ -61,6 +68,12 @@ class HGPA(BaseConsensus):
     Weights of partitions multiply those of their hyperedges. When the ensemble has no more than
     ``n_clusters`` distinct rows these are the clusters, of whatever size: that cuts least.
 
+    References
+    ----------
+    .. [1] A. Strehl and J. Ghosh, "Cluster ensembles - a knowledge reuse framework for combining
+       multiple partitions", Journal of Machine Learning Research 3, 583-617, 2002.
+       doi:10.1162/153244303321897735
+
     Examples
     --------
     >>> from clusterscape import Ensemble
@@ -70,6 +83,7 @@ class HGPA(BaseConsensus):
     array([0, 0, 1, 1, 2, 2])
     """
 
+    _source: ClassVar[str] = "Strehl and Ghosh 2002"
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Integer(1)],
         "imbalance": [Number(0, 1)],
@@ -91,13 +105,13 @@ class HGPA(BaseConsensus):
         self.max_points = max_points
         self.random_state = random_state
 
-    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+    def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         small, inverse = ensemble.compress()
         details = {"n_micro_clusters_": small.n_points, "sample_size_": None}
         edges = Hyperedges.of(small)
         if small.n_points <= self.n_clusters:
             labels = np.arange(small.n_points)
-            return Outcome(inverse, edges.cut(small, labels), details)
+            return Combined(inverse, edges.cut(small, labels), details)
         drawing, cutting = spawn(self.random_state, 2)
         sample = Sample.of(small, self.max_points, np.random.default_rng(drawing))
         pins = edges.pins(sample.ensemble)
@@ -116,7 +130,7 @@ class HGPA(BaseConsensus):
             share = sample.shares(labels, self.n_clusters)
             labels = sample.follow(small, labels, share)
             cost = edges.cut(small, labels)
-        return Outcome(labels[inverse], cost, details)
+        return Combined(labels[inverse], cost, details)
 
 
 @dataclass(frozen=True)

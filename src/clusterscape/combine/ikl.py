@@ -9,6 +9,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from clusterscape._core.params import Choice, Number, Rules
 from clusterscape._core.seeds import RandomState
+from clusterscape.combine.registry import consensus_method
 from clusterscape.combine.sce import FEATURE_RULES, Embedded, FeatureConsensus, Seeds
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.affinity import Kind, Scale
@@ -16,8 +17,9 @@ from clusterscape.linalg.eigen import symmetric_eigen
 from clusterscape.linalg.operators import combination, normalized, symmetric_operator
 
 
+@consensus_method("ikl", cost="n (d + neighbours) per product", memory="n^2 for a dense affinity")
 class IKL(FeatureConsensus):
-    """Integrated k-means and Laplacian clustering (after Wang, Ding and Li 2009).
+    """Integrated k-means and Laplacian clustering of features and relations in one relaxation.
 
     k-means on attributes maximises ``tr Q^T X X^T Q``, the normalised cut of relations W
     ``tr Q^T D^-1/2 W D^-1/2 Q``. Q holds the eigenvectors of the K largest eigenvalues of the sum
@@ -64,11 +66,21 @@ class IKL(FeatureConsensus):
     affinity_ : str
         The relations in words.
 
+    See Also
+    --------
+    LSCE, NSCE : Features and co-association in one eigenproblem.
+
     Notes
     -----
     With ``relation="features"`` the labels of the ensemble decide only which points take part. The
     attribute term follows the columns of the largest scale, as k-means does, and few far outliers
     take its first vectors. Points with weights count as that many copies.
+
+    References
+    ----------
+    .. [1] F. Wang, C. Ding and T. Li, "Integrated KL (K-means - Laplacian) clustering: a new
+       clustering approach by combining attribute data and pairwise relations", SIAM
+       International Conference on Data Mining, 38-48, 2009.
 
     Examples
     --------
@@ -80,6 +92,7 @@ class IKL(FeatureConsensus):
     array([0, 0, 0, 1, 1, 1])
     """
 
+    _source: ClassVar[str] = "Wang, Ding and Li 2009; our reading"
     _parameter_rules: ClassVar[Rules] = {
         **FEATURE_RULES,
         "gamma": [Number(0)],

@@ -12,9 +12,10 @@ from scipy import sparse
 from clusterscape._core.labels import NOISE
 from clusterscape._core.params import N_JOBS, Choice, Flag, Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
-from clusterscape.combine import _rowmeans
-from clusterscape.combine._rowmeans import Centroids, Points
-from clusterscape.combine.base import BaseConsensus, Outcome
+from clusterscape.combine import _row_kmeans
+from clusterscape.combine._row_kmeans import Centroids, Points
+from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.registry import consensus_method
 from clusterscape.compare import utilities
 from clusterscape.compare.utilities import UtilityName
 from clusterscape.ensemble import Ensemble
@@ -24,8 +25,9 @@ _EPSILON = 2.2e-16  # a cluster that never occurs in a group costs about 52 bits
 _TRIES = 64
 
 
+@consensus_method("kcc", cost="n r K per iteration", memory="n r")
 class KCC(BaseConsensus):
-    """K-means-based consensus clustering (Wu et al. 2015).
+    """K-means-based consensus clustering: largest sum of utilities by k-means over B.
 
     Finds the clustering with the largest weighted sum of utilities for the partitions. For each of
     the four utilities that is a k-means over the rows of B, with a distance of its own between a
@@ -64,6 +66,11 @@ class KCC(BaseConsensus):
     start_size_ : int
         Points on which the starts were compared.
 
+    See Also
+    --------
+    SEC : Does not favour clusters of equal size.
+    clusterscape.compare.ensemble_utility : The utilities themselves.
+
     Notes
     -----
     A partition that did not sample a point has no part in its distance, and centroids hold shares
@@ -76,6 +83,12 @@ class KCC(BaseConsensus):
     the worst placed row. "entropy" punishes a cluster that never occurs in a group by 52 bits, so
     on few points groups harden early; "category" is milder.
 
+    References
+    ----------
+    .. [1] J. Wu, H. Liu, H. Xiong, J. Cao and J. Chen, "K-means-based consensus clustering: a
+       unified view", IEEE Transactions on Knowledge and Data Engineering 27, 155-169, 2015.
+       doi:10.1109/TKDE.2014.2316512
+
     Examples
     --------
     >>> from clusterscape import Ensemble
@@ -86,6 +99,7 @@ class KCC(BaseConsensus):
     (array([0, 0, 0, 1, 1, 1]), 3.0)
     """
 
+    _source: ClassVar[str] = "Wu, Liu, Xiong, Cao and Chen 2015"
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Integer(1)],
         "utility": [Choice(*utilities.UTILITIES)],
@@ -121,24 +135,26 @@ class KCC(BaseConsensus):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+    def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         objective = Divergence.of(
             ensemble, utility=self.utility, p=self.p, normalized=self.normalized
         )
-        best, start_size = _rowmeans.minimise(
+        sampling, *starts = spawn(self.random_state, self.n_init + 1)
+        best, start_size = _row_kmeans.minimise(
             objective,
             self.n_clusters,
-            seeds=spawn(self.random_state, self.n_init + 1),
+            sampling=sampling,
+            starts=starts,
             max_iter=self.max_iter,
             tol=self.tol,
             n_jobs=self.n_jobs,
-            start_size=_rowmeans.START_SIZE,
+            start_size=_row_kmeans.START_SIZE,
         )
         gained = utilities.ensemble_utility(
             ensemble, best.labels, utility=self.utility, normalized=self.normalized, p=self.p
         )
         details = {"utility_": gained, "n_iter_": best.n_iter, "start_size_": start_size}
-        return Outcome(best.labels, best.cost, details)
+        return Combined(best.labels, best.cost, details)
 
 
 @dataclass(frozen=True)
@@ -195,33 +211,33 @@ class Divergence:
         """Columns of B, those of noise not counted."""
         return int(self.offsets[-1])
 
-    def spread(self, totals: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    def group_mass(self, totals: np.ndarray, groups: np.ndarray) -> np.ndarray:
         """Return the (r, K) mass that each partition saw of each group."""
         seen = np.add.reduceat(totals[: self.width], self.offsets[:-1], axis=0)
         seen[self.noisy] += totals[self.width :]
         return seen
 
-    def energy(self, totals: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    def energy(self, totals: np.ndarray, group_mass: np.ndarray) -> np.ndarray:
         """Return the weighted concentration of each group."""
         inside = totals[: self.width]
         return self.weights @ utilities.concentration(
-            inside, spread, self.offsets, utility=self.utility, p=self.p
+            inside, group_mass, self.offsets, utility=self.utility, p=self.p
         )
 
-    def centroids(self, totals: np.ndarray, spread: np.ndarray, rng: Generator) -> Centroids:
+    def centroids(self, totals: np.ndarray, group_mass: np.ndarray, rng: Generator) -> Centroids:
         """Return what a row gains, in each group, by each of its clusters.
 
         A row has one membership a block, so what a block costs every row is taken off the gains.
         """
         widths = np.diff(self.offsets)
-        shares, mass = totals[: self.width], np.repeat(spread, widths, axis=0)
+        shares, mass = totals[: self.width], np.repeat(group_mass, widths, axis=0)
         shares = np.divide(shares, mass, out=np.zeros_like(shares), where=mass > 0)
-        filled = (spread > 0).any(axis=0)
-        self._guess_unseen(shares, (spread <= 0) & filled, rng)
+        filled = (group_mass > 0).any(axis=0)
+        self._guess_unseen(shares, (group_mass <= 0) & filled, rng)
         gains, block = self._gains(shares)
         if block is not None:
             gains -= np.repeat(block, widths, axis=0)
-        noise = np.zeros_like(spread) if block is None else -block
+        noise = np.zeros_like(group_mass) if block is None else -block
         gains *= np.repeat(self.weights, widths)[:, None]
         noise *= self.weights[:, None]
         table = np.concatenate([gains, noise[self.noisy]])

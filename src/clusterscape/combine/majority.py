@@ -10,10 +10,12 @@ from scipy.sparse.csgraph import connected_components
 
 from clusterscape import kernels
 from clusterscape._core.params import Number, Rules
-from clusterscape.combine.base import BaseConsensus, Outcome
+from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.registry import consensus_method
 from clusterscape.ensemble import Ensemble
 
 
+@consensus_method("majority_vote", cost="m^2 r", memory="n r")
 class MajorityVote(BaseConsensus):
     """Majority rule over pairs: link two points that most partitions put together.
 
@@ -34,12 +36,22 @@ class MajorityVote(BaseConsensus):
     n_micro_clusters_ : int
         Distinct rows among the points; the votes are counted between these, which is exact.
 
+    See Also
+    --------
+    EAC : Any linkage of the same votes, cut at any height.
+    MedianPartition : The partition nearest to all others.
+
     Notes
     -----
     It needs no number of clusters, and O(n) memory for hard partitions, but looks at all pairs of
     distinct rows. Links are transitive, so a chain of close calls joins what hardly any partition
     joined; and where partitions have many more clusters than there are groups, no pair has a
     majority and every point stays alone.
+
+    References
+    ----------
+    .. [1] A. Fred, "Finding consistent clusters in data partitions", Multiple Classifier Systems,
+       Lecture Notes in Computer Science 2096, 309-318, 2001.
 
     Examples
     --------
@@ -49,17 +61,18 @@ class MajorityVote(BaseConsensus):
     array([0, 0, 1])
     """
 
+    _source: ClassVar[str] = "Fred 2001"
     _parameter_rules: ClassVar[Rules] = {"threshold": [Number(0, 1)]}
 
     def __init__(self, *, threshold: float = 0.5) -> None:
         self.threshold = threshold
 
-    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+    def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         small, inverse = ensemble.compress(keep_noise_apart=True)
         # A share of 0.3 + 0.2 must not exceed 0.5 by a rounding error.
         above = self.threshold + 1e-12
         if self.threshold >= 1:  # no share exceeds it, not even that of equal rows
-            return Outcome(
+            return Combined(
                 np.arange(ensemble.n_points), details={"n_micro_clusters_": small.n_points}
             )
         if small.is_soft:
@@ -67,7 +80,7 @@ class MajorityVote(BaseConsensus):
         else:
             columns = np.ascontiguousarray(small.labels.T)
             components = kernels.linkage.linked_components(columns, small.weights, above)
-        return Outcome(components[inverse], details={"n_micro_clusters_": small.n_points})
+        return Combined(components[inverse], details={"n_micro_clusters_": small.n_points})
 
     def k_rule(self) -> str:
         """Return the rule by which the number of clusters is found."""

@@ -10,15 +10,17 @@ from scipy import sparse
 
 from clusterscape._core.params import Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, sklearn_seed, spawn
-from clusterscape.combine.base import BaseConsensus, Outcome
+from clusterscape.combine.base import BaseConsensus, Combined
 from clusterscape.combine.hgpa import Hyperedges
+from clusterscape.combine.registry import consensus_method
 from clusterscape.compare.tables import Columns
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.graphcut import partition_graph
 
 
+@consensus_method("mcla", cost="n r^2 + D^2", memory="n (r + K) + D^2", extra="graph")
 class MCLA(BaseConsensus):
-    """Meta-clustering (Strehl and Ghosh 2002).
+    """Meta-clustering: groups of clusters that overlap compete for the points.
 
     The clusters of all partitions are the vertices of a meta-graph, with their Jaccard coefficients
     as edges. A balanced cut of it makes ``n_clusters`` meta-clusters; a point's association with
@@ -44,6 +46,12 @@ class MCLA(BaseConsensus):
     membership_ : (n, n_clusters_) array
         Each point's association with each cluster, as a share of all its associations.
 
+    See Also
+    --------
+    CSPA, HGPA, HBGF : Other graphs of the same ensemble.
+    GCC : The best of CSPA, HGPA and MCLA.
+    LiftHAC : Groups of clusters by where their points lie.
+
     Notes
     -----
     It needs ``pip install "clusterscape[graph]"``. All pairs of clusters are counted in
@@ -54,6 +62,12 @@ class MCLA(BaseConsensus):
     partitions use the extended Jaccard coefficient. A partition of weight w counts as w copies of
     it; equal clusters are one vertex. When the ensemble has no more than ``n_clusters`` distinct
     rows these are the clusters.
+
+    References
+    ----------
+    .. [1] A. Strehl and J. Ghosh, "Cluster ensembles - a knowledge reuse framework for combining
+       multiple partitions", Journal of Machine Learning Research 3, 583-617, 2002.
+       doi:10.1162/153244303321897735
 
     Examples
     --------
@@ -67,6 +81,7 @@ class MCLA(BaseConsensus):
     array([0.67, 0.33])
     """
 
+    _source: ClassVar[str] = "Strehl and Ghosh 2002"
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Integer(1)],
         "imbalance": [Number(0, 1)],
@@ -86,7 +101,7 @@ class MCLA(BaseConsensus):
         self.imbalance = imbalance
         self.random_state = random_state
 
-    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+    def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         # A cluster of all points says nothing, and would fill a balanced meta-cluster alone.
         telling = (ensemble.n_clusters > 1) | (ensemble.labels < 0).any(axis=0)
         if telling.any() and not telling.all():
@@ -95,7 +110,7 @@ class MCLA(BaseConsensus):
                 ensemble = rest
         small, inverse = ensemble.compress()
         if small.n_points <= self.n_clusters:
-            return Outcome(inverse, membership=np.eye(small.n_points)[inverse])
+            return Combined(inverse, membership=np.eye(small.n_points)[inverse])
         cutting, tying = spawn(self.random_state, 2)
         edges = Hyperedges.of(small)
         cut = partition_graph(
@@ -109,7 +124,7 @@ class MCLA(BaseConsensus):
         won = _winners(share, np.random.default_rng(tying))
         if small.n_points < ensemble.n_points:
             won, share = won[inverse], share[inverse]
-        return Outcome(won, cut.value, membership=share)
+        return Combined(won, cut.value, membership=share)
 
 
 def meta_graph(ensemble: Ensemble, edges: Hyperedges) -> sparse.csr_matrix:

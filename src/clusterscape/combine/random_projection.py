@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import validate_data
 
 from clusterscape import generate
 from clusterscape._core.params import (
@@ -23,10 +22,12 @@ from clusterscape._core.params import (
 )
 from clusterscape._core.seeds import RandomState, root_sequence
 from clusterscape.combine.eac import EAC
+from clusterscape.combine.result import ResultMixin
 from clusterscape.ensemble import Ensemble
+from clusterscape.generate.features import point_ids, validated_features
 
 
-class RandomProjectionEnsemble(ClusterMixin, BaseEstimator):
+class RandomProjectionEnsemble(ResultMixin, ClusterMixin, BaseEstimator):
     """Random-projection ensemble, RP (Fern and Brodley 2003); a clusterer of features.
 
     Every run projects the points to a random subspace of a few dimensions (an orthonormalised
@@ -161,7 +162,8 @@ class RandomProjectionEnsemble(ClusterMixin, BaseEstimator):
             With ``labels_``, ``n_clusters_``, ``ensemble_`` and ``consensus_``.
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        ids = point_ids(X)
+        X = validated_features(self, X, dtype=np.float64)
         n = X.shape[0]
         for name in ("n_clusters", "base_clusters"):
             asked = getattr(self, name)
@@ -177,7 +179,7 @@ class RandomProjectionEnsemble(ClusterMixin, BaseEstimator):
         consensus = EAC(
             self.n_clusters, linkage=self.linkage, threshold=self.threshold, max_gb=self.max_gb
         )
-        self.ensemble_ = self._generate(X)
+        self.ensemble_ = self._generate(X).with_index(ids)
         self.base_clusters_ = self.ensemble_.n_clusters
         self.consensus_ = consensus.fit(self.ensemble_)
         self.labels_ = self.consensus_.labels_

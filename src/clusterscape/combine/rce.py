@@ -14,7 +14,8 @@ from clusterscape._core.labels import UNSAMPLED
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import N_JOBS, Choice, Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
-from clusterscape.combine.base import BaseConsensus, Outcome
+from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.registry import consensus_method
 from clusterscape.combine.sec import SEC
 from clusterscape.combine.spectral import SpectralConsensus
 from clusterscape.ensemble import Ensemble
@@ -25,8 +26,9 @@ from clusterscape.linalg.operators import symmetric_operator
 _SMOOTH = 0.05
 
 
+@consensus_method("rce", cost="m^2 (K + r) per sweep", memory="m (r + K)")
 class RCE(BaseConsensus):
-    """Robust clustering ensemble by the Kullback-Leibler divergence (after Zhou et al. 2015).
+    """Robust clustering ensemble: low-rank fit of the co-memberships without sparse errors.
 
     This is our reading: the paper's formulas could not be had, only its idea. Every partition is a
     distribution P_i over pairs of points, equal on the pairs that it puts together. It is the sum
@@ -78,6 +80,10 @@ class RCE(BaseConsensus):
     n_micro_clusters_ : int
         Distinct rows among the points; pairs of these are looked at, which is exact.
 
+    See Also
+    --------
+    SpectralConsensus : A low-rank fit without the sparse errors.
+
     Notes
     -----
     A sweep takes O(m^2 (K + r / k)) time for m distinct rows and partitions into k clusters, and
@@ -85,6 +91,12 @@ class RCE(BaseConsensus):
     included. A pair that a partition did not sample is no evidence: there Z_i is Q. The
     distribution of a partition that sampled a share of the pairs sums to this share. Like all EM
     methods it ends in a local optimum near its start.
+
+    References
+    ----------
+    .. [1] P. Zhou, L. Du, H. Wang, L. Shi and Y.-D. Shen, "Learning a robust consensus matrix for
+       clustering ensemble via Kullback-Leibler divergence minimization", International Joint
+       Conference on Artificial Intelligence, 4112-4118, 2015.
 
     Examples
     --------
@@ -95,6 +107,7 @@ class RCE(BaseConsensus):
     array([0, 0, 0, 1, 1, 1])
     """
 
+    _source: ClassVar[str] = "Zhou, Du, Wang, Shi and Shen 2015; our reading"
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Integer(1)],
         "sparsity": [Number(0, 100, open_low=True)],
@@ -130,7 +143,7 @@ class RCE(BaseConsensus):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+    def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         small, inverse = ensemble.compress()
         m = small.n_points
         if m > self.max_rows:
@@ -163,7 +176,7 @@ class RCE(BaseConsensus):
         labels = self._labels(best.HT, evidence.weights, rank)
         # Only the groups of the columns of H have memberships in H.
         soft = best.HT.T[inverse] if self.assign == "argmax" else None
-        return Outcome(labels[inverse], best.costs[-1], details, membership=soft)
+        return Combined(labels[inverse], best.costs[-1], details, membership=soft)
 
     def _labels(self, HT: np.ndarray, weights: np.ndarray, rank: int) -> np.ndarray:
         if self.assign == "argmax":

@@ -10,7 +10,8 @@ from numpy.random import SeedSequence
 
 from clusterscape._core.params import Choice, Flag, Integer, Null, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, kernel_seed, spawn
-from clusterscape.combine.base import BaseConsensus, ConsensusWarning, Outcome
+from clusterscape.combine.base import BaseConsensus, Combined, ConsensusWarning
+from clusterscape.combine.registry import consensus_method
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.affinity import RULES, Affinity, Kind, Scale, affinity
 from clusterscape.linalg.eigen import symmetric_eigen
@@ -44,7 +45,7 @@ FEATURE_RULES: Rules = {
 class FeatureConsensus(BaseConsensus):
     """A consensus that reads the features too: eigenvectors of both, then k-means."""
 
-    _needs_features: ClassVar[bool] = True
+    _features: ClassVar[Literal["none", "used", "needed"]] = "needed"
 
     n_clusters: int
     affinity: Kind
@@ -56,7 +57,7 @@ class FeatureConsensus(BaseConsensus):
     max_gb: float
     random_state: RandomState
 
-    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+    def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         sampling, starting, dividing = spawn(self.random_state, 3)
         seeds = (sampling, kernel_seed(starting) % 2**32)
         weight = ensemble.sample_weight
@@ -72,7 +73,7 @@ class FeatureConsensus(BaseConsensus):
         found = kmeans(
             rows, self.n_clusters, n_init=self.n_init, sample_weight=weight, seed=dividing
         )
-        return Outcome(found.labels, details={**details, "embedding_": rows})
+        return Combined(found.labels, details={**details, "embedding_": rows})
 
     def _affinity(self, features: Any, seed: SeedSequence) -> Affinity:
         return affinity(
@@ -89,8 +90,9 @@ class FeatureConsensus(BaseConsensus):
         raise NotImplementedError
 
 
+@consensus_method("lsce", cost="n (r + neighbours) per product", memory="n^2 for a dense affinity")
 class LSCE(FeatureConsensus):
-    """Simultaneous clustering and ensemble, linear form (Tao, Liu and Fu 2017).
+    """Simultaneous clustering and ensemble, linear form: features' Laplacian minus co-association.
 
     The objective adds the category utility of the partitions and the normalised cut of the
     features: ``min tr H^T (alpha L - S) H``, with L the normalised Laplacian of an affinity of the
@@ -140,6 +142,12 @@ class LSCE(FeatureConsensus):
     affinity_ : str
         The affinity in words.
 
+    See Also
+    --------
+    NSCE : The ratio of the two terms, without a parameter.
+    IKL : Attributes and relations in one relaxation.
+    SpectralConsensus : The co-association alone.
+
     Notes
     -----
     Rows of the points in no cluster of a partition are zero in its part of S, so unsampled points
@@ -148,6 +156,11 @@ class LSCE(FeatureConsensus):
     With the default ``scale_s`` the result hardly moves for alpha up to 100: the features only
     break ties. Raise alpha, or set ``scale_s="r"``, when the features deserve more. Like all
     spectral forms it favours clusters of similar size.
+
+    References
+    ----------
+    .. [1] Z. Tao, H. Liu and Y. Fu, "Simultaneous clustering and ensemble", AAAI Conference on
+       Artificial Intelligence, 1546-1552, 2017.
 
     Examples
     --------
@@ -159,6 +172,7 @@ class LSCE(FeatureConsensus):
     array([0, 0, 0, 1, 1, 1])
     """
 
+    _source: ClassVar[str] = "Tao, Liu and Fu 2017"
     _parameter_rules: ClassVar[Rules] = {
         **FEATURE_RULES,
         "alpha": [Number(0)],
@@ -211,8 +225,9 @@ class LSCE(FeatureConsensus):
         return found.vectors, details
 
 
+@consensus_method("nsce", cost="one solve with L per product", memory="n^2 for a dense affinity")
 class NSCE(FeatureConsensus):
-    """Simultaneous clustering and ensemble, form without a parameter (Tao, Liu and Fu 2017).
+    """Simultaneous clustering and ensemble, quotient form: features' Laplacian and co-association.
 
     The ratio of the two terms of :class:`LSCE` instead of their sum: H holds the eigenvectors of
     the K largest eigenvalues of ``L^+ S``. They come from the symmetric matrix ``B^T L^+ B`` of
@@ -233,6 +248,10 @@ class NSCE(FeatureConsensus):
         Length of the columns of H, which are not orthogonal: unit (our choice; the paper prints
         none), or such that ``H^T L H`` is the identity, where a small bandwidth lets few points
         rule.
+    weak_columns : {"replace", "keep"}
+        What becomes of eigenvectors h whose ``h^T S h`` is less than half that of a random
+        direction. "keep" is equation (9) of the paper as printed. "replace" takes the directions
+        of the null space of L that the partitions support most instead, see Notes.
     row_normalize : bool
         Scale rows of H to unit length before k-means. The paper does not say; more of its sets
         are met with it than without, which is why it is the default.
@@ -253,8 +272,8 @@ class NSCE(FeatureConsensus):
     n_clusters_ : int
         Clusters found.
     eigenvalues_ : array
-        The largest eigenvalues of L^+ S: K of them, without those whose vector the partitions
-        support less than half as much as a random one.
+        The largest eigenvalues of L^+ S that are not zero, K at most; with
+        ``weak_columns="replace"`` without those of the vectors that were replaced.
     residual_ : float
         Largest norm of ``L^+ S h - value h`` over the columns h of H, of unit length, as a share
         of the largest value.
@@ -265,16 +284,30 @@ class NSCE(FeatureConsensus):
     affinity_ : str
         The affinity in words.
 
+    See Also
+    --------
+    LSCE : The sum of the two terms, with a weight.
+    clusterscape.linalg.laplacian_quotient : The eigenproblem.
+
     Notes
     -----
     The null space of L, one direction for each piece of the affinity graph, never appears in
-    L^+ S. Where fewer than K columns are left, as where the partitions agree, its directions that
-    the partitions support most are added (our addition): they are the limit of eigenvectors whose
-    value grows without bound. A warning tells of a graph in several pieces.
+    L^+ S. Where the partitions agree, combinations of their clusters come close to it, and the last
+    columns of H in equation (9) are the small rest that L^+ leaves of them, which unit length would
+    blow up. ``weak_columns="replace"`` drops such columns and adds the directions of the null space
+    that the partitions support most: they are the limit of eigenvectors whose value grows without
+    bound. This is not in the paper. On random small ensembles it changes about one case in eight;
+    ``benchmarks/papers/sce.py`` has both (NSCE and NSCE-eq9). A warning tells of a graph in several
+    pieces.
     A graph that barely holds together (few neighbours, a small bandwidth) has a huge L^+, whose
     first vectors follow the bottlenecks and not the partitions. Points with weights count as that
     many copies, exactly so for integer weights and all pairs of a given bandwidth; other weights
     count in units of the least.
+
+    References
+    ----------
+    .. [1] Z. Tao, H. Liu and Y. Fu, "Simultaneous clustering and ensemble", AAAI Conference on
+       Artificial Intelligence, 1546-1552, 2017.
 
     Examples
     --------
@@ -286,9 +319,11 @@ class NSCE(FeatureConsensus):
     array([0, 0, 0, 1, 1, 1])
     """
 
+    _source: ClassVar[str] = "Tao, Liu and Fu 2017"
     _parameter_rules: ClassVar[Rules] = {
         **FEATURE_RULES,
         "columns": [Choice("unit", "raw")],
+        "weak_columns": [Choice("replace", "keep")],
         "solver": [Choice("auto", "dense", "solves")],
     }
 
@@ -301,6 +336,7 @@ class NSCE(FeatureConsensus):
         landmarks: int | None = None,
         scale: Scale = "median",
         columns: Literal["unit", "raw"] = "unit",
+        weak_columns: Literal["replace", "keep"] = "replace",
         row_normalize: bool = True,
         solver: Literal["auto", "dense", "solves"] = "auto",
         n_init: int = 10,
@@ -313,6 +349,7 @@ class NSCE(FeatureConsensus):
         self.landmarks = landmarks
         self.scale = scale
         self.columns = columns
+        self.weak_columns = weak_columns
         self.row_normalize = row_normalize
         self.solver = solver
         self.n_init = n_init
@@ -342,12 +379,15 @@ class NSCE(FeatureConsensus):
             solver="dense" if dense else "solves",
             seed=seeds[1],
         )
-        keep = _supported(ensemble, found.vectors)
+        replace = self.weak_columns == "replace"
+        keep = _supported(ensemble, found.vectors) if replace else slice(None)
         H = found.vectors[:, keep]
         if self.columns == "unit":
             H = H / np.linalg.norm(H, axis=0)
         missing = self.n_clusters - H.shape[1]
-        if missing > 0:  # what L^+ leaves out tells apart what the vectors that are left do not
+        if (
+            replace and missing > 0
+        ):  # what L^+ leaves out tells apart what the vectors that are left do not
             H = np.hstack([H, _left_out(ensemble, inverse, missing, seeds[1])])
         details = {
             "eigenvalues_": found.values[keep],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,18 @@ import numpy as np
 
 from clusterscape._core.labels import UNSAMPLED
 from clusterscape._core.params import shown
-from clusterscape.ensemble import as_ensemble
+from clusterscape.ensemble import Ensemble, as_ensemble
+
+
+class OneOpinionWarning(UserWarning):
+    """The partitions are all the same, so that their agreement says nothing.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from clusterscape.combine import OneOpinionWarning
+    >>> warnings.simplefilter("ignore", OneOpinionWarning)
+    """
 
 
 def mean_coassociation(ensemble: Any, labels: Any) -> np.ndarray:
@@ -45,7 +57,7 @@ def mean_coassociation(ensemble: Any, labels: Any) -> np.ndarray:
     groups = np.asarray(labels)
     if groups.shape != (source.n_points,):
         raise ValueError(
-            f"labels must have one entry a point, {source.n_points} in all; got shape "
+            f"labels must have one entry per point, {source.n_points} in all; got shape "
             f"{groups.shape}."
         )
     if groups.dtype.kind not in "iu" or groups.max(initial=-1) >= max(source.n_points, 1024):
@@ -84,14 +96,18 @@ class ConsensusScores:
     membership : (n, K) array
         Share of each point's co-association with each cluster; rows sum to one (zeros for -1).
     confidence : (n,) array
-        How far the point's own cluster is preferred to the others: 0 is no preference.
+        How far the point's own cluster is preferred to the others: 0 is no preference, NaN
+        throughout is that nothing can be said because the partitions are one opinion.
     cluster_consensus : (K,) array
         Mean co-association of the pairs within each cluster; NaN for a cluster of one point.
+    message : str
+        Why no confidence is claimed; empty where it is.
     """
 
     membership: np.ndarray
     confidence: np.ndarray
     cluster_consensus: np.ndarray
+    message: str = ""
 
 
 def consensus_scores(ensemble: Any, labels: Any) -> ConsensusScores:
@@ -108,10 +124,25 @@ def consensus_scores(ensemble: Any, labels: Any) -> ConsensusScores:
     -------
     ConsensusScores
 
+    Warns
+    -----
+    OneOpinionWarning
+        When fewer than two partitions differ by more than the names of their clusters.
+
+    See Also
+    --------
+    mean_coassociation : The shares before they are made to sum to one.
+
     Notes
     -----
-    With one cluster there is nothing to prefer it to, and every confidence is 0. Partitions that
-    share a bias agree, so high confidence is not a proof.
+    The confidence of a point with the share p of its co-association in its own cluster is
+    ``(K p - 1) / (K - 1)``, and at least 0: it is 1 when the point is never together with members
+    of other clusters, and 0 when its own cluster has no more than an equal part. With one cluster
+    there is nothing to prefer it to, and every confidence is 0.
+
+    Partitions that share a bias agree, so high confidence is not a proof. Where all partitions are
+    the same (one column of labels, a clusterer that draws nothing), agreement is no evidence at
+    all, and every confidence is NaN.
 
     Examples
     --------
@@ -121,7 +152,19 @@ def consensus_scores(ensemble: Any, labels: Any) -> ConsensusScores:
     >>> consensus_scores(votes, [0, 0, 1, 1]).confidence.round(2)
     array([0.71, 0.71, 0.33, 1.  ])
     """
-    source = as_ensemble(ensemble)
+    scores = scores_of(as_ensemble(ensemble), labels)
+    warn_of_one_opinion(scores, stacklevel=3)
+    return scores
+
+
+def warn_of_one_opinion(scores: ConsensusScores, *, stacklevel: int) -> None:
+    """Say, where it is so, that no confidence is claimed."""
+    if scores.message:
+        warnings.warn(scores.message, OneOpinionWarning, stacklevel=stacklevel)
+
+
+def scores_of(source: Ensemble, labels: Any) -> ConsensusScores:
+    """Return the scores of a clustering without a warning."""
     groups = np.asarray(labels)
     share = mean_coassociation(source, groups)
     k = share.shape[1]
@@ -137,8 +180,29 @@ def consensus_scores(ensemble: Any, labels: Any) -> ConsensusScores:
     pairs = np.bincount(own, minlength=k) > 1
     consensus = np.divide(within, mass, out=np.full(k, np.nan), where=pairs & (mass > 0))
     confidence = np.zeros(groups.size)
-    if k > 1:
+    message = _one_opinion(source) if k > 1 else ""
+    if message:
+        confidence[:] = np.nan
+    elif k > 1:
         preference = (k * membership[inside, own] - 1.0) / (k - 1.0)
         confidence[inside] = np.clip(preference, 0.0, 1.0)
         confidence[alone] = 0.0
-    return ConsensusScores(membership, confidence, consensus)
+    return ConsensusScores(membership, confidence, consensus, message)
+
+
+def _one_opinion(ensemble: Ensemble) -> str:
+    """Return why the ensemble supports no confidence; empty where it does."""
+    seen = (ensemble.labels != UNSAMPLED).any(axis=0) & (ensemble.weights > 0)
+    if ensemble.n_distinct > 1:
+        return ""
+    count = int(seen.sum())
+    what = (
+        "there is only one partition"
+        if count == 1
+        else f"the {count} partitions are the same up to the names of their clusters"
+    )
+    return (
+        f"No confidence is claimed, because {what}: agreement with itself is no evidence, and "
+        "every confidence is NaN. Make partitions that differ: other starts, numbers of clusters, "
+        "rows, columns or algorithms."
+    )

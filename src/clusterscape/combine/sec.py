@@ -13,19 +13,21 @@ from scipy import sparse
 from clusterscape._core.labels import UNSAMPLED
 from clusterscape._core.params import N_JOBS, Choice, Integer, Null, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, kernel_seed, spawn
-from clusterscape.combine import _rowmeans
-from clusterscape.combine._rowmeans import Centroids, Points
-from clusterscape.combine.base import BaseConsensus, ConsensusWarning, Outcome
+from clusterscape.combine import _row_kmeans
+from clusterscape.combine._row_kmeans import Centroids, Points
+from clusterscape.combine.base import BaseConsensus, Combined, ConsensusWarning
+from clusterscape.combine.registry import consensus_method
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.eigen import coassociation_spectrum
 from clusterscape.linalg.projection import sparse_projection
 from clusterscape.linalg.rowspace import DenseRows, RowSpace
 
-_START_SIZE = _rowmeans.START_SIZE
+_START_SIZE = _row_kmeans.START_SIZE
 
 
+@consensus_method("sec", cost="n r K per iteration", memory="n r")
 class SEC(BaseConsensus):
-    """Spectral ensemble clustering (Liu et al. 2015).
+    """Spectral ensemble clustering: normalised cut of the co-association by k-means over B.
 
     The normalised cut of the co-association matrix S = B B^T is the objective of a weighted k-means
     on the rows ``b(x) / w(x)``, where ``w(x)`` is the row sum of S: the total size of the clusters
@@ -84,12 +86,27 @@ class SEC(BaseConsensus):
     projection_error_ : float or None
         By what share the cost in the projected space differs from ``cost_``.
 
+    See Also
+    --------
+    KCC : k-means over B for other objectives.
+    SpectralConsensus : The same cut by eigenvectors; can find the number of clusters.
+    choose_method : Why this is the default of ConsensusClustering.
+
     Notes
     -----
     Like k-means it finds a local optimum and favours clusters of similar total similarity. It
     needs the number of clusters. Small clusters may be absorbed; compare with :class:`EAC`.
     A sparse projection depends on the order of the clusters' names, so renaming clusters changes
     its result a little, as another seed would.
+
+    References
+    ----------
+    .. [1] H. Liu, T. Liu, J. Wu, D. Tao and Y. Fu, "Spectral ensemble clustering", ACM SIGKDD
+       Conference on Knowledge Discovery and Data Mining, 715-724, 2015.
+       doi:10.1145/2783258.2783287
+    .. [2] W. Liu, M. Ye, J. Wei and X. Hu, "Fast constrained spectral clustering and cluster
+       ensemble with random projection", Computational Intelligence and Neuroscience, 2658707, 2017.
+       doi:10.1155/2017/2658707
 
     Examples
     --------
@@ -100,6 +117,7 @@ class SEC(BaseConsensus):
     array([0, 0, 0, 1, 1, 1])
     """
 
+    _source: ClassVar[str] = "Liu, Liu, Wu, Tao and Fu 2015"
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Integer(1)],
         "n_init": [Integer(1)],
@@ -138,14 +156,15 @@ class SEC(BaseConsensus):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
-        *seeds, drawing = spawn(self.random_state, self.n_init + 2)
+    def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
+        sampling, *starts, drawing = spawn(self.random_state, self.n_init + 2)
         whole = NormalisedCut.of(ensemble, blockwise=self.incomplete == "blockwise")
         used = self._projected(whole, ensemble, drawing)
-        best, start_size = _rowmeans.minimise(
+        best, start_size = _row_kmeans.minimise(
             whole if used is None else used,
             self.n_clusters,
-            seeds=seeds,
+            sampling=sampling,
+            starts=starts,
             max_iter=self.max_iter,
             tol=self.tol,
             n_jobs=self.n_jobs,
@@ -154,13 +173,13 @@ class SEC(BaseConsensus):
         details: dict[str, Any] = {"n_iter_": best.n_iter, "start_size_": start_size}
         if used is None:
             details |= {"n_dims_": None, "projection_error_": None}
-            return Outcome(best.labels, best.cost, details)
+            return Combined(best.labels, best.cost, details)
         cost = whole.cost(best.labels, self.n_clusters)
         total = whole.points.mass @ whole.points.base
         # A consensus without cost has no share to compare.
         error = abs(best.cost - cost) / cost if cost > 1e-9 * total else 0.0
         details |= {"n_dims_": used.points.rows.width, "projection_error_": float(error)}
-        return Outcome(best.labels, cost, details)
+        return Combined(best.labels, cost, details)
 
     def _projected(
         self, whole: NormalisedCut, ensemble: Ensemble, seed: SeedSequence
@@ -247,7 +266,7 @@ class NormalisedCut:
             sampled=None if self.sampled is None else self.sampled[points],
         )
 
-    def spread(self, totals: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    def group_mass(self, totals: np.ndarray, groups: np.ndarray) -> np.ndarray:
         """Return the mass of each group; blockwise, of its points that a partition sampled."""
         k = totals.shape[1]
         if self.sampled is None:
@@ -256,24 +275,24 @@ class NormalisedCut:
         member = sparse.csr_matrix(entries, shape=(groups.size, k))
         return np.asarray((member.T @ self.sampled).T)
 
-    def _means(self, totals: np.ndarray, spread: np.ndarray) -> np.ndarray:
-        mass = spread if spread.ndim == 1 else spread[self.blocks]
+    def _means(self, totals: np.ndarray, group_mass: np.ndarray) -> np.ndarray:
+        mass = group_mass if group_mass.ndim == 1 else group_mass[self.blocks]
         return np.divide(totals, mass, out=np.zeros_like(totals), where=mass > 0)
 
-    def energy(self, totals: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    def energy(self, totals: np.ndarray, group_mass: np.ndarray) -> np.ndarray:
         """Return mass times squared norm of each group's mean."""
-        return self.column_weight @ (totals * self._means(totals, spread))
+        return self.column_weight @ (totals * self._means(totals, group_mass))
 
-    def centroids(self, totals: np.ndarray, spread: np.ndarray, rng: Generator) -> Centroids:
+    def centroids(self, totals: np.ndarray, group_mass: np.ndarray, rng: Generator) -> Centroids:
         """Return the groups' means, and their squared norms (blockwise: one a block)."""
-        means = self._means(totals, spread)
+        means = self._means(totals, group_mass)
         table = self.column_weight[:, None] * means
         squares = table * means
-        if spread.ndim == 1:
-            return Centroids(table, np.where(spread > 0, squares.sum(axis=0), np.inf))
-        norms = np.zeros_like(spread)
+        if group_mass.ndim == 1:
+            return Centroids(table, np.where(group_mass > 0, squares.sum(axis=0), np.inf))
+        norms = np.zeros_like(group_mass)
         np.add.at(norms, self.blocks, squares)
-        return Centroids(table, np.where((spread > 0).any(axis=0), norms, np.inf))
+        return Centroids(table, np.where((group_mass > 0).any(axis=0), norms, np.inf))
 
     def assign(self, centroids: Centroids, groups: np.ndarray) -> tuple[int, np.ndarray]:
         """Move every row to its nearest centroid, in place; return the moves and the scores."""
@@ -296,7 +315,7 @@ class NormalisedCut:
         """Return the cost of a grouping."""
         points = self.points
         totals = points.rows.totals(groups, points.weight, n_clusters)
-        energy = self.energy(totals, self.spread(totals, groups))
+        energy = self.energy(totals, self.group_mass(totals, groups))
         return float(points.mass @ points.base - energy.sum())
 
 

@@ -12,7 +12,8 @@ from numpy.random import SeedSequence
 from clusterscape import kernels
 from clusterscape._core.params import Choice, Integer, Null, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
-from clusterscape.combine.base import BaseConsensus, Outcome
+from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.registry import consensus_method
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.eigen import EigenResult, coassociation_spectrum, symmetric_eigen
 from clusterscape.linalg.kmeans import kmeans
@@ -27,8 +28,13 @@ _GRAM_WIDTH = 6_000
 _GRAM_PARTITIONS = 200
 
 
+@consensus_method(
+    "spectral",
+    cost="n r^2 for the Gram matrix of the clusters, n r K for the rows",
+    memory="n (r + K) + D^2",
+)
 class SpectralConsensus(BaseConsensus):
-    """Spectral clustering of the co-association S = B B^T, by the singular vectors of B.
+    """Spectral clustering of the co-association by the singular vectors of B.
 
     The eigenvectors of the normalised co-association D^-1/2 S D^-1/2 are the left singular vectors
     of D^-1/2 B, so they come from the small Gram matrix of the clusters (or from the points' side,
@@ -72,12 +78,23 @@ class SpectralConsensus(BaseConsensus):
     start_size_ : int
         Points on which the starts were compared.
 
+    See Also
+    --------
+    SEC : The same objective by a weighted k-means, for a given number of clusters.
+    SCA : Also finds the number of clusters from eigenvalues.
+    clusterscape.validate.select_k : The eigengap alone.
+
     Notes
     -----
     Unsampled points have zero rows in their partition's block of B: pairs are counted, not divided
     by how often they were sampled together. Clusters that are no more than one large cluster's
     fringe have no eigenvector of their own and are lost; with many more clusters than eigenvalues
     near 1 the last eigenvectors are noise. Compare ``eigenvalues_``.
+
+    References
+    ----------
+    .. [1] A. Y. Ng, M. I. Jordan and Y. Weiss, "On spectral clustering: analysis and an algorithm",
+       Advances in Neural Information Processing Systems 14, 849-856, 2001.
 
     Examples
     --------
@@ -88,6 +105,7 @@ class SpectralConsensus(BaseConsensus):
     array([0, 0, 0, 1, 1, 1])
     """
 
+    _source: ClassVar[str] = "Ng, Jordan and Weiss 2001, on the co-association"
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Null(), Integer(1)],
         "max_clusters": [Integer(2)],
@@ -114,7 +132,7 @@ class SpectralConsensus(BaseConsensus):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+    def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         sampling, starting = spawn(self.random_state, 2)
         membership = ensemble.membership().matrix if ensemble.is_soft else None
         space = RowSpace(ensemble.labels, ensemble.offsets, membership)
@@ -135,7 +153,9 @@ class SpectralConsensus(BaseConsensus):
             "solver_": f"{found.solver}, {found.side}",
             "start_size_": start_size,
         }
-        return Outcome(labels, _cut(space, column, degree, ensemble.sample_weight, labels), details)
+        return Combined(
+            labels, _cut(space, column, degree, ensemble.sample_weight, labels), details
+        )
 
     def _partition(
         self,

@@ -1,13 +1,14 @@
 """Distances and similarities between partitions, one pair at a time or all pairs of an ensemble.
 
 Every measure is a function ``measure(a, b)`` of two partitions and an entry of ``MEASURES``, which
-says whether it is symmetric, a metric, bounded or corrected for chance.
+says whether it is symmetric, a metric, bounded or corrected for chance. ``register_measure`` adds
+one of your own.
 """
 
 from __future__ import annotations
 
-from clusterscape.compare.all_pairs import PairwiseResult, contingency_table, pairwise
-from clusterscape.compare.explain import Explanation, explain
+from clusterscape.compare.all_pairs import PairwiseResult, pairwise
+from clusterscape.compare.explanation import Explanation, explain
 from clusterscape.compare.information import (
     ami,
     average_nmi,
@@ -26,8 +27,14 @@ from clusterscape.compare.pair_counting import (
     pair_accuracy,
     rand_distance,
 )
-from clusterscape.compare.registry import MEASURES, Measure
+from clusterscape.compare.registry import (
+    MEASURES,
+    Measure,
+    register_measure,
+    unregister_measure,
+)
 from clusterscape.compare.spatial import adco, cc_distance, cdistance
+from clusterscape.compare.tables import contingency_table
 from clusterscape.compare.utilities import category_utility, ensemble_utility, utility
 
 __all__ = [
@@ -59,6 +66,8 @@ __all__ = [
     "pairwise",
     "purity",
     "rand_distance",
+    "register_measure",
+    "unregister_measure",
     "utility",
     "vi",
 ]

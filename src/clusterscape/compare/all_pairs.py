@@ -10,27 +10,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from clusterscape._core.errors import InvalidParameter
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import (
     N_JOBS,
     PROGRESS,
     Choice,
     Instance,
-    InvalidParameter,
     Null,
     check_params,
     checked,
-    shown,
 )
-from clusterscape.compare._equal import equal_partitions
-from clusterscape.compare.registry import (
-    MEASURES,
-    Measure,
-    check_same_points,
-    coverage,
-    two_columns,
-)
-from clusterscape.compare.tables import POLICIES, Columns, Noise
+from clusterscape.compare.registry import MEASURES, Measure
+from clusterscape.compare.tables import POLICIES, Columns, Noise, check_same_points, coverage
 from clusterscape.ensemble import Ensemble, as_ensemble
 
 _TASK_BATCHES = 32
@@ -51,6 +43,10 @@ class PairwiseResult:
         both have in a cluster).
     names : tuple of str
         The partitions' names.
+
+    See Also
+    --------
+    pairwise : Make one.
 
     Examples
     --------
@@ -113,8 +109,8 @@ def pairwise(
     space share what they have in common: ``lift_emd``, ``lift_hausdorff`` and ``lift_kernel`` with
     the same kernel lift all clusters of all partitions once, and then compare blocks of partitions,
     so that memory holds the lifted clusters and one block of distances for each thread, never the
-    distances of all clusters at once; more than 4 GB of lifted clusters are refused unless their
-    option ``max_gb`` allows it. The ensemble's ``sample_weight`` is respected. Time grows with the
+    distances of all clusters at once; more lifted clusters than their option ``max_gb`` allows
+    (4 GB) are refused. The ensemble's ``sample_weight`` is respected. Time grows with the
     square of the number of different partitions.
 
     Parameters
@@ -141,6 +137,11 @@ def pairwise(
     PairwiseResult
         With ``matrix`` (for one measure), ``matrices`` (by name) and ``coverage``.
 
+    See Also
+    --------
+    MEASURES : The measures.
+    register_measure : Add a measure.
+
     Examples
     --------
     >>> from clusterscape.compare import pairwise
@@ -157,9 +158,9 @@ def pairwise(
     options = dict(metric_params or {})
     measures = _chosen(metric, options)
     _check(measures, every, noise)
-    first, inverse = equal_partitions(every)
+    first, inverse = every.distinct()
     partitions = every if first.size == every.n_partitions else every.select(first)
-    work = _Work(partitions, options, noise, n_jobs, progress)
+    work = _Comparison(partitions, options, noise, n_jobs, progress)
     spatial = [m for m in measures if m.prepare is not None]
     found = work.by_tables([m for m in measures if m.prepare is None])
     if spatial:
@@ -178,25 +179,39 @@ def _chosen(metric: Any, options: Mapping[str, Any]) -> list[Measure]:
     known = isinstance(names, Sequence) and len(names) > 0
     if not known or not all(isinstance(n, str) and n in MEASURES for n in names):
         raise InvalidParameter(
-            "pairwise: metric must be the name of a measure or a list of names, out of "
-            f"{', '.join(MEASURES)}; got {shown(metric)}."
+            "pairwise",
+            "metric",
+            metric,
+            expected="the name of a measure or a list of names, out of " + ", ".join(MEASURES),
         )
     for name, given in options.items():
         if name in names and not isinstance(given, Mapping):
             raise InvalidParameter(
-                "pairwise: metric_params must hold a dict of options for each measure, for example "
-                f"{{{name!r}: {{'option': value}}}}; got {shown(given)} for {name!r}."
+                "pairwise",
+                f"metric_params[{name!r}]",
+                given,
+                expected=f"a dict of options, for example {{{name!r}: {{'option': value}}}}",
             )
         if name not in names:
             raise InvalidParameter(
-                "pairwise: metric_params must be keyed by the names in metric, "
-                f"{', '.join(names)}; got {shown(name)}."
+                "pairwise",
+                "metric_params",
+                name,
+                expected="keyed by the names in metric, " + ", ".join(names),
             )
     for name, given in options.items():
         rules = getattr(MEASURES[name].function, "_parameter_rules", {})
-        unknown = [option for option in given if option not in MEASURES[name].option_names()]
+        options_of = MEASURES[name].options
+        unknown = [option for option in given if option not in options_of]
         if unknown:
-            raise InvalidParameter(f"pairwise: {name} has no option {unknown[0]!r}.")
+            raise InvalidParameter(
+                "pairwise",
+                f"metric_params[{name!r}]",
+                unknown[0],
+                expected=f"keyed by options of {name}, {', '.join(options_of)}"
+                if options_of
+                else f"empty, because {name} has no options",
+            )
         check_params(f"pairwise, {name}", given, rules)
     return [MEASURES[name] for name in dict.fromkeys(names)]
 
@@ -208,13 +223,16 @@ def _check(measures: list[Measure], partitions: Ensemble, noise: str | None) -> 
             m.refuse_soft()
         if noise is not None and noise not in m.noise:
             raise InvalidParameter(
-                f"pairwise: noise must be {' or '.join(map(repr, m.noise))} for {m.name}; got "
-                f"{noise!r}. Leave noise out for each measure's own."
+                "pairwise",
+                "noise",
+                noise,
+                expected=f"{' or '.join(map(repr, m.noise))} for {m.name}",
+                remedy="Leave noise out for each measure's own.",
             )
 
 
 @dataclass(frozen=True)
-class _Work:
+class _Comparison:
     """All pairs of different partitions, and how they are to be compared."""
 
     partitions: Ensemble
@@ -298,48 +316,3 @@ def _compare_batches(
 def _fill(matrix: np.ndarray, pairs: np.ndarray, there: np.ndarray, back: np.ndarray) -> None:
     matrix[pairs[:, 0], pairs[:, 1]] = there
     matrix[pairs[:, 1], pairs[:, 0]] = back
-
-
-def contingency_table(a: Any, b: Any, *, sample_weight: Any = None) -> pd.DataFrame:
-    """Count the points that every cluster of ``a`` shares with every cluster of ``b``.
-
-    Parameters
-    ----------
-    a, b : array-like
-        Two partitions of the same points: label vectors of any hashable type, or (n, k) soft
-        memberships, whose cells are expected numbers. Points that are unsampled (-2) in either are
-        in no cell.
-    sample_weight : (n,) array, optional
-        How many equal points each point stands for: 0, or at least 1.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a cluster of ``a`` and one column a cluster of ``b``, by their labels; noise, where
-        there is any, is the last row or column, -1.
-
-    Examples
-    --------
-    >>> from clusterscape.compare import contingency_table
-    >>> contingency_table(["x", "x", "y", "y"], [0, 1, 1, -1])
-       0  1 -1
-    x  1  1  0
-    y  0  1  1
-    """
-    ensemble, columns = two_columns(a, b, sample_weight)
-    tables = columns.tables(np.array([[0, 1]]), "cluster")
-    table = tables.dense(0)
-    sides = []
-    for i in range(2):
-        known = ensemble.categories[i]
-        k = int(ensemble.n_clusters[i])
-        has_noise = bool((ensemble.labels[:, i] == -1).any())
-        sides.append([*(range(k) if known is None else known), *([-1] if has_noise else [])])
-    table = table[: len(sides[0]), : len(sides[1])]
-    counts = table.astype(np.int64) if tables.whole else table
-    return pd.DataFrame(counts, index=_axis(sides[0]), columns=_axis(sides[1]))
-
-
-def _axis(labels: list[Any]) -> pd.Index:
-    """Return labels as an axis; a label that is a tuple stays one label."""
-    return pd.Index(labels, tupleize_cols=False)

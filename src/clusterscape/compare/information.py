@@ -13,11 +13,10 @@ import numpy as np
 
 from clusterscape import kernels
 from clusterscape._core.params import Choice, checked
-from clusterscape.compare.pair_counting import ratio
-from clusterscape.compare.registry import MEASURES, Score, compare_two, measure
-from clusterscape.compare.tables import POLICIES, Columns, Noise, Tables
+from clusterscape.compare.registry import MEASURES, Score, register_measure
+from clusterscape.compare.tables import POLICIES, Columns, Noise, Tables, ratio
 from clusterscape.ensemble import Ensemble, as_ensemble
-from clusterscape.ensemble.partitions import one
+from clusterscape.ensemble.inputs import read_partition
 
 Average = Literal["min", "geometric", "arithmetic", "max"]
 Norm = Literal["logn", "joint", "sum", "2logk"]
@@ -35,7 +34,7 @@ def _mutual_information(tables: Tables) -> np.ndarray:
     return tables.statistics.information
 
 
-@measure(
+@register_measure(
     _mutual_information,
     label="mutual information (nats)",
     reference="Shannon (1948)",
@@ -64,24 +63,25 @@ def mutual_information(
     -------
     {returns}
 
+    See Also
+    --------
+    nmi : Divided by a mean of the entropies.
+    ami : Corrected for chance.
+
+    References
+    ----------
+    .. [1] C. E. Shannon. A mathematical theory of communication. Bell System Technical Journal
+       27(3), 379-423, 1948. doi:10.1002/j.1538-7305.1948.tb01338.x
+
     Examples
     --------
     >>> from clusterscape.compare import mutual_information
     >>> round(mutual_information([0, 0, 1, 1], [0, 0, 1, 1]), 4)
     0.6931
     """
-    return compare_two(
-        "mutual_information",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-    )
 
 
-def _nmi(
-    tables: Tables, *, average: Average = "geometric", degenerate: Literal["one", "strehl"] = "one"
-) -> np.ndarray:
+def _nmi(tables: Tables, *, average: Average, degenerate: Literal["one", "strehl"]) -> np.ndarray:
     s = tables.statistics
     mean = _AVERAGES[average](s.a_entropy, s.b_entropy)
     value = np.minimum(ratio(s.information, mean, 0.0), 1.0)
@@ -90,7 +90,7 @@ def _nmi(
     return np.where(trivial, 1.0 if degenerate == "one" else 0.0, value)
 
 
-@measure(
+@register_measure(
     _nmi,
     rules={"average": _AVERAGE_RULE, "degenerate": [Choice("one", "strehl")]},
     label="normalised mutual information",
@@ -128,6 +128,16 @@ def nmi(
     -------
     {returns}
 
+    See Also
+    --------
+    ami : Corrected for chance.
+    average_nmi : The mean over the partitions of an ensemble.
+
+    References
+    ----------
+    .. [1] A. Strehl and J. Ghosh. Cluster ensembles: a knowledge reuse framework for combining
+       multiple partitions. Journal of Machine Learning Research 3, 583-617, 2002.
+
     Examples
     --------
     >>> from clusterscape.compare import nmi
@@ -136,18 +146,9 @@ def nmi(
     >>> nmi([0, 0, 0], [5, 5, 5]), nmi([0, 0, 0], [5, 5, 5], degenerate="strehl")
     (1.0, 0.0)
     """
-    return compare_two(
-        "nmi",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-        average=average,
-        degenerate=degenerate,
-    )
 
 
-def _ami(tables: Tables, *, average: Average = "arithmetic") -> np.ndarray:
+def _ami(tables: Tables, *, average: Average) -> np.ndarray:
     if not tables.whole:
         raise ValueError(
             "ami compares with shuffled labels, so sample_weight must hold whole numbers of points."
@@ -156,15 +157,15 @@ def _ami(tables: Tables, *, average: Average = "arithmetic") -> np.ndarray:
     expected = np.empty(len(tables))
     kernels.pairs.expected_information(*tables.cells, tables.sizes, expected)
     mean = _AVERAGES[average](s.a_entropy, s.b_entropy)
-    room = mean - expected
+    largest = mean - expected
     # Where shuffling changes nothing, what is left of the difference is rounding.
-    room = np.where(room > 1e-13 * np.maximum(mean, 1.0), room, 0.0)
-    value = np.minimum(ratio(s.information - expected, room, 0.0), 1.0)
+    largest = np.where(largest > 1e-13 * np.maximum(mean, 1.0), largest, 0.0)
+    value = np.minimum(ratio(s.information - expected, largest, 0.0), 1.0)
     one_cluster = (s.a_clusters <= 1) | (s.b_clusters <= 1)
     return np.where(s.identical, 1.0, np.where(one_cluster, 0.0, value))
 
 
-@measure(
+@register_measure(
     _ami,
     rules={"average": _AVERAGE_RULE},
     label="adjusted mutual information",
@@ -200,27 +201,29 @@ def ami(
     -------
     {returns}
 
+    See Also
+    --------
+    adjusted_rand : Pair counting corrected for chance.
+
+    References
+    ----------
+    .. [1] N. X. Vinh, J. Epps and J. Bailey. Information theoretic measures for clusterings
+       comparison: variants, properties, normalization and correction for chance. Journal of
+       Machine Learning Research 11, 2837-2854, 2010.
+
     Examples
     --------
     >>> from clusterscape.compare import ami
     >>> round(ami([0, 0, 1, 1], [0, 0, 1, 2]), 4)
     0.5714
     """
-    return compare_two(
-        "ami",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-        average=average,
-    )
 
 
 def _vi(tables: Tables) -> np.ndarray:
     return tables.statistics.variation
 
 
-@measure(
+@register_measure(
     _vi,
     label="variation of information (nats)",
     reference="Meila (2007)",
@@ -250,22 +253,24 @@ def vi(
     -------
     {returns}
 
+    See Also
+    --------
+    nvi : Divided by a bound.
+
+    References
+    ----------
+    .. [1] M. Meila. Comparing clusterings: an information based distance. Journal of Multivariate
+       Analysis 98(5), 873-895, 2007. doi:10.1016/j.jmva.2006.11.013
+
     Examples
     --------
     >>> from clusterscape.compare import vi
     >>> round(vi([0, 0, 1, 1], [0, 1, 0, 1]), 4)
     1.3863
     """
-    return compare_two(
-        "vi",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-    )
 
 
-def _nvi(tables: Tables, *, norm: Norm = "logn") -> np.ndarray:
+def _nvi(tables: Tables, *, norm: Norm) -> np.ndarray:
     s = tables.statistics
     if norm == "logn":
         bound = np.log(np.maximum(s.mass, 1.0))
@@ -278,7 +283,7 @@ def _nvi(tables: Tables, *, norm: Norm = "logn") -> np.ndarray:
     return np.minimum(ratio(s.variation, bound, 0.0), 1.0)
 
 
-@measure(
+@register_measure(
     _nvi,
     rules={"norm": [Choice("logn", "joint", "sum", "2logk")]},
     label="normalised variation of information",
@@ -315,6 +320,18 @@ def nvi(
     -------
     {returns}
 
+    See Also
+    --------
+    vi : Without the bound.
+
+    References
+    ----------
+    .. [1] M. Meila. Comparing clusterings: an information based distance. Journal of Multivariate
+       Analysis 98(5), 873-895, 2007. doi:10.1016/j.jmva.2006.11.013
+    .. [2] N. X. Vinh, J. Epps and J. Bailey. Information theoretic measures for clusterings
+       comparison: variants, properties, normalization and correction for chance. Journal of
+       Machine Learning Research 11, 2837-2854, 2010.
+
     Examples
     --------
     >>> from clusterscape.compare import nvi
@@ -323,14 +340,6 @@ def nvi(
     >>> round(nvi([0, 0, 1, 1], [0, 0, 1, 2], norm="2logk"), 4)
     0.1577
     """
-    return compare_two(
-        "nvi",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-        norm=norm,
-    )
 
 
 @checked({"average": _AVERAGE_RULE, "noise": [Choice(*POLICIES)]})
@@ -359,6 +368,16 @@ def average_nmi(
     float
         The mean; nan when no partition has a point in common with ``labels``.
 
+    See Also
+    --------
+    nmi : Of two partitions.
+    ensemble_utility : What K-means consensus maximises.
+
+    References
+    ----------
+    .. [1] A. Strehl and J. Ghosh. Cluster ensembles: a knowledge reuse framework for combining
+       multiple partitions. Journal of Machine Learning Research 3, 583-617, 2002.
+
     Examples
     --------
     >>> from clusterscape.compare import average_nmi
@@ -366,7 +385,7 @@ def average_nmi(
     0.6364
     """
     partitions = as_ensemble(ensemble)
-    first = Ensemble([one(labels, "labels")])
+    first = Ensemble([read_partition(labels, "labels")])
     if first.n_points != partitions.n_points:
         raise ValueError(
             f"labels has {first.n_points} points and the ensemble {partitions.n_points}; both must "

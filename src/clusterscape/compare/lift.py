@@ -7,29 +7,29 @@ to each other are then close, however many labels changed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
-from clusterscape._core.params import Choice, Flag, Rules, Seed
+from clusterscape._core.parallel import parallel_map
+from clusterscape._core.params import Choice, Flag, Rules
 from clusterscape._core.seeds import RandomState
-from clusterscape.compare._blocks import Side, by_blocks, unlike_masses
-from clusterscape.compare.registry import Score, compare_two_in_space, spatial_measure
-from clusterscape.ensemble import Ensemble
-from clusterscape.lifting.checks import RULES as LIFT_RULES
-from clusterscape.lifting.lift import Kernel, Lifted, lift
+from clusterscape.compare.registry import Score, register_measure
+from clusterscape.lifting.lifted import RULES as LIFT_RULES
+from clusterscape.lifting.lifted import Kernel, Lifted, lift
 from clusterscape.linalg.transport import transport_costs
 
 Ground = Literal["euclidean", "sqeuclidean"]
 
 # Squares below this share of the sums they are the difference of are computed again.
 _CLOSE = 1e-6
-_ROOM = 2**20  # elements of a temporary block
+_BLOCK_ELEMENTS = 2**20  # elements of a temporary block
 
 RULES: Rules = {
-    **{name: LIFT_RULES[name] for name in ("kernel", "bandwidth", "n_components", "error")},
-    "random_state": [Seed()],
+    **{name: rule for name, rule in LIFT_RULES.items() if name not in ("noise", "n_jobs")},
     "normalize": [Flag()],
 }
 GROUND_RULE: Rules = {"ground": [Choice("euclidean", "sqeuclidean")]}
@@ -52,7 +52,9 @@ n_components : "auto", int or None
 error : float, optional
     Take as many random features as keep all kernel values within this error.
 random_state : int, generator or None
-    Seed of the random features and of the sample of points.""",
+    Seed of the random features and of the sample of points.
+max_gb : float
+    Refuse lifted clusters that would take more memory than this.""",
     "normalize": """normalize : bool
     Give every lifted cluster the length one, as the definition has it.""",
 }
@@ -64,42 +66,14 @@ _PROPERTIES: dict[str, Any] = {
 }
 
 
-def lift_partitions(
-    ensemble: Ensemble,
-    features: Any,
-    *,
-    noise: Literal["cluster", "drop"],
-    n_jobs: int | None,
-    kernel: Kernel = "gaussian",
-    bandwidth: Literal["median"] | float = "median",
-    n_components: Literal["auto"] | int | None = "auto",
-    error: float | None = None,
-    random_state: RandomState = 0,
-    max_gb: float = 4.0,
-) -> Lifted:
-    """Lift all clusters of all partitions: what the three distances are computed from."""
-    return lift(
-        ensemble,
-        features,
-        kernel=kernel,
-        bandwidth=bandwidth,
-        n_components=n_components,
-        error=error,
-        noise=noise,
-        random_state=random_state,
-        n_jobs=n_jobs,
-        max_gb=max_gb,
-    )
-
-
 def _emd(
     lifted: Lifted,
     pairs: np.ndarray,
     *,
     n_jobs: int | None,
     progress: bool | None,
-    ground: Ground = "euclidean",
-    normalize: bool = True,
+    ground: Ground,
+    normalize: bool,
 ) -> np.ndarray:
     work = partial(_emd_block, ground == "sqeuclidean", normalize)
     return by_blocks(work, lifted, pairs, n_jobs=n_jobs, progress=progress)
@@ -112,9 +86,9 @@ def _emd_block(
     return transport_costs(costs, (a.offsets, b.offsets), (a.mass, b.mass), pairs=pairs)
 
 
-@spatial_measure(
-    prepare=lift_partitions,
-    formula=_emd,
+@register_measure(
+    _emd,
+    prepare=lift,
     rules={**RULES, **GROUND_RULE},
     texts=TEXTS,
     label="LiftEMD",
@@ -131,6 +105,7 @@ def lift_emd(
     n_components: Literal["auto"] | int | None = "auto",
     error: float | None = None,
     random_state: RandomState = 0,
+    max_gb: float = 4.0,
     ground: Ground = "euclidean",
     normalize: bool = True,
     noise: Literal["cluster", "drop"] = "cluster",
@@ -169,6 +144,16 @@ def lift_emd(
     See Also
     --------
     explain : Which clusters and points the distance comes from.
+    lift_hausdorff : Only the worst matched cluster.
+    lift_kernel : Without transport.
+    clusterscape.lifting.lift : The lifted clusters.
+
+    References
+    ----------
+    .. [1] P. Raman, J. M. Phillips and S. Venkatasubramanian. Spatially-aware comparison and
+       consensus for clusterings. SIAM International Conference on Data Mining, 307-318, 2011.
+       doi:10.1137/1.9781611972818.27
+    .. [2] P. Raman. Exploring the landscape of clusterings. Dissertation, University of Utah, 2013.
 
     Examples
     --------
@@ -180,21 +165,6 @@ def lift_emd(
     >>> round(lift_emd(reference, near, X), 3), round(lift_emd(reference, far, X), 3)
     (0.261, 0.275)
     """
-    return compare_two_in_space(
-        "lift_emd",
-        (a, b),
-        features,
-        kernel=kernel,
-        bandwidth=bandwidth,
-        n_components=n_components,
-        error=error,
-        random_state=random_state,
-        ground=ground,
-        normalize=normalize,
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-    )
 
 
 def _hausdorff(
@@ -203,7 +173,7 @@ def _hausdorff(
     *,
     n_jobs: int | None,
     progress: bool | None,
-    normalize: bool = True,
+    normalize: bool,
 ) -> np.ndarray:
     work = partial(_hausdorff_block, normalize)
     return by_blocks(work, lifted, pairs, n_jobs=n_jobs, progress=progress)
@@ -219,9 +189,9 @@ def _hausdorff_block(
     return np.maximum(there, back)[pairs[:, 0], pairs[:, 1]]
 
 
-@spatial_measure(
-    prepare=lift_partitions,
-    formula=_hausdorff,
+@register_measure(
+    _hausdorff,
+    prepare=lift,
     rules=RULES,
     texts=TEXTS,
     label="LiftH",
@@ -238,6 +208,7 @@ def lift_hausdorff(
     n_components: Literal["auto"] | int | None = "auto",
     error: float | None = None,
     random_state: RandomState = 0,
+    max_gb: float = 4.0,
     normalize: bool = True,
     noise: Literal["cluster", "drop"] = "cluster",
     sample_weight: Any = None,
@@ -261,6 +232,17 @@ def lift_hausdorff(
     -------
     {returns}
 
+    See Also
+    --------
+    lift_emd : Least work of moving all clusters.
+
+    References
+    ----------
+    .. [1] P. Raman, J. M. Phillips and S. Venkatasubramanian. Spatially-aware comparison and
+       consensus for clusterings. SIAM International Conference on Data Mining, 307-318, 2011.
+       doi:10.1137/1.9781611972818.27
+    .. [2] P. Raman. Exploring the landscape of clusterings. Dissertation, University of Utah, 2013.
+
     Examples
     --------
     >>> from clusterscape.compare import lift_hausdorff
@@ -268,20 +250,6 @@ def lift_hausdorff(
     >>> round(lift_hausdorff([0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], X), 3)
     0.217
     """
-    return compare_two_in_space(
-        "lift_hausdorff",
-        (a, b),
-        features,
-        kernel=kernel,
-        bandwidth=bandwidth,
-        n_components=n_components,
-        error=error,
-        random_state=random_state,
-        normalize=normalize,
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-    )
 
 
 def _kernel_distance(
@@ -290,7 +258,7 @@ def _kernel_distance(
     *,
     n_jobs: int | None,
     progress: bool | None,
-    normalize: bool = True,
+    normalize: bool,
 ) -> np.ndarray:
     # With K' = 1 - E the ones cancel, and what is left is accurate for clusters close together.
     work = partial(_away_block, normalize)
@@ -324,7 +292,7 @@ def _near_block(normalize: bool, lifted: Lifted, a: Side, b: Side, pairs: np.nda
     squared, counts = np.zeros(len(pairs)), np.diff(surplus.indptr)
     for count in np.unique(counts[counts > 0]).tolist():
         alike = np.flatnonzero(counts == count)
-        for part in np.array_split(alike, -(-alike.size * count**2 // _ROOM)):
+        for part in np.array_split(alike, -(-alike.size * count**2 // _BLOCK_ELEMENTS)):
             places = surplus.indptr[part][:, None] + np.arange(count)
             which, mass = surplus.indices[places], surplus.data[places]
             between = away[which[:, :, None], which[:, None, :]]
@@ -332,9 +300,9 @@ def _near_block(normalize: bool, lifted: Lifted, a: Side, b: Side, pairs: np.nda
     return np.maximum(squared, 0.0) + 0.0  # the sum makes a negative zero a zero
 
 
-@spatial_measure(
-    prepare=lift_partitions,
-    formula=_kernel_distance,
+@register_measure(
+    _kernel_distance,
+    prepare=lift,
     rules=RULES,
     texts=TEXTS,
     label="LiftKD",
@@ -351,6 +319,7 @@ def lift_kernel(
     n_components: Literal["auto"] | int | None = "auto",
     error: float | None = None,
     random_state: RandomState = 0,
+    max_gb: float = 4.0,
     normalize: bool = True,
     noise: Literal["cluster", "drop"] = "cluster",
     sample_weight: Any = None,
@@ -374,6 +343,17 @@ def lift_kernel(
     -------
     {returns}
 
+    See Also
+    --------
+    lift_emd : Least work of moving all clusters.
+
+    References
+    ----------
+    .. [1] P. Raman, J. M. Phillips and S. Venkatasubramanian. Spatially-aware comparison and
+       consensus for clusterings. SIAM International Conference on Data Mining, 307-318, 2011.
+       doi:10.1137/1.9781611972818.27
+    .. [2] P. Raman. Exploring the landscape of clusterings. Dissertation, University of Utah, 2013.
+
     Examples
     --------
     >>> from clusterscape.compare import lift_kernel
@@ -381,17 +361,79 @@ def lift_kernel(
     >>> round(lift_kernel([0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], X), 3)
     0.155
     """
-    return compare_two_in_space(
-        "lift_kernel",
-        (a, b),
-        features,
-        kernel=kernel,
-        bandwidth=bandwidth,
-        n_components=n_components,
-        error=error,
-        random_state=random_state,
-        normalize=normalize,
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-    )
+
+
+# ---- all pairs, a block of partitions by a block of partitions at a time -------------------------
+
+# Clusters of a block: the distances of two blocks take 2 MB, and their product is large enough
+# for matrix multiplication to be at its best. Always the same, so that results are, too.
+_BLOCK_CLUSTERS = 512
+
+
+class Side(NamedTuple):
+    """The partitions on one side of a block: their clusters, where each begins, and the masses."""
+
+    clusters: np.ndarray
+    offsets: np.ndarray
+    mass: np.ndarray
+
+
+# work(lifted, a, b, pairs): one value per pair of partitions of a and b.
+BlockWork = Callable[[Lifted, Side, Side, np.ndarray], np.ndarray]
+
+
+def by_blocks(
+    work: BlockWork,
+    lifted: Lifted,
+    pairs: np.ndarray,
+    *,
+    n_jobs: int | None = None,
+    progress: bool | None = False,
+) -> np.ndarray:
+    """Return the value that ``work`` finds for each of the pairs (m, 2); nan without clusters."""
+    values = np.full(len(pairs), np.nan)
+    starts = lifted.offsets[:-1]
+    some = np.flatnonzero((np.diff(lifted.offsets)[pairs] > 0).all(axis=1))
+    block = starts // _BLOCK_CLUSTERS
+    number = block[pairs[some, 0]] * (int(block.max(initial=0)) + 1) + block[pairs[some, 1]]
+    order = np.argsort(number, kind="stable")
+    cuts = np.flatnonzero(np.diff(number[order])) + 1
+    tasks = [some[part] for part in np.split(order, cuts) if part.size]
+    one = partial(_one_block, work, lifted, pairs)
+    found = parallel_map(one, tasks, n_jobs=n_jobs, label="comparing", progress=progress)
+    for task, value in zip(tasks, found, strict=True):
+        values[task] = value
+    return values
+
+
+def _one_block(work: BlockWork, lifted: Lifted, pairs: np.ndarray, task: np.ndarray) -> np.ndarray:
+    left, rows = np.unique(pairs[task, 0], return_inverse=True)
+    right, cols = np.unique(pairs[task, 1], return_inverse=True)
+    local = np.column_stack([rows, cols])
+    return work(lifted, _side(lifted, left), _side(lifted, right), local)
+
+
+def _side(lifted: Lifted, partitions: np.ndarray) -> Side:
+    clusters = np.concatenate([np.arange(*lifted.offsets[i : i + 2]) for i in partitions])
+    sizes = lifted.offsets[partitions + 1] - lifted.offsets[partitions]
+    return Side(clusters, np.concatenate([[0], np.cumsum(sizes)]), lifted.mass[clusters])
+
+
+def unlike_masses(
+    lifted: Lifted, a: Side, b: Side, pairs: np.ndarray
+) -> tuple[np.ndarray, sparse.csr_matrix]:
+    """Return the clusters in which pairs differ, and how much more mass the first ones have there.
+
+    Clusters with the same members are one, so what both partitions of a pair have cancels exactly.
+    """
+    both = lifted.same[np.concatenate([a.clusters, b.clusters])]
+    clusters, column = np.unique(both, return_inverse=True)
+    tables = []
+    for side, columns in zip((a, b), np.split(column, [a.clusters.size]), strict=True):
+        shape = (side.offsets.size - 1, clusters.size)
+        tables.append(sparse.csr_matrix((side.mass, columns, side.offsets), shape=shape))
+        tables[-1].sum_duplicates()
+    surplus = tables[0][pairs[:, 0]] - tables[1][pairs[:, 1]]
+    surplus.eliminate_zeros()
+    used, surplus.indices = np.unique(surplus.indices, return_inverse=True)
+    return clusters[used], surplus

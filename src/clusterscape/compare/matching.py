@@ -8,9 +8,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from clusterscape import kernels
-from clusterscape.compare.pair_counting import ratio
-from clusterscape.compare.registry import Score, compare_two, measure
-from clusterscape.compare.tables import Noise, Tables
+from clusterscape.compare.registry import Score, register_measure
+from clusterscape.compare.tables import Noise, Tables, ratio
 
 _ALONE = "A cluster of one noise point is matched with nothing, so that noise counts as an error."
 
@@ -23,9 +22,9 @@ def _accuracy(tables: Tables) -> np.ndarray:
     return np.minimum(ratio(matched, tables.statistics.mass, 0.0), 1.0)
 
 
-@measure(
+@register_measure(
     _accuracy,
-    alone=_ALONE,
+    texts={"alone": _ALONE},
     label="accuracy (rho_c)",
     reference="rho_c of Yan, Chen & Jordan (2013); ACC of Tao, Liu & Fu (2017)",
     direction="similarity",
@@ -55,6 +54,17 @@ def accuracy(
     -------
     {returns}
 
+    See Also
+    --------
+    purity : Several clusters may share a class.
+
+    References
+    ----------
+    .. [1] D. Yan, A. Chen and M. I. Jordan. Cluster forests. Computational Statistics & Data
+       Analysis 66, 178-192, 2013. doi:10.1016/j.csda.2013.04.010
+    .. [2] Z. Tao, H. Liu and Y. Fu. Simultaneous clustering and ensemble. AAAI Conference on
+       Artificial Intelligence, 2017.
+
     Examples
     --------
     >>> from clusterscape.compare import accuracy
@@ -63,13 +73,6 @@ def accuracy(
     >>> accuracy([0, 0, 1, -1], [0, 0, 1, 1])
     0.75
     """
-    return compare_two(
-        "accuracy",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-    )
 
 
 def _purity(tables: Tables) -> np.ndarray:
@@ -78,9 +81,9 @@ def _purity(tables: Tables) -> np.ndarray:
     return np.minimum(ratio(best, tables.statistics.mass, 0.0), 1.0)
 
 
-@measure(
+@register_measure(
     _purity,
-    alone=_ALONE,
+    texts={"alone": _ALONE},
     label="purity (CA)",
     reference="Manning, Raghavan & Schuetze (2008); CA of Liu, Ye, Wei & Hu (2018), eq. (34)",
     direction="similarity",
@@ -111,16 +114,20 @@ def purity(
     -------
     {returns}
 
+    See Also
+    --------
+    accuracy : Clusters are matched one to one.
+
+    References
+    ----------
+    .. [1] C. D. Manning, P. Raghavan and H. Schuetze. Introduction to information retrieval,
+       chapter 16. Cambridge University Press, 2008.
+    .. [2] W. Liu, M. Ye, J. Wei and X. Hu. Fast constrained spectral clustering and cluster
+       ensemble with random projection. 2018.
+
     Examples
     --------
     >>> from clusterscape.compare import purity
     >>> purity([0, 0, 1, 2], ["x", "x", "y", "y"]), purity(["x", "x", "y", "y"], [0, 0, 1, 2])
     (1.0, 0.75)
     """
-    return compare_two(
-        "purity",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-    )

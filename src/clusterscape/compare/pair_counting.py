@@ -10,14 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from clusterscape.compare.registry import Score, compare_two, measure
-from clusterscape.compare.tables import Noise, Statistics, Tables
-
-
-def ratio(above: np.ndarray, below: np.ndarray, otherwise: float) -> np.ndarray:
-    """Return ``above / below``, and ``otherwise`` where ``below`` is not positive."""
-    filled = np.full(np.shape(below), float(otherwise))
-    return np.divide(above, below, out=filled, where=np.asarray(below) > 0)
+from clusterscape.compare.registry import Score, register_measure
+from clusterscape.compare.tables import Noise, Statistics, Tables, ratio
 
 
 def _disagreements(s: Statistics) -> np.ndarray:
@@ -30,7 +24,7 @@ def _rand_distance(tables: Tables) -> np.ndarray:
     return ratio(_disagreements(s), s.pairs, 0.0)
 
 
-@measure(
+@register_measure(
     _rand_distance,
     label="Rand distance",
     reference="Rand (1971)",
@@ -61,6 +55,17 @@ def rand_distance(
     -------
     {returns}
 
+    See Also
+    --------
+    adjusted_rand : The Rand index, corrected for chance.
+    mirkin : The same pairs, counted.
+
+    References
+    ----------
+    .. [1] W. M. Rand. Objective criteria for the evaluation of clustering methods. Journal of the
+       American Statistical Association 66(336), 846-850, 1971.
+       doi:10.1080/01621459.1971.10482356
+
     Examples
     --------
     >>> from clusterscape.compare import rand_distance
@@ -69,20 +74,13 @@ def rand_distance(
     >>> rand_distance([0, 0, 1, 1], [0, 0, 1, -2], return_coverage=True)
     (0.0, 0.75)
     """
-    return compare_two(
-        "rand_distance",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-    )
 
 
 def _pair_accuracy(tables: Tables) -> np.ndarray:
     return 1.0 - _rand_distance(tables)
 
 
-@measure(
+@register_measure(
     _pair_accuracy,
     label="Rand index (rho_r)",
     reference="Rand (1971); rho_r of Yan, Chen & Jordan (2013)",
@@ -110,19 +108,24 @@ def pair_accuracy(
     -------
     {returns}
 
+    See Also
+    --------
+    rand_distance : One minus this value.
+
+    References
+    ----------
+    .. [1] W. M. Rand. Objective criteria for the evaluation of clustering methods. Journal of the
+       American Statistical Association 66(336), 846-850, 1971.
+       doi:10.1080/01621459.1971.10482356
+    .. [2] D. Yan, A. Chen and M. I. Jordan. Cluster forests. Computational Statistics & Data
+       Analysis 66, 178-192, 2013. doi:10.1016/j.csda.2013.04.010
+
     Examples
     --------
     >>> from clusterscape.compare import pair_accuracy
     >>> pair_accuracy([0, 0, 1, 1], [0, 0, 0, 1])
     0.5
     """
-    return compare_two(
-        "pair_accuracy",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-    )
 
 
 def _adjusted_rand(tables: Tables) -> np.ndarray:
@@ -134,7 +137,7 @@ def _adjusted_rand(tables: Tables) -> np.ndarray:
     return ratio(above, below, 1.0)
 
 
-@measure(
+@register_measure(
     _adjusted_rand,
     label="adjusted Rand index",
     reference="Hubert & Arabie (1985)",
@@ -164,6 +167,15 @@ def adjusted_rand(
     -------
     {returns}
 
+    See Also
+    --------
+    ami : An information measure corrected for chance.
+
+    References
+    ----------
+    .. [1] L. Hubert and P. Arabie. Comparing partitions. Journal of Classification 2, 193-218,
+       1985. doi:10.1007/BF01908075
+
     Examples
     --------
     >>> from clusterscape.compare import adjusted_rand
@@ -172,13 +184,6 @@ def adjusted_rand(
     >>> round(adjusted_rand([0, 0, 1, 1], [0, 0, 1, 2]), 4)
     0.5714
     """
-    return compare_two(
-        "adjusted_rand",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-    )
 
 
 def _jaccard_distance(tables: Tables) -> np.ndarray:
@@ -187,7 +192,7 @@ def _jaccard_distance(tables: Tables) -> np.ndarray:
     return ratio(apart, apart + s.together, 0.0)
 
 
-@measure(
+@register_measure(
     _jaccard_distance,
     label="Jaccard distance",
     reference="Ben-Hur, Elisseeff & Guyon (2002)",
@@ -217,19 +222,21 @@ def jaccard_distance(
     -------
     {returns}
 
+    See Also
+    --------
+    rand_distance : Counts the pairs apart in both partitions as well.
+
+    References
+    ----------
+    .. [1] A. Ben-Hur, A. Elisseeff and I. Guyon. A stability based method for discovering structure
+       in clustered data. Pacific Symposium on Biocomputing 7, 6-17, 2002.
+
     Examples
     --------
     >>> from clusterscape.compare import jaccard_distance
     >>> jaccard_distance([0, 0, 1, 1], [0, 0, 1, 2])
     0.5
     """
-    return compare_two(
-        "jaccard_distance",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-    )
 
 
 def _fowlkes_mallows(tables: Tables) -> np.ndarray:
@@ -240,7 +247,7 @@ def _fowlkes_mallows(tables: Tables) -> np.ndarray:
     return np.where(neither, 1.0, np.minimum(ratio(s.together, below, 0.0), 1.0))
 
 
-@measure(
+@register_measure(
     _fowlkes_mallows,
     label="Fowlkes-Mallows index",
     reference="Fowlkes & Mallows (1983)",
@@ -269,26 +276,29 @@ def fowlkes_mallows(
     -------
     {returns}
 
+    See Also
+    --------
+    jaccard_distance : Another measure of the pairs that are together.
+
+    References
+    ----------
+    .. [1] E. B. Fowlkes and C. L. Mallows. A method for comparing two hierarchical clusterings.
+       Journal of the American Statistical Association 78(383), 553-569, 1983.
+       doi:10.1080/01621459.1983.10478008
+
     Examples
     --------
     >>> from clusterscape.compare import fowlkes_mallows
     >>> round(fowlkes_mallows([0, 0, 1, 1], [0, 0, 1, 2]), 4)
     0.7071
     """
-    return compare_two(
-        "fowlkes_mallows",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-    )
 
 
 def _mirkin(tables: Tables) -> np.ndarray:
     return 2.0 * _disagreements(tables.statistics)
 
 
-@measure(
+@register_measure(
     _mirkin,
     label="Mirkin metric",
     reference="Mirkin (1996)",
@@ -317,16 +327,18 @@ def mirkin(
     -------
     {returns}
 
+    See Also
+    --------
+    rand_distance : The share of the pairs instead of their number.
+
+    References
+    ----------
+    .. [1] B. Mirkin. Mathematical classification and clustering. Kluwer, 1996.
+       doi:10.1007/978-1-4613-0457-9
+
     Examples
     --------
     >>> from clusterscape.compare import mirkin
     >>> mirkin([0, 0, 1, 1], [0, 0, 0, 1])
     6.0
     """
-    return compare_two(
-        "mirkin",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-    )

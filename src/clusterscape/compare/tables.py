@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 from clusterscape import kernels
+from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.labels import NOISE, UNSAMPLED
 from clusterscape.ensemble import Ensemble
+from clusterscape.ensemble.inputs import read_partition, shared_index
 
 Noise = Literal["singletons", "cluster", "drop"]
 POLICIES: tuple[str, ...] = ("singletons", "cluster", "drop")
 
 # Cells that one batch of tables may need, 16 bytes each: few enough for memory to be reused.
 _BATCH_CELLS = 1 << 18
-_LARGEST_DENSE = 1 << 28
+_MAX_GB = 2.0  # of one dense table
+# Points whose labels are read at a time when coverage is counted.
+_COVERAGE_CHUNK = 1 << 14
+
+
+def ratio(above: np.ndarray, below: np.ndarray, otherwise: float) -> np.ndarray:
+    """Return ``above / below``, and ``otherwise`` where ``below`` is not positive."""
+    filled = np.full(np.shape(below), float(otherwise))
+    return np.divide(above, below, out=filled, where=np.asarray(below) > 0)
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """Sums over the cells, rows (a) and columns (b) of many tables, one entry a pair.
+    """Sums over the cells, rows (a) and columns (b) of many tables, one entry per pair.
 
     ``clusters`` are numbers of non-empty ones, ``squares`` and ``logs`` sums of x**2 and x log x of
     their masses. ``own`` is the part of the squares that is a point paired with itself: the mass
@@ -180,11 +191,14 @@ class Tables:
     def dense(self, p: int) -> np.ndarray:
         """Return the table of pair p as an array, without the points that are alone."""
         height, width = (int(size) for size in self.matchable[p])
-        if height * width > _LARGEST_DENSE:
-            raise ValueError(
-                f"partitions of {height:,} and {width:,} clusters make a table of "
-                f"{height * width * 8 / 2**30:,.0f} GiB, which this measure would have to hold; "
-                "use a pair-counting or information measure, which need no such table."
+        need = 8e-9 * height * width
+        if need > _MAX_GB:
+            raise MemoryLimitError(
+                f"a table of {height:,} by {width:,} clusters",
+                need,
+                _MAX_GB,
+                parameter=None,
+                remedies=["use a pair-counting or information measure, which need no such table"],
             )
         part = slice(self.starts[p], self.starts[p + 1])
         rows, cols = self.rows[part], self.cols[part]
@@ -329,3 +343,108 @@ def _joined(parts: list[Tables]) -> Tables:
         first.whole,
         np.concatenate([part.own for part in parts if part.own is not None]),
     )
+
+
+# ---- two partitions --------------------------------------------------------------------------
+
+
+def two_partitions(a: Any, b: Any, sample_weight: Any = None) -> Ensemble:
+    """Return two partitions as an ensemble, or say what is wrong with them."""
+    for name, vector in (("a", a), ("b", b)):
+        countable = hasattr(vector, "__iter__") and getattr(vector, "ndim", 1) > 0
+        if not countable or isinstance(vector, (str, bytes, Mapping, set, frozenset)):
+            raise TypeError(
+                f"{name} must be a label vector (or an (n, k) membership); got "
+                f"{type(vector).__name__}."
+            )
+    shared_index([a, b])  # refuses Series of different points
+    return Ensemble([read_partition(a, "a"), read_partition(b, "b")], sample_weight=sample_weight)
+
+
+def check_same_points(features: Any, index: pd.Index | None) -> None:
+    """Refuse features whose index names other points than that of the partitions, or in disorder.
+
+    An index that only counts the rows names no points.
+    """
+    if index is None or not isinstance(features, (pd.DataFrame, pd.Series)):
+        return
+    named = shared_index([pd.Series(0, index=features.index)])
+    if named is None or named.equals(index) or len(named) != len(index):
+        return  # another number of rows has a sentence of its own
+    row = int(np.argmin([left == right for left, right in zip(named, index, strict=True)]))
+    raise ValueError(
+        "features and the partitions have different indexes: row "
+        f"{row} of features is {named[row]!r}, and the partitions have {index[row]!r} there. They "
+        "must be the same points in the same order: pass features.loc[index], the index being that "
+        "of the partitions, or features.to_numpy() where the order is right."
+    )
+
+
+def two_columns(a: Any, b: Any, sample_weight: Any = None) -> tuple[Ensemble, Columns]:
+    """Return two partitions as an ensemble and in the form that the kernels read."""
+    ensemble = two_partitions(a, b, sample_weight)
+    return ensemble, Columns.of(ensemble, sample_weight=ensemble.sample_weight)
+
+
+def contingency_table(a: Any, b: Any, *, sample_weight: Any = None) -> pd.DataFrame:
+    """Count the points that every cluster of ``a`` shares with every cluster of ``b``.
+
+    Parameters
+    ----------
+    a, b : array-like
+        Two partitions of the same points: label vectors of any hashable type, or (n, k) soft
+        memberships, whose cells are expected numbers. Points that are unsampled (-2) in either are
+        in no cell.
+    sample_weight : (n,) array, optional
+        How many equal points each point stands for: 0, or at least 1.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per cluster of ``a`` and one column per cluster of ``b``, by their labels; noise,
+        where there is any, is the last row or column, -1.
+
+    See Also
+    --------
+    pairwise : Measures of all pairs of partitions.
+
+    Examples
+    --------
+    >>> from clusterscape.compare import contingency_table
+    >>> contingency_table(["x", "x", "y", "y"], [0, 1, 1, -1])
+       0  1 -1
+    x  1  1  0
+    y  0  1  1
+    """
+    ensemble, columns = two_columns(a, b, sample_weight)
+    tables = columns.tables(np.array([[0, 1]]), "cluster")
+    table = tables.dense(0)
+    sides = []
+    for i in range(2):
+        known = ensemble.categories[i]
+        k = int(ensemble.n_clusters[i])
+        has_noise = bool((ensemble.labels[:, i] == -1).any())
+        sides.append([*(range(k) if known is None else known), *([-1] if has_noise else [])])
+    table = table[: len(sides[0]), : len(sides[1])]
+    counts = table.astype(np.int64) if tables.whole else table
+    return pd.DataFrame(counts, index=_axis(sides[0]), columns=_axis(sides[1]))
+
+
+def _axis(labels: list[Any]) -> pd.Index:
+    """Return labels as an axis; a label that is a tuple stays one label."""
+    return pd.Index(labels, tupleize_cols=False)
+
+
+def coverage(ensemble: Ensemble, noise: str) -> np.ndarray:
+    """Return the (r, r) shares of the points, by weight, that each two partitions both count."""
+    r = ensemble.n_partitions
+    dropped = noise == "drop" and ensemble.has_noise
+    if ensemble.is_complete and not dropped:
+        return np.ones((r, r))
+    lowest = NOISE if dropped else UNSAMPLED
+    weights, shared = ensemble.sample_weight, np.zeros((r, r))
+    for start in range(0, ensemble.n_points, _COVERAGE_CHUNK):
+        part = slice(start, start + _COVERAGE_CHUNK)
+        counted = (ensemble.labels[part] > lowest).astype(np.float64)
+        shared += (counted * weights[part, None]).T @ counted
+    return np.minimum(shared / weights.sum(), 1.0)

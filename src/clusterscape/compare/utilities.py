@@ -9,11 +9,10 @@ import numpy as np
 from clusterscape import kernels
 from clusterscape._core.labels import UNSAMPLED
 from clusterscape._core.params import Choice, Flag, Number, checked, shown
-from clusterscape.compare.pair_counting import ratio
-from clusterscape.compare.registry import Score, compare_two, measure
-from clusterscape.compare.tables import Noise, Tables
+from clusterscape.compare.registry import Score, register_measure
+from clusterscape.compare.tables import Noise, Tables, ratio
 from clusterscape.ensemble import as_ensemble
-from clusterscape.ensemble.partitions import one
+from clusterscape.ensemble.inputs import read_partition
 from clusterscape.linalg.rowspace import RowSpace
 
 Kind = Literal["c", "H", "cos", "Lp"]
@@ -23,9 +22,7 @@ POWER = Number(1, 32, open_low=True)
 _TINY = np.finfo(np.float64).tiny
 
 
-def _utility(
-    tables: Tables, *, kind: Kind = "H", normalized: bool = False, p: float = 5
-) -> np.ndarray:
+def _utility(tables: Tables, *, kind: Kind, normalized: bool, p: float) -> np.ndarray:
     s = tables.statistics
     if kind == "H":
         gain, base = s.information / np.log(2.0), s.b_entropy / np.log(2.0)
@@ -36,16 +33,16 @@ def _utility(
         squares, norms, columns = sums.T
         inside = squares if kind == "c" else norms
         base = columns if kind == "c" else columns ** (1.0 / power)
-        # A consensus never tells less than nothing; what is below is rounding.
+        # The gain is never negative; what is below zero is rounding.
         gain = np.maximum(inside - base, 0.0)
     return ratio(gain, base, 0.0) if normalized else gain
 
 
 def _category_utility(tables: Tables) -> np.ndarray:
-    return _utility(tables, kind="c")
+    return _utility(tables, kind="c", normalized=False, p=2.0)
 
 
-@measure(
+@register_measure(
     _category_utility,
     label="category utility (U_c)",
     reference="Mirkin (2001); U_c of Tao, Liu & Fu (2017), eq. (2)",
@@ -76,6 +73,17 @@ def category_utility(
     -------
     {returns}
 
+    See Also
+    --------
+    utility : This and other utilities.
+
+    References
+    ----------
+    .. [1] B. Mirkin. Reinterpreting the category utility function. Machine Learning 45, 219-228,
+       2001. doi:10.1023/A:1010924920739
+    .. [2] Z. Tao, H. Liu and Y. Fu. Simultaneous clustering and ensemble. AAAI Conference on
+       Artificial Intelligence, 2017.
+
     Examples
     --------
     >>> from clusterscape.compare import category_utility
@@ -84,16 +92,9 @@ def category_utility(
     >>> category_utility([0, 0, 1, 1], [0, 1, 0, 1])
     0.0
     """
-    return compare_two(
-        "category_utility",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-    )
 
 
-@measure(
+@register_measure(
     _utility,
     rules={
         "kind": [Choice("c", "H", "cos", "Lp")],
@@ -140,6 +141,16 @@ def utility(
     -------
     {returns}
 
+    See Also
+    --------
+    ensemble_utility : The sum over the partitions of an ensemble.
+
+    References
+    ----------
+    .. [1] J. Wu, H. Liu, H. Xiong, J. Cao and J. Chen. K-means-based consensus clustering: a
+       unified view. IEEE Transactions on Knowledge and Data Engineering 27(1), 155-169, 2015.
+       doi:10.1109/TKDE.2014.2316512
+
     Examples
     --------
     >>> from clusterscape.compare import utility
@@ -148,16 +159,6 @@ def utility(
     >>> round(utility([0, 0, 1, 1], [0, 0, 1, 2], kind="cos"), 4)
     0.2412
     """
-    return compare_two(
-        "utility",
-        (a, b),
-        noise=noise,
-        sample_weight=sample_weight,
-        return_coverage=return_coverage,
-        kind=kind,
-        normalized=normalized,
-        p=p,
-    )
 
 
 def powers(shares: np.ndarray, p: float) -> np.ndarray:
@@ -170,28 +171,28 @@ def powers(shares: np.ndarray, p: float) -> np.ndarray:
 
 
 def concentration(
-    totals: np.ndarray, spread: np.ndarray, offsets: np.ndarray, *, utility: str, p: float
+    totals: np.ndarray, seen: np.ndarray, offsets: np.ndarray, *, utility: str, p: float
 ) -> np.ndarray:
-    """Return ``spread * mu(totals / spread)`` for each partition and group: what utilities sum.
+    """Return ``seen * mu(totals / seen)`` for each partition and group: what utilities sum.
 
-    ``totals`` (D, K) is the mass that each cluster has in each group, ``spread`` (r, K) the mass
+    ``totals`` (D, K) is the mass that each cluster has in each group, ``seen`` (r, K) the mass
     that each partition saw of each group, ``offsets`` (r + 1,) where the clusters of a partition
     begin. What a partition saw and put in no cluster is missing from its shares.
     """
     some = np.diff(offsets) > 0
 
     def per_partition(terms: np.ndarray) -> np.ndarray:
-        sums = np.zeros_like(spread)
+        sums = np.zeros_like(seen)
         sums[some] = np.add.reduceat(terms, offsets[:-1][some], axis=0)
         return sums
 
     # All forms are homogeneous, so masses do as well as shares.
     if utility == "entropy":
         logs = totals * np.log2(np.maximum(totals, _TINY))
-        return per_partition(logs) - per_partition(totals) * np.log2(np.maximum(spread, _TINY))
+        return per_partition(logs) - per_partition(totals) * np.log2(np.maximum(seen, _TINY))
     if utility == "category":
         squares = per_partition(totals * totals)
-        return np.divide(squares, spread, out=np.zeros_like(squares), where=spread > 0)
+        return np.divide(squares, seen, out=np.zeros_like(squares), where=seen > 0)
     if utility == "cosine":
         return np.sqrt(per_partition(totals * totals))
     largest = max(float(totals.max(initial=0.0)), _TINY)  # or a high power overflows
@@ -257,7 +258,18 @@ def ensemble_utility(
     float
         At least 0. Points that are noise in a partition count among its points, but in none of its
         clusters: what :func:`utility` makes of very many clusters of one point, except that these
-        would tell something of themselves.
+        would carry information of their own.
+
+    See Also
+    --------
+    utility : Of two partitions.
+    clusterscape.combine.KCC : The consensus that maximises it.
+
+    References
+    ----------
+    .. [1] J. Wu, H. Liu, H. Xiong, J. Cao and J. Chen. K-means-based consensus clustering: a
+       unified view. IEEE Transactions on Knowledge and Data Engineering 27(1), 155-169, 2015.
+       doi:10.1109/TKDE.2014.2316512
 
     Examples
     --------
@@ -269,7 +281,7 @@ def ensemble_utility(
     0.875
     """
     source = as_ensemble(ensemble)
-    chosen = one(labels, "labels")
+    chosen = read_partition(labels, "labels")
     if chosen.soft is not None or chosen.codes.size != source.n_points:
         raise ValueError(
             f"labels must be one label vector of {source.n_points} entries; got {shown(labels)}."
@@ -281,10 +293,10 @@ def ensemble_utility(
     groups, k = np.maximum(chosen.codes, 0).astype(np.int32), max(chosen.n_clusters, 1)
     membership = source.membership().matrix if source.is_soft else None
     totals = RowSpace(source.labels, source.offsets, membership).totals(groups, weight, k)
-    spread = seen_mass(source.labels, groups, weight, k)
-    within = concentration(totals, spread, source.offsets, utility=utility, p=p).sum(axis=1)
-    sizes, seen = totals.sum(axis=1, keepdims=True), spread.sum(axis=1, keepdims=True)
-    whole = concentration(sizes, seen, source.offsets, utility=utility, p=p)[:, 0]
-    weights = effective_weights(source.weights, whole, seen[:, 0], normalized=normalized)
-    # A clustering never tells less than nothing; what is below is rounding.
+    seen = seen_mass(source.labels, groups, weight, k)
+    within = concentration(totals, seen, source.offsets, utility=utility, p=p).sum(axis=1)
+    sizes, all_seen = totals.sum(axis=1, keepdims=True), seen.sum(axis=1, keepdims=True)
+    whole = concentration(sizes, all_seen, source.offsets, utility=utility, p=p)[:, 0]
+    weights = effective_weights(source.weights, whole, all_seen[:, 0], normalized=normalized)
+    # A utility is never negative; what is below zero is rounding.
     return float(weights @ np.maximum(within - whole, 0.0) / weight.sum())

@@ -90,7 +90,7 @@ def make_planted_ensemble(
         rng = np.random.default_rng(seed)
         k = max(int(rng.integers(k_range[0], k_range[1] + 1)), n_clusters)
         columns.append(_refine(codes, k, n_clusters, rng=rng, noise=noise, unsampled=unsampled))
-    return Ensemble.from_labels(columns), planted
+    return Ensemble.from_labels(columns, orient="rows"), planted
 
 
 def _refine(

@@ -1,4 +1,4 @@
-"""The one thing that flows through the library: many clusterings of the same points."""
+"""Ensemble: many clusterings of the same points, what every part of the library works on."""
 
 from __future__ import annotations
 

@@ -2,42 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import html
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from clusterscape._core.labels import decode, smallest_type
+from clusterscape import kernels
+from clusterscape._core.labels import NOISE, UNSAMPLED, decode, smallest_type
 from clusterscape._core.params import shown
-from clusterscape.ensemble.files import EnsembleFiles
-from clusterscape.ensemble.matrices import Compressed, EnsembleMatrices, Membership
-from clusterscape.ensemble.partitions import (
+from clusterscape._core.weights import checked_weights
+from clusterscape.ensemble import files
+from clusterscape.ensemble.distinct import distinct_partitions
+from clusterscape.ensemble.inputs import (
+    Orient,
     Partition,
-    checked_records,
-    checked_weights,
-    collect,
     common_length,
-    drop_empty,
     frozen,
-    one,
+    read_partition,
+    read_partitions,
     shared_index,
-    unique_names,
 )
 from clusterscape.ensemble.records import PartitionRecord
-from clusterscape.ensemble.words import EnsembleWords
+from clusterscape.linalg.coassociation import Coassociation, Normalize
 
-__all__ = ["Compressed", "Ensemble", "Membership", "PartitionRecord", "as_ensemble"]
+__all__ = ["Compressed", "Ensemble", "Membership", "as_ensemble"]
 
 
-class Ensemble(EnsembleMatrices, EnsembleFiles, EnsembleWords):
+class Membership(NamedTuple):
+    """The membership matrix B, and where each partition's columns begin.
+
+    Parameters
+    ----------
+    matrix : (n, D) sparse matrix
+        The weight of each point in each cluster of each partition.
+    offsets : (r + 1,) array
+        Columns ``offsets[i]:offsets[i + 1]`` belong to partition i.
+    """
+
+    matrix: sparse.csr_matrix
+    offsets: np.ndarray
+
+
+class Compressed(NamedTuple):
+    """Weighted unique rows, and the way back: ``result[inverse]`` has one entry per point.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        One point for each distinct row, weighted by how many points have that row.
+    inverse : (n,) array
+        The row of each point.
+    """
+
+    ensemble: Any
+    inverse: np.ndarray
+
+
+class Ensemble:
     """Many clusterings of the same points; immutable.
 
     Make one with :meth:`from_labels`, with a generator, or from a file. Hard partitions are columns
     of an integer label matrix in which -1 is noise (seen, in no cluster) and -2 is unsampled (not
     seen: counted neither for nor against). A partition may be soft.
+
+    ``ensemble["name"]``, ``ensemble[3]`` and iteration give label vectors; slices, lists and masks
+    of partitions give ensembles; ``numpy.asarray(ensemble)`` gives :attr:`labels`.
 
     Attributes
     ----------
@@ -48,8 +82,8 @@ class Ensemble(EnsembleMatrices, EnsembleFiles, EnsembleWords):
     offsets : (r + 1,) array
         Columns ``offsets[i]:offsets[i + 1]`` of B belong to partition i.
     weights, sample_weight : (r,) and (n,) arrays
-        Weights of the partitions and of the points, ones unless given.
-    soft : dict
+        Weights of the partitions and of the points; ones unless given.
+    soft : mapping
         CSR membership of each soft partition, by position.
     categories : tuple
         Per partition, None or the original label of each code.
@@ -57,6 +91,12 @@ class Ensemble(EnsembleMatrices, EnsembleFiles, EnsembleWords):
         Per partition, its name and its :class:`PartitionRecord`.
     index : pandas.Index or None
         The points' ids.
+
+    See Also
+    --------
+    clusterscape.generate.EnsembleGenerator : Clusters the same points many times.
+    clusterscape.io.read_labels : Reads labels from files of several formats.
+    clusterscape.ConsensusClustering : Combines an ensemble into one clustering.
 
     Examples
     --------
@@ -89,10 +129,12 @@ class Ensemble(EnsembleMatrices, EnsembleFiles, EnsembleWords):
         soft = {i: p.soft for i, p in enumerate(partitions) if p.soft is not None}
         self.soft: Mapping[int, sparse.csr_matrix] = MappingProxyType(soft)
         self.categories = tuple(p.categories for p in partitions)
-        self.names = unique_names([p.name for p in partitions])
-        self.weights = checked_weights(weights, len(partitions), "weights", "partition")
-        self.sample_weight = checked_weights(sample_weight, n, "sample_weight", "point")
-        self.records = checked_records(records, self.n_clusters)
+        self.names = _unique_names([p.name for p in partitions])
+        self.weights = frozen(
+            checked_weights(weights, len(partitions), name="weights", each="partition")
+        )
+        self.sample_weight = frozen(checked_weights(sample_weight, n))
+        self.records = _checked_records(records, self.n_clusters)
         self.index = None if index is None else pd.Index(index)
         if self.index is not None and len(self.index) != n:
             raise ValueError(f"index has {len(self.index)} entries for {n} points.")
@@ -107,12 +149,12 @@ class Ensemble(EnsembleMatrices, EnsembleFiles, EnsembleWords):
         super().__setattr__(name, value)
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"soft": dict(self.soft)}  # a proxy cannot travel
+        return self.__dict__ | {"soft": dict(self.soft)}  # a proxy cannot be pickled
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         arrays = ("labels", "n_clusters", "offsets", "weights", "sample_weight")
         for array in [state[name] for name in arrays]:
-            frozen(array)  # which travelling undid
+            frozen(array)  # arrays come back writable
         self.__dict__.update(state | {"soft": MappingProxyType(state["soft"])})
 
     # -- making one ---------------------------------------------------------------------------
@@ -122,31 +164,51 @@ class Ensemble(EnsembleMatrices, EnsembleFiles, EnsembleWords):
         cls,
         data: Any,
         *,
-        columns: Sequence[str] | None = None,
+        columns: Sequence[str] | str | None = None,
+        id_column: str | None = None,
+        orient: Orient = "auto",
         names: Sequence[str] | None = None,
         records: Sequence[PartitionRecord] | None = None,
         weights: Any = None,
         sample_weight: Any = None,
         index: Any = None,
-    ) -> Ensemble:
+    ) -> Self:
         """Build an ensemble from clusterings that exist already.
 
         Parameters
         ----------
-        data : array, list, data frame or AnnData
-            An (n, r) array; a list of r label vectors of any hashable type; a pandas or polars
-            frame with one clustering a column (the index is kept); an AnnData-like object whose
-            ``.obs`` has the ``columns``. An element of a list may be soft: an (n, k) array or
-            sparse matrix with rows that sum to one (a zero row is noise, a NaN row unsampled).
+        data : array, list, dict, data frame or AnnData
+            One of
+
+            - an (n, r) array: one row per point, one column per clustering;
+            - a list of r label vectors, or a dictionary of them by name. The labels may be of any
+              hashable type. A vector may be replaced by a soft partition: an (n, k) array or
+              sparse matrix with rows that sum to one (a row of zeros is noise, a row of NaN
+              unsampled);
+            - a pandas or polars frame with one clustering per column. The index is kept as the
+              points' ids; a frame without one may hold them in a column (see ``id_column``);
+            - an AnnData-like object whose ``.obs`` has the ``columns``.
+
             Missing labels (None, NaN) are unsampled.
-        columns : list of str, optional
-            The columns of a frame to take.
+        columns : str or list of str, optional
+            The columns of a frame that are clusterings; None takes all but the ids, and refuses a
+            column that is different in every row.
+        id_column : str, optional
+            The column of a frame that holds the points' ids. Without it, and where the frame's
+            index only counts the rows, a column called id, ids or index is taken, or one called
+            name or names in which no value repeats (upper or lower case).
+        orient : {"auto", "columns", "rows"}
+            Whether the columns or the rows of an array, list or frame are the clusterings. "auto"
+            takes the columns of arrays and frames and the elements of lists, and refuses what is
+            mostly the wrong way round: an array, or a frame without column names, of ten or more
+            columns that has three times as many columns as rows, and a list of a hundred or more
+            lists that are shorter than it.
         names, records : list, optional
             A name and a record for each partition.
         weights, sample_weight : array, optional
             Non-negative weights of the partitions and of the points.
         index : array, optional
-            The points' ids.
+            The points' ids; they replace those of ``data``.
 
         Returns
         -------
@@ -158,13 +220,24 @@ class Ensemble(EnsembleMatrices, EnsembleFiles, EnsembleWords):
         >>> from clusterscape import Ensemble
         >>> Ensemble.from_labels(np.array([[0, 5], [0, 9], [1, 9]])).n_clusters
         array([2, 2])
+        >>> Ensemble.from_labels({"kmeans": [0, 0, 1], "expert": ["a", "b", "b"]}).names
+        ('kmeans', 'expert')
         """
-        partitions, found = collect(data, columns)
+        if isinstance(data, Ensemble):
+            raise TypeError(
+                "data is an Ensemble already; with_weights, with_index, select and subset return "
+                "changed ones."
+            )
+        partitions, found = read_partitions(
+            data, columns=columns, id_column=id_column, orient=orient
+        )
         if not partitions:
             raise ValueError("labels hold no partition; at least one is needed.")
         if names is not None:
             if len(names) != len(partitions):
-                raise ValueError(f"names has {len(names)} entries, labels {len(partitions)}.")
+                raise ValueError(
+                    f"names has {len(names)} entries for {len(partitions)} partitions."
+                )
             for partition, name in zip(partitions, names, strict=True):
                 partition.name = str(name)
         return cls(
@@ -177,8 +250,128 @@ class Ensemble(EnsembleMatrices, EnsembleFiles, EnsembleWords):
 
     # -- what it is ---------------------------------------------------------------------------
 
+    @property
+    def n_points(self) -> int:
+        """Number of points."""
+        return int(self.labels.shape[0])
+
+    @property
+    def n_partitions(self) -> int:
+        """Number of partitions, failed ones included."""
+        return int(self.labels.shape[1])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Points by partitions."""
+        return self.n_points, self.n_partitions
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether any partition is soft."""
+        return bool(self.soft)
+
+    @property
+    def has_noise(self) -> bool:
+        """Whether any point is noise in any partition."""
+        return bool((self.labels == NOISE).any())
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every partition sampled every point."""
+        return bool(self.labels.min(initial=0) > UNSAMPLED)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether points or partitions have weights other than one."""
+        return bool((self.weights != 1).any() or (self.sample_weight != 1).any())
+
+    @property
+    def n_distinct(self) -> int:
+        """How many partitions differ by more than the names of their clusters.
+
+        Partitions that saw no point or have no weight are not counted: with fewer than two distinct
+        partitions there is only one opinion, and agreement says nothing.
+
+        Examples
+        --------
+        >>> from clusterscape import Ensemble
+        >>> Ensemble.from_labels([[0, 0, 1], ["b", "b", "a"], [0, 1, 1]]).n_distinct
+        2
+        """
+        first, groups = self.distinct()
+        heard = (self.labels != UNSAMPLED).any(axis=0) & (self.weights > 0)
+        return int(np.count_nonzero(np.bincount(groups[heard], minlength=first.size)))
+
+    def distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        """Group the partitions that are equal up to the names of their clusters.
+
+        Two partitions are equal when they join the same points, and have the same points as noise
+        and as unsampled. The time is O(n r).
+
+        Returns
+        -------
+        first : array
+            The position of the first partition of each group.
+        groups : (r,) array
+            The group of every partition.
+        """
+        return distinct_partitions(self.labels, self.soft)
+
+    @property
+    def failures(self) -> list[tuple[int, str]]:
+        """Position and reason of every member that failed."""
+        return [(i, r.error) for i, r in enumerate(self.records) if r.error is not None]
+
+    def __repr__(self) -> str:
+        return f"Ensemble({self.describe()})"
+
+    def describe(self) -> str:
+        """Return one line that says what the ensemble holds."""
+        low, high = int(self.n_clusters.min()), int(self.n_clusters.max())
+        clusters = _count(low, "cluster") if low == high else f"{low} to {high} clusters"
+        facts = [
+            _count(len(self.labels), "point"),
+            f"{_count(len(self.names), 'partition')} with {clusters}",
+        ]
+        flags = {
+            "soft": bool(self.soft),
+            "noise": self.has_noise,
+            "incomplete": not self.is_complete,
+            "weighted": self.is_weighted,
+            f"{len(self.failures)} failed": bool(self.failures),
+        }
+        return ", ".join(facts + [word for word, holds in flags.items() if holds])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{t}</th>" for t in ("", "algorithm", "clusters", "cost", "error"))
+        rows = []
+        for name, record in list(zip(self.names, self.records, strict=True))[:10]:
+            cost = "" if record.cost is None else f"{record.cost:.4g}"
+            cells = (name, record.algorithm, record.n_clusters, cost, record.error or "")
+            rows.append("".join(f"<td>{html.escape(str(c))}</td>" for c in cells))
+        more = len(self.names) - len(rows)
+        tail = f"<p>and {more:,} more partitions</p>" if more > 0 else ""
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        title = html.escape(self.describe())
+        return f"<p><b>Ensemble</b>: {title}</p><table><tr>{head}</tr>{body}</table>{tail}"
+
     def __len__(self) -> int:
         return self.n_partitions
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Return the label matrix; without a change of type it is not copied, and read-only.
+
+        Codes are names of clusters and not quantities, so they do not become floats by themselves:
+        an ensemble passed by mistake where features belong is refused, not clustered.
+        """
+        if dtype is not None and np.dtype(dtype).kind in "fc":
+            refuse_ensemble(self)
+        if copy:
+            return np.array(self.labels, dtype=dtype)
+        found = np.asarray(self.labels, dtype=dtype)
+        if copy is False and found is not self.labels:
+            raise ValueError(f"the labels are {self.labels.dtype}; {found.dtype} needs a copy.")
+        return found
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Ensemble):
@@ -200,95 +393,151 @@ class Ensemble(EnsembleMatrices, EnsembleFiles, EnsembleWords):
 
     # -- parts and sums -----------------------------------------------------------------------
 
-    def partition(self, i: int) -> np.ndarray:
-        """Return partition i with its original labels (noise -1, unsampled -2)."""
+    def partition(self, which: int | str) -> np.ndarray:
+        """Return one partition, by position or name, with its original labels.
+
+        Noise is -1 and unsampled -2; of a soft partition it is the most likely cluster.
+
+        Examples
+        --------
+        >>> from clusterscape import Ensemble
+        >>> ensemble = Ensemble.from_labels({"km": [0, 0, 1], "expert": ["a", "b", "b"]})
+        >>> ensemble.partition("km"), ensemble.partition(-1)
+        (array([0, 0, 1]), array(['a', 'b', 'b'], dtype=object))
+        """
+        i = self._position(which)
         return decode(self.labels[:, i], self.categories[i])
+
+    def __getitem__(self, which: Any) -> Any:
+        if isinstance(which, tuple):
+            raise IndexError(
+                "an Ensemble is indexed by partitions alone; for points use ensemble.subset(rows), "
+                "for single labels ensemble.labels[row, partition]."
+            )
+        one = isinstance(which, (str, int, np.integer)) and not isinstance(which, bool)
+        return self.partition(which) if one else self.select(which)
 
     def __iter__(self) -> Iterator[np.ndarray]:
         return (self.partition(i) for i in range(self.n_partitions))
 
-    def _parts(self, positions: Sequence[int] | None = None) -> list[Partition]:
-        chosen = range(self.n_partitions) if positions is None else positions
-        return [
-            Partition(
-                self.names[i],
-                self.labels[:, i],
-                int(self.n_clusters[i]),
-                self.categories[i],
-                self.soft.get(i),
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self.names
+
+    def _position(self, which: int | str) -> int:
+        """Return the position of the partition that a name or a position means."""
+        if isinstance(which, str):
+            if which not in self.names:
+                known = ", ".join(map(repr, self.names[:10])) + ", ..." * (len(self) > 10)
+                raise KeyError(f"there is no partition called {which!r}; there are {known}.")
+            return self.names.index(which)
+        if isinstance(which, bool) or not isinstance(which, (int, np.integer)):
+            raise TypeError(f"a partition is named by its position or name; got {shown(which)}.")
+        if not -self.n_partitions <= which < self.n_partitions:
+            raise IndexError(
+                f"there is no partition {which}; the ensemble has {self.n_partitions}, numbered "
+                "from 0 (or backwards from -1)."
             )
-            for i in chosen
+        return int(which) % self.n_partitions
+
+    def _parts(self) -> list[Partition]:
+        columns = zip(self.names, self.labels.T, self.n_clusters, self.categories, strict=True)
+        return [
+            Partition(name, codes, int(k), categories, self.soft.get(i))
+            for i, (name, codes, k, categories) in enumerate(columns)
         ]
 
-    def _take(self, rows: np.ndarray, *, sample_weight: np.ndarray) -> Ensemble:
-        """Return chosen rows; clusters keep their codes, so B keeps its columns."""
+    def _with(self, **changes: Any) -> Ensemble:
+        """Return the ensemble with other arguments of the constructor."""
+        given: dict[str, Any] = {
+            "partitions": self._parts(),
+            "records": self.records,
+            "weights": self.weights,
+            "sample_weight": self.sample_weight,
+            "index": self.index,
+        }
+        return Ensemble(**given | changes)
+
+    def select(self, which: Any) -> Ensemble:
+        """Return some partitions as an ensemble.
+
+        Parameters
+        ----------
+        which : list, slice, mask, str or int
+            Positions or names of partitions, a slice of positions, or one boolean per partition.
+
+        Returns
+        -------
+        Ensemble
+        """
+        if isinstance(which, (str, int, np.integer)) and not isinstance(which, bool):
+            which = [which]
+        if isinstance(which, (np.ndarray, pd.Index, pd.Series)):
+            which = which.tolist()
+        if isinstance(which, (list, tuple)) and any(isinstance(w, str) for w in which):
+            which = [self._position(w) for w in which]
+        positions = _chosen(which, self.n_partitions, "which", "partition").tolist()
+        if not positions:
+            raise ValueError("which selects no partition; at least one is needed.")
         parts = self._parts()
-        for part in parts:
-            part.codes = part.codes[rows]
-            part.soft = None if part.soft is None else part.soft[rows]
-        return Ensemble(
-            parts,
-            records=self.records,
-            weights=self.weights,
+        return self._with(
+            partitions=[parts[i] for i in positions],
+            records=[self.records[i] for i in positions],
+            weights=self.weights[positions],
+        )
+
+    def _take(self, rows: np.ndarray, sample_weight: np.ndarray) -> Ensemble:
+        """Return chosen points; clusters keep their codes, so B keeps its columns."""
+        return self._with(
+            partitions=[part.take(rows) for part in self._parts()],
             sample_weight=sample_weight,
             index=None if self.index is None else self.index[rows],
         )
 
-    def select(self, which: Any) -> Ensemble:
-        """Return some partitions: positions, names, a slice, or a boolean mask."""
-        if isinstance(which, (list, tuple)) and which and all(isinstance(w, str) for w in which):
-            unknown = [name for name in which if name not in self.names]
-            if unknown:
-                raise ValueError(f"which: there is no partition called {unknown[0]!r}.")
-            which = [self.names.index(name) for name in which]
-        positions = [int(i) for i in _chosen(which, self.n_partitions, "which", "partition")]
-        if not positions:
-            raise ValueError("which selects no partition; at least one is needed.")
-        return Ensemble(
-            self._parts(positions),
-            records=[self.records[i] for i in positions],
-            weights=self.weights[positions],
-            sample_weight=self.sample_weight,
-            index=self.index,
-        )
-
     def subset(self, rows: Any) -> Ensemble:
-        """Return the given points (a list, slice, or boolean mask); empty clusters disappear."""
+        """Return some points as an ensemble; clusters without points are left out.
+
+        Parameters
+        ----------
+        rows : list, slice or mask
+            Positions of points, a slice of them, or one boolean per point.
+
+        Returns
+        -------
+        Ensemble
+        """
         chosen = _chosen(rows, self.n_points, "rows", "point")
         if chosen.size == 0:
             raise ValueError("rows selects no point; at least one is needed.")
-        taken = self._take(chosen, sample_weight=self.sample_weight[chosen])
-        parts = taken._parts()
-        for part in parts:
-            drop_empty(part)
-        records = [
-            r.replace(n_clusters=p.n_clusters) for r, p in zip(self.records, parts, strict=True)
-        ]
-        return Ensemble(
-            parts,
-            records=records,
-            weights=self.weights,
-            sample_weight=taken.sample_weight,
-            index=taken.index,
-        )
+        taken = self._take(chosen, self.sample_weight[chosen])
+        parts = [part.without_empty() for part in taken._parts()]
+        sizes = zip(self.records, parts, strict=True)
+        records = [record.replace(n_clusters=part.n_clusters) for record, part in sizes]
+        return taken._with(partitions=parts, records=records)
 
-    def concat(self, *others: Ensemble) -> Ensemble:
-        """Return the partitions of this and the other ensembles over the same points."""
-        for other in others:
-            if not isinstance(other, Ensemble):
-                raise TypeError(
-                    f"concat joins ensembles; got {type(other).__name__}. Give them one by one, or "
-                    "use add for a label vector."
-                )
-            if other.n_points != self.n_points:
-                raise ValueError(
-                    f"the ensembles have {self.n_points} and {other.n_points} points; only "
-                    "clusterings of the same points can be joined."
-                )
-            mine, theirs = self.index, other.index
-            if mine is not None and theirs is not None and not mine.equals(theirs):
-                raise ValueError("the ensembles have different point ids; reorder one of them.")
-        every = (self, *others)
+    def concat(*ensembles: Ensemble | Iterable[Ensemble]) -> Ensemble:
+        """Return the partitions of several ensembles over the same points.
+
+        Call it as ``first.concat(second, ...)`` or as ``Ensemble.concat([first, second, ...])``.
+
+        Parameters
+        ----------
+        *ensembles : Ensemble, or list of Ensemble
+            What to join, in this order. Names that repeat get a number.
+
+        Returns
+        -------
+        Ensemble
+
+        Examples
+        --------
+        >>> from clusterscape import Ensemble
+        >>> a, b = Ensemble.from_labels([[0, 1, 1]]), Ensemble.from_labels([[0, 0, 1]])
+        >>> Ensemble.concat([a, b]) == a.concat(b)
+        True
+        """
+        every = _listed(ensembles)
+        for other in every[1:]:
+            _check_same_points(every[0], other)
         weighted = [e.sample_weight for e in every if (e.sample_weight != 1).any()]
         if any(not np.array_equal(weighted[0], w) for w in weighted[1:]):
             raise ValueError(
@@ -311,31 +560,231 @@ class Ensemble(EnsembleMatrices, EnsembleFiles, EnsembleWords):
         record: PartitionRecord | None = None,
         weight: float = 1.0,
     ) -> Ensemble:
-        """Return the ensemble with one more partition: a label vector or an (n, k) membership."""
-        part = one(labels, name or f"p{self.n_partitions}")
+        """Return the ensemble with one more partition.
+
+        Parameters
+        ----------
+        labels : (n,) labels or (n, k) membership
+            The partition.
+        name : str, optional
+            Its name; "p" and its position by default.
+        record : PartitionRecord, optional
+            How it was made.
+        weight : float
+            Its weight.
+
+        Returns
+        -------
+        Ensemble
+        """
+        part = read_partition(labels, name or f"p{self.n_partitions}")
         records = None if record is None else [record]
         single = Ensemble([part], records=records, weights=[weight], index=shared_index([labels]))
         return self.concat(single)
 
     def with_weights(self, *, weights: Any = None, sample_weight: Any = None) -> Ensemble:
-        """Return the ensemble with other weights; None keeps what there is."""
-        return Ensemble(
-            self._parts(),
-            records=self.records,
-            weights=self.weights if weights is None else weights,
-            sample_weight=self.sample_weight if sample_weight is None else sample_weight,
-            index=self.index,
-        )
+        """Return the ensemble with other weights; None keeps the present ones."""
+        given = {"weights": weights, "sample_weight": sample_weight}
+        return self._with(**{name: value for name, value in given.items() if value is not None})
 
     def with_index(self, index: Any) -> Ensemble:
-        """Return the ensemble with other ids of the points."""
-        return Ensemble(
-            self._parts(),
-            records=self.records,
-            weights=self.weights,
-            sample_weight=self.sample_weight,
-            index=index,
+        """Return the ensemble with other ids of the points; None removes them."""
+        return self._with(index=index)
+
+    # -- matrices -----------------------------------------------------------------------------
+
+    def membership(self, *, dtype: Any = np.float64) -> Membership:
+        """Return the sparse n x D membership matrix B and its group offsets.
+
+        Examples
+        --------
+        >>> from clusterscape import Ensemble
+        >>> Ensemble.from_labels([[0, 1, -1], [0, 0, 0]]).membership().matrix.toarray()
+        array([[1., 0., 1.],
+               [0., 1., 1.],
+               [0., 0., 1.]])
+        """
+        n, width = self.n_points, int(self.offsets[-1])
+        if self.is_soft:
+            blocks = [self._block(i, dtype) for i in range(self.n_partitions)]
+            return Membership(sparse.csr_matrix(sparse.hstack(blocks, format="csr")), self.offsets)
+        inside = self.labels >= 0
+        pointers = np.concatenate([[0], np.cumsum(inside.sum(axis=1, dtype=np.int64))])
+        index_type = np.int32 if max(pointers[-1], width) < 2**31 else np.int64
+        indices = (self.labels + self.offsets[:-1].astype(index_type))[inside]
+        ones = np.ones(indices.size, dtype=dtype)
+        matrix = sparse.csr_matrix((ones, indices, pointers.astype(index_type)), shape=(n, width))
+        return Membership(matrix, self.offsets)
+
+    def _block(self, i: int, dtype: Any = np.float64) -> sparse.csr_matrix:
+        """Return the columns of B that belong to partition i."""
+        if i in self.soft:
+            return self.soft[i].astype(dtype)
+        codes = self.labels[:, i]
+        rows = np.flatnonzero(codes >= 0)
+        ones = np.ones(rows.size, dtype=dtype)
+        shape = (self.n_points, int(self.n_clusters[i]))
+        return sparse.csr_matrix((ones, (rows, codes[rows])), shape=shape)
+
+    def contingency(self, i: int | str, j: int | str) -> np.ndarray:
+        """Return the table of two partitions: the point weight that each two clusters share.
+
+        Points that are noise or unsampled in either are in no cell.
+
+        Parameters
+        ----------
+        i, j : int or str
+            The partitions, by position or name.
+
+        Returns
+        -------
+        (k_i, k_j) array
+        """
+        left = self._block(self._position(i)).multiply(self.sample_weight[:, None])
+        return np.asarray((left.T @ self._block(self._position(j))).todense(), dtype=np.float64)
+
+    def cluster_sizes(self) -> np.ndarray:
+        """Return the point weight of every cluster, in the order of B's columns."""
+        if self.is_soft:
+            return np.asarray(self.membership().matrix.T @ self.sample_weight)
+        total = np.zeros(int(self.offsets[-1]))
+        kernels.labels.sizes(self.labels, self.offsets, self.sample_weight, total)
+        return total
+
+    def coassociation(self, *, normalize: Normalize = "pairs") -> Coassociation:
+        """Return co-association as a linear operator: co-occurrences over co-samplings.
+
+        Parameters
+        ----------
+        normalize : {"pairs", "counts"}
+            "pairs" divides by the weight of the partitions that sampled both points, "counts" does
+            not divide.
+
+        Returns
+        -------
+        Coassociation
+            A scipy ``LinearOperator`` with ``.toarray()``.
+        """
+        return Coassociation(
+            self.labels, self.offsets, self.weights, soft=self.soft, normalize=normalize
         )
+
+    def compress(self, *, keep_noise_apart: bool = False) -> Compressed:
+        """Merge the points that have the same row in every partition into weighted points.
+
+        Parameters
+        ----------
+        keep_noise_apart : bool
+            Never merge points that are noise (or soft) in some partition. Two such points have
+            equal rows of B and yet are not together, which matters to methods that use
+            similarities.
+
+        Returns
+        -------
+        Compressed
+            The ensemble of unique rows, whose ``sample_weight`` counts the points merged, and
+            ``inverse``, the row of each point.
+
+        Examples
+        --------
+        >>> from clusterscape import Ensemble
+        >>> small, inverse = Ensemble.from_labels([[0, 0, 1], [2, 2, 2]]).compress()
+        >>> small.sample_weight, inverse
+        (array([2., 1.]), array([0, 0, 1]))
+        """
+        rows = self.labels
+        apart = np.zeros(self.n_points, dtype=bool)
+        if keep_noise_apart:
+            apart = (self.labels == NOISE).any(axis=1)
+            for membership in self.soft.values():
+                apart |= np.diff(membership.indptr) > 1
+        if self.is_soft:
+            rows = np.column_stack([rows.astype(np.int64), *map(_row_codes, self.soft.values())])
+        first, inverse = kernels.rows.unique_rows(np.ascontiguousarray(rows), apart)
+        weight = np.bincount(inverse, weights=self.sample_weight, minlength=first.size)
+        return Compressed(self._take(first, weight), inverse)
+
+    # -- frames and files ---------------------------------------------------------------------
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one column per partition with the original labels, and the ids as index.
+
+        A soft partition becomes the columns ``name[0]``, ``name[1]``, ... (zeros are noise, NaN is
+        unsampled). Records and weights are not in the frame. :meth:`from_labels` reads it back.
+        """
+        columns: dict[str, np.ndarray] = {}
+        for i, name in enumerate(self.names):
+            if i not in self.soft:
+                columns[name] = self.partition(i)
+                continue
+            dense = self.soft[i].toarray()
+            dense[self.labels[:, i] == UNSAMPLED] = np.nan
+            columns |= {f"{name}[{c}]": dense[:, c] for c in range(dense.shape[1])}
+        return pd.DataFrame(columns, index=self.index)
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write ``id`` and one column per partition; records, weights and label types are lost."""
+        files.write_csv(path, self.to_frame(), self.categories)
+
+    @classmethod
+    def from_csv(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        columns: Sequence[str] | None = None,
+        id_column: str | None = None,
+    ) -> Self:
+        """Read labels from a CSV file with a header and commas.
+
+        A column of whole numbers is read as integers, unless one has a leading zero; any other
+        column is text. An empty cell is unsampled.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        columns, id_column : optional
+            As in :meth:`from_labels`: the columns that are clusterings, and the one with the ids.
+
+        Returns
+        -------
+        Ensemble
+
+        See Also
+        --------
+        clusterscape.io.read_labels : Reads other delimiters and formats, too.
+        """
+        frame = files.read_csv(path, refuse_fractions=columns is None)
+        return cls.from_labels(frame, columns=columns, id_column=id_column)
+
+    def _content(self) -> files.Content:
+        return files.to_content(
+            files.Parts(
+                self._parts(), list(self.records), self.weights, self.sample_weight, self.index
+            )
+        )
+
+    @classmethod
+    def _of_content(cls, content: files.Content, path: str | os.PathLike[str]) -> Self:
+        return cls(**vars(files.from_content(content, path)))
+
+    def to_npz(self, path: str | os.PathLike[str]) -> None:
+        """Write everything but timings to an NPZ file; the same ensemble gives the same bytes."""
+        files.write_npz(path, self._content())
+
+    @classmethod
+    def from_npz(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what :meth:`to_npz` wrote; a damaged file raises :class:`NotAnEnsembleFile`."""
+        return cls._of_content(files.read_npz(path), path)
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write codes as columns, and everything else but timings in the schema's metadata."""
+        files.write_parquet(path, self._content())
+
+    @classmethod
+    def from_parquet(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what :meth:`to_parquet` wrote; a damaged file raises :class:`NotAnEnsembleFile`."""
+        return cls._of_content(files.read_parquet(path), path)
 
 
 def as_ensemble(data: Any, name: str = "ensemble") -> Ensemble:
@@ -344,9 +793,9 @@ def as_ensemble(data: Any, name: str = "ensemble") -> Ensemble:
     Parameters
     ----------
     data : Ensemble or labels
-        What is to be an ensemble.
+        An ensemble, or what :meth:`Ensemble.from_labels` takes.
     name : str
-        How a message names it.
+        The argument, as messages name it.
 
     Returns
     -------
@@ -366,12 +815,22 @@ def as_ensemble(data: Any, name: str = "ensemble") -> Ensemble:
         raise type(error)(f"{name}: {error}") from None
 
 
+def refuse_ensemble(X: Any, name: str = "X") -> None:
+    """Refuse an Ensemble where features belong."""
+    if isinstance(X, Ensemble):
+        raise TypeError(
+            f"{name} is an Ensemble, which holds labels and not features. Combine it with "
+            "ConsensusClustering.fit_ensemble or a method of clusterscape.combine; "
+            "ensemble.labels.astype(float) makes numbers of the labels where that is meant."
+        )
+
+
 def _chosen(which: Any, size: int, name: str, thing: str) -> np.ndarray:
     """Return the positions that a list, slice or mask selects."""
     if isinstance(which, tuple):
         which = list(which)
     try:
-        if which is None:
+        if which is None or isinstance(which, (bool, np.bool_)):
             raise IndexError
         if not isinstance(which, slice):
             which = np.asarray(which)
@@ -379,12 +838,84 @@ def _chosen(which: Any, size: int, name: str, thing: str) -> np.ndarray:
         return np.arange(size)[which].reshape(-1)
     except IndexError:
         raise IndexError(
-            f"{name} must be positions below {size}, a slice, or a mask with one entry a {thing}, "
-            f"{size} in all; got {shown(which)}."
+            f"{name} must be positions below {size}, a slice, or a mask with one entry per "
+            f"{thing}, {size} in all; got {shown(which)}."
         ) from None
+
+
+def _listed(given: Sequence[Any]) -> list[Ensemble]:
+    """Return ensembles that were given one by one or in lists."""
+    every: list[Ensemble] = []
+    for one in given:
+        several = [one] if isinstance(one, Ensemble) or not hasattr(one, "__iter__") else list(one)
+        for other in several:
+            if not isinstance(other, Ensemble):
+                raise TypeError(
+                    f"concat joins ensembles; got {type(other).__name__}. Use add for a label "
+                    "vector, or Ensemble.from_labels first."
+                )
+        every += several
+    if not every:
+        raise ValueError("concat needs at least one ensemble.")
+    return every
+
+
+def _check_same_points(first: Ensemble, other: Ensemble) -> None:
+    if other.n_points != first.n_points:
+        raise ValueError(
+            f"the ensembles have {first.n_points} and {other.n_points} points; only clusterings of "
+            "the same points can be joined."
+        )
+    if first.index is not None and other.index is not None and not first.index.equals(other.index):
+        raise ValueError("the ensembles have different point ids; reorder one of them.")
+
+
+def _checked_records(
+    records: Sequence[PartitionRecord] | None, n_clusters: np.ndarray
+) -> tuple[PartitionRecord, ...]:
+    if records is None:
+        return tuple(PartitionRecord(n_clusters=int(k)) for k in n_clusters)
+    if len(records) != n_clusters.size:
+        raise ValueError(f"records has {len(records)} entries for {n_clusters.size} partitions.")
+    if not all(isinstance(record, PartitionRecord) for record in records):
+        raise TypeError("records must be PartitionRecord objects, one per partition.")
+    return tuple(records)
 
 
 def _same_index(left: pd.Index | None, right: pd.Index | None) -> bool:
     if left is None or right is None:
         return left is right
     return bool(left.equals(right))
+
+
+def _unique_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Number the names that repeat: a, a.1, a.2."""
+    seen: dict[str, int] = {}
+    result = []
+    taken = set(names)
+    for name in names:
+        count = seen.get(name, 0)
+        seen[name] = count + 1
+        unique = name
+        while count and unique in taken:
+            unique = f"{name}.{count}"
+            count += 1
+        taken.add(unique)
+        result.append(unique)
+    return tuple(result)
+
+
+def _row_codes(matrix: sparse.csr_matrix) -> np.ndarray:
+    """Number the distinct rows of a soft membership."""
+    canonical = matrix.sorted_indices()
+    pointers, data, indices = canonical.indptr, canonical.data, canonical.indices
+    codes: dict[bytes, int] = {}
+    keys = (
+        indices[a:b].tobytes() + data[a:b].tobytes()
+        for a, b in zip(pointers[:-1], pointers[1:], strict=True)
+    )
+    return np.array([codes.setdefault(key, len(codes)) for key in keys], dtype=np.int64)
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"

@@ -1,14 +1,17 @@
-"""What is known of one partition: how it was made, and what came of it."""
+"""What is known about one partition: how it was made, and what resulted."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+
+from clusterscape._core.plain import plain
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +25,7 @@ class PartitionRecord:
     algorithm : str
         The base clusterer.
     params : mapping
-        Its parameters, as plain JSON values.
+        Its parameters; kept as plain JSON values.
     seed : mapping or None
         The member's seed (entropy and spawn key).
     view : int
@@ -34,11 +37,15 @@ class PartitionRecord:
     n_clusters : int
         Clusters found.
     cost : float or None
-        The base clusterer's objective.
+        The base clusterer's objective; NaN is kept as None.
     error : str or None
-        Why the member failed; its column is then unsampled throughout.
+        Why the member failed; every point is then unsampled in its column.
     seconds : float or None
         Time taken. It is neither compared nor saved, so that the same seed gives the same file.
+
+    See Also
+    --------
+    clusterscape.Ensemble : Holds one record per partition.
 
     Examples
     --------
@@ -60,15 +67,17 @@ class PartitionRecord:
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "params", _freeze(dict(self.params)))
-        object.__setattr__(self, "seed", None if self.seed is None else _freeze(dict(self.seed)))
+        object.__setattr__(self, "params", _freeze(plain(self.params)))
+        object.__setattr__(self, "seed", None if self.seed is None else _freeze(plain(self.seed)))
+        cost = math.nan if self.cost is None else float(self.cost)  # files hold "inf" as text
+        object.__setattr__(self, "cost", None if math.isnan(cost) else cost)
         if self.columns is not None:
             columns = np.array(self.columns, dtype=np.int32)
             columns.setflags(write=False)
             object.__setattr__(self, "columns", columns)
 
     def __reduce__(self) -> Any:
-        # A mapping proxy cannot travel between processes; the constructor makes it anew.
+        # A mapping proxy cannot be sent to another process; the constructor makes a new one.
         return (_rebuild, (self.as_dict() | {"columns": self.columns, "seconds": self.seconds},))
 
     def __eq__(self, other: object) -> bool:
@@ -91,12 +100,12 @@ class PartitionRecord:
         return {
             "generator": self.generator,
             "algorithm": self.algorithm,
-            "params": _thaw(self.params),
-            "seed": _thaw(self.seed),
+            "params": plain(self.params),
+            "seed": plain(self.seed),
             "view": int(self.view),
             "rows": self.rows,
             "n_clusters": int(self.n_clusters),
-            "cost": None if self.cost is None else float(self.cost),
+            "cost": str(self.cost) if self.cost in (math.inf, -math.inf) else self.cost,
             "error": self.error,
         }
 
@@ -105,13 +114,6 @@ def _freeze(value: Any) -> Any:
     if isinstance(value, Mapping):
         return MappingProxyType({k: _freeze(v) for k, v in value.items()})
     return tuple(_freeze(v) for v in value) if isinstance(value, (list, tuple)) else value
-
-
-def _thaw(value: Any) -> Any:
-    """Return a frozen value as the plain JSON one it was made from."""
-    if isinstance(value, Mapping):
-        return {k: _thaw(v) for k, v in value.items()}
-    return [_thaw(v) for v in value] if isinstance(value, tuple) else value
 
 
 def _rebuild(fields: dict[str, Any]) -> PartitionRecord:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from clusterscape.forest.estimator import ClusterForest, FeatureScaleWarning
+from clusterscape.forest.choose import ForestChoice, choose_forest
+from clusterscape.forest.columns import FeatureScaleWarning
+from clusterscape.forest.estimator import ClusterForest
 from clusterscape.forest.feature_profile import FeatureProfile, feature_profile
 from clusterscape.forest.grower import ForestGrower
 from clusterscape.forest.kappa import kappa
-from clusterscape.forest.settings import ForestChoice, choose_forest
 from clusterscape.forest.theory import (
     MisclusteringRuns,
     NoiseKappa,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from clusterscape import kernels
+from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.parallel import one_thread, parallel_map
 from clusterscape._core.seeds import sklearn_seed, spawn
 from clusterscape.combine.landmarks import draw_landmarks
@@ -22,15 +23,15 @@ from clusterscape.linalg.thresholded import ThresholdedCoassociation
 
 EXACT_ROWS = 5000  # distinct rows up to which landmarks="auto" looks at all pairs
 LANDMARKS = 5000
-# Independent sets of landmarks. The place of a cut varies from sample to sample, far more than the
-# extension errs; of three cuts the one in the middle is known.
+# Independent sets of landmarks. Where a cut falls varies from sample to sample, far more than the
+# extension errs; of three cuts, the one most like the others is kept.
 SETS = 3
 _BLOCK = 2**21  # similarities of one block
 
 
 @dataclass(frozen=True)
-class Plan:
-    """How an ensemble is turned into clusters."""
+class CutSettings:
+    """How an ensemble is turned into clusters: parameters of ClusterForest, resolved."""
 
     n_clusters: int
     threshold: float
@@ -45,23 +46,28 @@ class Plan:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """A cut of the regularised co-association of some rows, and the way to any other row."""
+    """A cut of the regularised co-association of some rows, and its extension to other rows."""
 
     votes: Coassociation  # of the rows that were cut
     weights: np.ndarray  # how many points each of them stands for
-    plan: Plan
+    settings: CutSettings
     cut: NcutResult
 
     @classmethod
     def of(
-        cls, ensemble: Ensemble, rows: np.ndarray, weights: np.ndarray, plan: Plan, seed: int
+        cls,
+        ensemble: Ensemble,
+        rows: np.ndarray,
+        weights: np.ndarray,
+        settings: CutSettings,
+        seed: int,
     ) -> Aggregate:
         """Cut some rows of an ensemble."""
         # Not the subset of the ensemble, which would number the clusters anew.
         votes = Coassociation(ensemble.labels[rows], ensemble.offsets, ensemble.weights, soft={})
         with one_thread():  # sums in the same order on every machine
-            cut = _cut(votes, weights, plan, seed)
-        return cls(votes, weights, plan, cut)
+            cut = _cut(votes, weights, settings, seed)
+        return cls(votes, weights, settings, cut)
 
     def labels(self, rows: np.ndarray) -> np.ndarray:
         """Return the groups of rows of labels in the same partitions; equal rows are one."""
@@ -70,60 +76,68 @@ class Aggregate:
         chosen = rows[first]
         step = max(1, _BLOCK // self.votes.shape[0])
         tasks = [(self, chosen[at : at + step]) for at in range(0, len(chosen), step)]
-        return np.concatenate(parallel_map(_extended, tasks, n_jobs=self.plan.n_jobs))[inverse]
+        blocks = parallel_map(_extend_block, tasks, n_jobs=self.settings.n_jobs)
+        return np.concatenate(blocks)[inverse]
 
 
-def _extended(task: tuple[Aggregate, np.ndarray]) -> np.ndarray:
+def _extend_block(task: tuple[Aggregate, np.ndarray]) -> np.ndarray:
     made, rows = task
-    plan = made.plan
-    block = cross_coassociation(made.votes, rows, threshold=plan.threshold, scale=plan.scale)
-    return made.cut.extend(block)
+    threshold, scale = made.settings.threshold, made.settings.scale
+    return made.cut.extend(cross_coassociation(made.votes, rows, threshold=threshold, scale=scale))
+
+
+@dataclass(frozen=True)
+class Aggregated:
+    """The clusters of an ensemble.
+
+    ``groups`` has one entry per point, as the cut numbers them. ``n_landmarks`` is the number of
+    rows that were cut, 0 if all were; ``agreement`` is that of the sets of landmarks, see
+    :func:`_most_alike`, NaN without them.
+    """
+
+    groups: np.ndarray
+    made: Aggregate
+    n_landmarks: int
+    agreement: float
 
 
 def aggregate(
-    ensemble: Ensemble, plan: Plan, seeds: tuple[SeedSequence, SeedSequence]
-) -> tuple[np.ndarray, Aggregate, int, float]:
+    ensemble: Ensemble, settings: CutSettings, seeds: tuple[SeedSequence, SeedSequence]
+) -> Aggregated:
     """Cut the regularised co-association of an ensemble.
 
     Parameters
     ----------
     ensemble : Ensemble
         Hard and complete, as clustering vectors are.
-    plan : Plan
-        What to do.
+    settings : CutSettings
+        How to cut it.
     seeds : (SeedSequence, SeedSequence)
         Of the landmarks and of the cut.
 
     Returns
     -------
-    groups : (n,) array
-        Group of each point, as the cut numbers them.
-    made : Aggregate
-        What extends them.
-    n_landmarks : int
-        Rows that were cut; 0 if all were.
-    agreement : float
-        Of the sets of landmarks, see :func:`_middle`; NaN without them.
+    Aggregated
     """
     small, inverse = ensemble.compress()
-    solid = np.flatnonzero(small.sample_weight > 0)
-    limit = EXACT_ROWS if plan.landmarks == "auto" else plan.landmarks
+    weighted = np.flatnonzero(small.sample_weight > 0)
+    limit = EXACT_ROWS if settings.landmarks == "auto" else settings.landmarks
     seed = sklearn_seed(seeds[1])
-    if limit is None or solid.size <= limit:
-        made = Aggregate.of(small, solid, small.sample_weight[solid], plan, seed)
-        return _spread(made, small, solid)[inverse], made, 0, np.nan
-    count = LANDMARKS if plan.landmarks == "auto" else limit
+    if limit is None or weighted.size <= limit:
+        made = Aggregate.of(small, weighted, small.sample_weight[weighted], settings, seed)
+        return Aggregated(_label_all(made, small, weighted)[inverse], made, 0, np.nan)
+    count = LANDMARKS if settings.landmarks == "auto" else limit
     found = []
     for draw in spawn(seeds[0], SETS):
         marks, rows = draw_landmarks(small, count, draw)
-        made = Aggregate.of(small, rows, marks.sample_weight, plan, seed)
-        found.append((_spread(made, small, rows), made))
-    chosen, agreement = _middle([groups for groups, _ in found], small.sample_weight)
+        made = Aggregate.of(small, rows, marks.sample_weight, settings, seed)
+        found.append((_label_all(made, small, rows), made))
+    chosen, agreement = _most_alike([groups for groups, _ in found], small.sample_weight)
     groups, made = found[chosen]
-    return groups[inverse], made, made.weights.size, agreement
+    return Aggregated(groups[inverse], made, made.weights.size, agreement)
 
 
-def _spread(made: Aggregate, small: Ensemble, rows: np.ndarray) -> np.ndarray:
+def _label_all(made: Aggregate, small: Ensemble, rows: np.ndarray) -> np.ndarray:
     """Return the groups of all rows; those that were cut keep theirs."""
     groups = np.empty(small.n_points, dtype=np.int32)
     groups[rows] = made.cut.labels
@@ -134,12 +148,12 @@ def _spread(made: Aggregate, small: Ensemble, rows: np.ndarray) -> np.ndarray:
     return groups
 
 
-def _middle(found: list[np.ndarray], weights: np.ndarray) -> tuple[int, float]:
+def _most_alike(found: list[np.ndarray], weights: np.ndarray) -> tuple[int, float]:
     """Return which partition is most like the others, and the mean likeness of two of them.
 
     Likeness is the share of all points that are in the same cluster, matched one to one. The sets
-    of landmarks know nothing of one another, so that it holds both what the cut of a sample and
-    what its extension leave to chance.
+    of landmarks are independent, so that it measures what chance does to the cut of a sample
+    and to its extension together.
     """
     same = np.zeros((len(found), len(found)))
     for i, j in combinations(range(len(found)), 2):
@@ -148,24 +162,28 @@ def _middle(found: list[np.ndarray], weights: np.ndarray) -> tuple[int, float]:
     return int(np.argmax(same.sum(axis=1))), float(same.sum()) / pairs
 
 
-def _cut(votes: Coassociation, weights: np.ndarray, plan: Plan, seed: int) -> NcutResult:
+def _cut(votes: Coassociation, weights: np.ndarray, settings: CutSettings, seed: int) -> NcutResult:
     try:
         operator = ThresholdedCoassociation(
             votes,
-            plan.threshold,
-            scale=plan.scale,
+            settings.threshold,
+            scale=settings.scale,
             diagonal=1.0,
             sample_weight=weights,
-            max_gb=plan.max_gb,
+            max_gb=settings.max_gb,
         )
     except MemoryError as error:
-        raise MemoryError(
-            f"landmarks={plan.landmarks!r} would look at all pairs of {votes.shape[0]:,} distinct "
-            f"rows, and those with co-association >= threshold={plan.threshold:g} take more than "
-            f"max_gb={plan.max_gb:g}. Use landmarks='auto' or fewer of them, a higher threshold, "
-            "or raise max_gb."
+        raise MemoryLimitError(
+            f"the pairs with co-association >= {settings.threshold:g} among {votes.shape[0]:,} "
+            "distinct rows",
+            None,
+            settings.max_gb,
+            remedies=["use {landmarks}", "take fewer landmarks", "take a higher {threshold.name}"],
+            landmarks="auto",
         ) from error
-    k = min(plan.n_clusters, votes.shape[0])  # fewer rows cannot be told apart further
-    if plan.ncut == "kway":
+    k = min(settings.n_clusters, votes.shape[0])  # fewer rows cannot be told apart further
+    if settings.ncut == "kway":
         return kway_ncut(operator, k, weights=weights, seed=seed)
-    return recursive_ncut(operator, k, weights=weights, cut=plan.cut, order=plan.order, seed=seed)
+    return recursive_ncut(
+        operator, k, weights=weights, cut=settings.cut, order=settings.order, seed=seed
+    )

@@ -14,7 +14,8 @@ from clusterscape import kernels
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import N_JOBS, Choice, Integer, Seed, checked
 from clusterscape._core.seeds import RandomState, spawn
-from clusterscape.generate.features import read_features, read_weights
+from clusterscape._core.weights import optional_weights
+from clusterscape.generate.features import read_features
 
 # Entries of the columns that are held dense together, and columns of one call to the kernel.
 _BLOCK = 2_000_000
@@ -145,7 +146,7 @@ def feature_profile(
     if len(views) > 1:
         raise ValueError(f"X must be one matrix; got a list of {len(views)}. Give them one by one.")
     matrix = views[0]
-    weight = read_weights(sample_weight, matrix.shape[0])
+    weight = optional_weights(sample_weight, matrix.shape[0])
     names = None if getattr(X, "columns", None) is None else tuple(str(c) for c in X.columns)
     if weight is None:
         weight = np.ones(matrix.shape[0])
@@ -206,7 +207,7 @@ def _measure(batch: _Batch) -> tuple[np.ndarray, np.ndarray]:
     within[n_distinct <= batch.plan.n_clusters] = 0.0  # what is left there is rounding
     between = np.maximum(scatter - within.sum(axis=1), 0.0)
     strengths = [
-        kernels.forest.ratio(within[p], fits.mass[p], between[p], batch.pairs) for p in range(m)
+        kernels.forest.kappa_of(within[p], fits.mass[p], between[p], batch.pairs) for p in range(m)
     ]
     return np.array(strengths), n_distinct
 

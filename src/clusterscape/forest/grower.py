@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,32 +13,23 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from clusterscape._core.labels import smallest_type
-from clusterscape._core.params import (
-    N_JOBS,
-    PROGRESS,
-    Choice,
-    Flag,
-    Instance,
-    Integer,
-    Null,
-    Rules,
-    Seed,
-    check_params,
-)
+from clusterscape._core.params import Instance, Integer, Null, Rules, check_params
 from clusterscape._core.seeds import RandomState, describe
 from clusterscape._core.store import stored_plan
+from clusterscape._core.weights import optional_weights
 from clusterscape.ensemble import Ensemble
 from clusterscape.ensemble.records import PartitionRecord
 from clusterscape.forest.growth import (
-    Ground,
-    Grown,
+    GrownVector,
+    GrowthData,
+    GrowthSettings,
     check_range,
     check_rows,
     grow_vector,
-    make_ground,
+    growth_data,
 )
-from clusterscape.forest.kappa import kappa
-from clusterscape.generate.features import Matrix, read_features, read_weights
+from clusterscape.forest.parameters import GROWTH_RULES, RUN_RULES, documented
+from clusterscape.generate.features import Matrix, read_features
 from clusterscape.generate.members import Outcome, describe_run, run_all, write_outcome
 from clusterscape.generate.plan import root_seed
 from clusterscape.linalg.kmeans import nearest_center
@@ -48,60 +39,32 @@ from clusterscape.linalg.kmeans import nearest_center
 _NO_WEIGHT = 1e-30
 
 
-__all__ = ["ForestGrower", "kappa"]
-
-
+@documented
 class ForestGrower(BaseEstimator):
     """Grow clustering vectors: sets of columns on which k-means finds clean clusters.
 
     A vector begins with a few random columns and draws more, a few at a time. A draw is kept when
     k-means on all columns lowers kappa, the sum of squares within clusters over that between
     them; after ``patience`` draws in a row that did not, the vector is finished and its last
-    partition is a member of the ensemble. Columns of noise raise kappa and stay outside. The
-    vectors are those of Cluster Forests (Yan, Chen and Jordan, Algorithms 1 and 2).
+    partition is a member of the ensemble. Columns of noise raise kappa and are not kept. These are
+    Algorithms 1 and 2 of Cluster Forests [1]_.
 
     Parameters
     ----------
     n_partitions : int
-        Clustering vectors, T.
+        Number of clustering vectors (T in the paper).
     n_clusters : int
         Clusters of each k-means.
-    features_per_draw : int
-        Columns drawn at a time, b, all different; all columns when there are fewer.
-    n_competitors : int
-        Draws that compete to begin a vector, q; the one with the least kappa wins.
-    patience : int
-        Draws in a row that fail before a vector is finished (published: 3, with which single
-        columns of a large scale win more often).
-    kappa : {"anova", "pairs"}
-        The usual sums of squares around the means, or squared distances of pairs of points (within
-        clusters over between them), as in the proofs of the paper.
-    allow_duplicates : bool
-        Whether a column that a vector has can be drawn again; it then counts twice in k-means.
-    min_distinct : int, optional
-        Least number of distinct rows on the first columns; ``n_clusters`` by default. Draws with
-        fewer are drawn again, at most 1,000 times, and if they never suffice a vector begins with
-        the first columns of X that tell enough rows apart. A draw with as many distinct rows as
-        clusters has kappa 0, and the vector ends with it.
-    exhaustive : bool
-        After the first columns try all others once, in random order. ``patience`` and
-        ``allow_duplicates`` are then not used.
-    algorithm : {"lloyd", "hartigan"}
-        k-means by batch updates until no label changes, or by exchange of single points.
-    n_init : int
-        Starts of each k-means, from random rows that differ on the first columns. A vector keeps
-        its starting rows, and the partition it has is one start more.
-    max_iter : int
-        Iterations of a start.
-    random_state : None, int, RandomState, Generator or SeedSequence
-        The same seed gives the same vectors for any ``n_jobs``.
-    n_jobs : int or None
-        Workers; vectors grow independently, in threads.
-    progress : bool or None
-        Show progress on stderr; None shows it only on a terminal.
+    <growth parameters>
+    <run parameters>
     store : path or None
         A directory that receives every finished vector; the same call after an interruption grows
         only those that are missing.
+
+    See Also
+    --------
+    ClusterForest : Vectors, and one clustering made of them.
+    clusterscape.generate.random_features : Partitions on random columns, without growth.
 
     Notes
     -----
@@ -110,11 +73,15 @@ class ForestGrower(BaseEstimator):
     where no small set of columns shows the clusters, and where clusters are not round.
 
     A start that comes to a partition through which an earlier one went is stopped, because it
-    would end in the same place; this changes the time only. kappa must fall by a share of at
-    least 1e-9, so that rounding is not taken for a gain.
+    would end in the same place; this saves time and changes no result. kappa must fall by a share
+    of at least 1e-9, so that rounding is not taken for a gain.
 
     Memory is that of X by columns (a copy, unless X is Fortran-ordered or sparse by columns), and
     for every worker the columns of a vector. Sparse columns are dense only while in use.
+
+    References
+    ----------
+    <references>
 
     Examples
     --------
@@ -136,19 +103,8 @@ class ForestGrower(BaseEstimator):
     _parameter_rules: ClassVar[Rules] = {
         "n_partitions": (Integer(1),),
         "n_clusters": (Integer(2),),
-        "features_per_draw": (Integer(1),),
-        "n_competitors": (Integer(1),),
-        "patience": (Integer(1),),
-        "kappa": (Choice("pairs", "anova"),),
-        "allow_duplicates": (Flag(),),
-        "min_distinct": (Null(), Integer(1)),
-        "exhaustive": (Flag(),),
-        "algorithm": (Choice("lloyd", "hartigan"),),
-        "n_init": (Integer(1),),
-        "max_iter": (Integer(1),),
-        "random_state": (Seed(),),
-        "n_jobs": N_JOBS,
-        "progress": PROGRESS,
+        **GROWTH_RULES,
+        **RUN_RULES,
         "store": (Null(), Instance(str, os.PathLike)),
     }
 
@@ -197,18 +153,18 @@ class ForestGrower(BaseEstimator):
         X : array, sparse matrix or data frame
             Points x features. float32 is computed in float32.
         sample_weight : array, optional
-            Non-negative weights of the points, as if a point were there so often. A point of
-            weight 0 gets the cluster of the nearest centre.
+            Non-negative weights of the points; a point of weight 2 counts like two equal points. A
+            point of weight 0 gets the cluster of the nearest centre.
         index : array, optional
-            The points' ids; by default the index of a pandas data frame.
+            Ids of the points; by default the index of a pandas data frame.
 
         Returns
         -------
         Ensemble
-            One partition a vector. In its record, ``columns`` are the columns in the order in which
-            they were accepted (one accepted twice stands twice), ``cost`` is kappa, and ``params``
-            have the ``kappa_path`` (kappa of the first columns, then after each acceptance)
-            and the number of ``tries`` after the first columns.
+            One partition per vector. In its record, ``columns`` are the columns in the order in
+            which they were accepted (one accepted twice is listed twice), ``cost`` is kappa, and
+            ``params`` have the ``kappa_path`` (kappa of the first columns, then after each
+            acceptance) and the number of ``tries`` after the first columns.
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
         features = read_features(X, index=index)
@@ -217,34 +173,21 @@ class ForestGrower(BaseEstimator):
                 f"X is a list of {len(features.views)} matrices; ForestGrower takes one. Join them "
                 f"by columns, or grow an ensemble on each and put them together."
             )
-        given = features.views[0]
-        weights = read_weights(sample_weight, features.n_points)
+        weights = optional_weights(sample_weight, features.n_points)
         settings = self._settings()
-        check_range(given)
-        pull = np.ones(features.n_points) if weights is None else weights
-        kept = pull > _NO_WEIGHT * pull.max()
-        used = given if kept.all() else given[np.flatnonzero(kept)]
-        check_rows(used, settings["n_clusters"], settings["min_distinct"])
+        run = _Run.of(features.views[0], weights, settings, self.store)
         root = root_seed(self.random_state, None if self.store is None else stored_plan(self.store))
         seeds = SeedSequence(root.entropy, spawn_key=root.spawn_key).spawn(self.n_partitions)
-        work = _Work(
-            make_ground(used, pull[kept]),
-            None if kept.all() else given,
-            kept,
-            settings,
-            self._told(),
-            None if self.store is None else os.path.abspath(self.store),
-        )
         outcomes = run_all(
             _grow_member,
-            [(work, i, seed) for i, seed in enumerate(seeds)],
+            [(run, i, seed) for i, seed in enumerate(seeds)],
             store=self.store,
             described=lambda: describe_run(
                 self.n_partitions,
                 features,
                 weights,
                 describe(root),
-                {"generator": "forest", **settings},
+                {"generator": "forest", **asdict(settings)},
             ),
             n_jobs=self.n_jobs,
             prefer="threads",
@@ -258,89 +201,103 @@ class ForestGrower(BaseEstimator):
             index=features.index,
         )
 
-    def _settings(self) -> dict[str, Any]:
-        """Return the parameters as the kernel takes them, in plain JSON types."""
+    def _settings(self) -> GrowthSettings:
         least = self.n_clusters if self.min_distinct is None else self.min_distinct
-        return {
-            "n_clusters": int(self.n_clusters),
-            "per_draw": int(self.features_per_draw),
-            "competitors": int(self.n_competitors),
-            "patience": int(self.patience),
-            "pairs": self.kappa == "pairs",
-            "duplicates": bool(self.allow_duplicates),
-            "exhaustive": bool(self.exhaustive),
+        return GrowthSettings(
+            n_clusters=int(self.n_clusters),
+            features_per_draw=int(self.features_per_draw),
+            n_competitors=int(self.n_competitors),
+            patience=int(self.patience),
+            kappa=self.kappa,
+            allow_duplicates=bool(self.allow_duplicates),
             # One distinct row has nothing between clusters: kappa is infinite.
-            "min_distinct": max(int(least), 2),
-            "hartigan": self.algorithm == "hartigan",
-            "n_init": int(self.n_init),
-            "max_iter": int(self.max_iter),
-        }
-
-    def _told(self) -> dict[str, Any]:
-        """Return the parameters that stand in every record."""
-        return {
-            "n_clusters": int(self.n_clusters),
-            "n_init": int(self.n_init),
-            "max_iter": int(self.max_iter),
-            "features_per_draw": int(self.features_per_draw),
-            "n_competitors": int(self.n_competitors),
-            "patience": None if self.exhaustive else int(self.patience),
-            "kappa": self.kappa,
-        }
+            min_distinct=max(int(least), 2),
+            exhaustive=bool(self.exhaustive),
+            algorithm=self.algorithm,
+            n_init=int(self.n_init),
+            max_iter=int(self.max_iter),
+        )
 
 
 @dataclass(frozen=True)
-class _Work:
+class _Run:
     """What all vectors of a run share."""
 
-    ground: Ground
-    every: Matrix | None  # all rows, when some have no weight
-    kept: np.ndarray  # rows with a weight
-    settings: dict[str, Any]
-    told: dict[str, Any]
+    data: GrowthData  # of the rows with a weight
+    all_rows: Matrix
+    has_weight: np.ndarray
+    settings: GrowthSettings
     store: str | None
 
+    @classmethod
+    def of(
+        cls,
+        X: Matrix,
+        weights: np.ndarray | None,
+        settings: GrowthSettings,
+        store: str | os.PathLike[str] | None,
+    ) -> _Run:
+        """Check the data and put them into the form in which vectors grow."""
+        check_range(X)
+        weight = np.ones(X.shape[0]) if weights is None else weights
+        has_weight = weight > _NO_WEIGHT * weight.max()
+        used = X if has_weight.all() else X[np.flatnonzero(has_weight)]
+        check_rows(used, settings.n_clusters, settings.min_distinct)
+        folder = None if store is None else os.path.abspath(store)
+        return cls(growth_data(used, weight[has_weight]), X, has_weight, settings, folder)
 
-def _grow_member(task: tuple[_Work, int, SeedSequence]) -> Outcome:
-    """Grow one vector and record what came of it."""
-    work, i, seed = task
+    def recorded(self) -> dict[str, Any]:
+        """Return the settings that are in every record."""
+        settings = self.settings
+        return {
+            "n_clusters": settings.n_clusters,
+            "n_init": settings.n_init,
+            "max_iter": settings.max_iter,
+            "features_per_draw": settings.features_per_draw,
+            "n_competitors": settings.n_competitors,
+            "patience": None if settings.exhaustive else settings.patience,
+            "kappa": settings.kappa,
+        }
+
+
+def _grow_member(task: tuple[_Run, int, SeedSequence]) -> Outcome:
+    """Grow one vector and record the result."""
+    run, i, seed = task
     started = time.perf_counter()
-    grown = grow_vector(work.ground, work.settings, seed)
-    labels, k = _all_labels(work, grown)
-    details = {"kappa_path": [float(v) for v in grown.kappa_path], "tries": grown.tries}
+    vector = grow_vector(run.data, run.settings, seed)
+    labels, k = _all_labels(run, vector)
     record = PartitionRecord(
         generator="forest",
-        algorithm="hartigan" if work.settings["hartigan"] else "kmeans",
-        params=work.told | details,
+        algorithm="hartigan" if run.settings.algorithm == "hartigan" else "kmeans",
+        params=run.recorded() | {"kappa_path": vector.kappa_path, "tries": vector.n_tries},
         seed=describe(seed),
-        columns=grown.columns,
+        columns=vector.columns,
         n_clusters=k,
-        cost=float(grown.kappa_path[-1]),
+        cost=vector.kappa_path[-1],
         seconds=time.perf_counter() - started,
     )
     outcome = Outcome(labels, record)
-    if work.store is not None:
-        write_outcome(work.store, i, outcome)
+    if run.store is not None:
+        write_outcome(run.store, i, outcome)
     return outcome
 
 
-def _all_labels(work: _Work, grown: Grown) -> tuple[np.ndarray, int]:
-    """Return the codes of all points and their number; rows without weight join the nearest."""
-    present = np.bincount(grown.labels) > 0
+def _all_labels(run: _Run, vector: GrownVector) -> tuple[np.ndarray, int]:
+    """Return the labels of all points and their number; rows without weight join the nearest."""
+    present = np.bincount(vector.labels) > 0
     k = int(present.sum())
-    kind = smallest_type(k)
-    labels = (np.cumsum(present) - 1)[grown.labels]
-    if work.every is None:
-        return labels.astype(kind), k
-    used = work.ground.columns.take(grown.columns).astype(np.float64)
-    weights = work.ground.weights
+    labels = (np.cumsum(present) - 1)[vector.labels]
+    if run.has_weight.all():
+        return labels.astype(smallest_type(k)), k
+    used = run.data.features.take(vector.columns).astype(np.float64)
+    weights = run.data.weights
     mass = np.bincount(labels, weights=weights)
-    centres = np.stack(
+    centers = np.stack(
         [np.bincount(labels, weights=weights * column) / mass for column in used.T], axis=1
     )
-    rest = work.every[np.flatnonzero(~work.kept)][:, grown.columns]
-    rows = rest.toarray() if sparse.issparse(rest) else rest
-    codes = np.empty(work.kept.size, dtype=kind)
-    codes[work.kept] = labels
-    codes[~work.kept] = nearest_center(rows.astype(np.float64), centres)
-    return codes, k
+    others = run.all_rows[np.flatnonzero(~run.has_weight)][:, vector.columns]
+    rows = others.toarray() if sparse.issparse(others) else others
+    every = np.empty(run.has_weight.size, dtype=smallest_type(k))
+    every[run.has_weight] = labels
+    every[~run.has_weight] = nearest_center(rows.astype(np.float64), centers)
+    return every, k

@@ -1,10 +1,14 @@
-"""One clustering vector: the buffers that its growth needs, and the call of the kernel."""
+"""One clustering vector: Algorithms 1 and 2 of Cluster Forests.
+
+Draws of columns compete to start the vector (Algorithm 2); then more columns are drawn, tried by
+k-means together with those accepted, and kept if kappa falls (Algorithm 1). k-means itself is a
+kernel, ``kernels.forest``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -16,32 +20,50 @@ from clusterscape.generate.features import Matrix
 # Products of points and starts that a vector keeps at most (64 MB of float64); beyond that they
 # are computed anew in every try.
 _PRODUCTS = 1 << 23
-# Columns that a vector has room for at first.
+# Columns that the buffers of a vector have place for at first.
 _CAPACITY = 16
+# Draws of one competitor before it gives up.
+_REDRAWS = 1000
+# kappa must fall by more than rounding, or a vector could grow for ever on columns it has.
+_GAIN = 1.0 - 1e-9
 
 
 @dataclass(frozen=True)
-class Columns:
-    """Feature-major data: a dense (columns x points) array, or a CSC matrix."""
+class GrowthSettings:
+    """How vectors grow: parameters of ForestGrower, resolved and in plain JSON types."""
+
+    n_clusters: int
+    features_per_draw: int
+    n_competitors: int
+    patience: int
+    kappa: Literal["anova", "pairs"]
+    allow_duplicates: bool
+    min_distinct: int
+    exhaustive: bool
+    algorithm: Literal["lloyd", "hartigan"]
+    n_init: int
+    max_iter: int
+
+
+@dataclass(frozen=True)
+class FeatureMajor:
+    """The data by columns: a dense (columns x points) array, or a CSC matrix."""
 
     matrix: Any
 
     @property
-    def n_columns(self) -> int:
+    def n_features(self) -> int:
         """Number of columns."""
         return int(self.matrix.shape[1 if sparse.issparse(self.matrix) else 0])
 
-    def source(self) -> Any:
-        """Return the data in the form that the kernels take."""
-        if sparse.issparse(self.matrix):
-            empty = np.empty((0, 0), self.matrix.dtype)
-            arrays = (empty, self.matrix.data, self.matrix.indices, self.matrix.indptr)
-        else:
-            none = np.empty(0, self.matrix.dtype)
-            indices = np.empty(0, np.int32)
-            arrays = (self.matrix, none, indices, indices)
-        is_sparse = sparse.issparse(self.matrix)
-        return kernels.forest.Source(*arrays, self.n_columns, is_sparse)
+    def copy_column(self, j: int, out: np.ndarray) -> None:
+        """Write a column into a dense array."""
+        if not sparse.issparse(self.matrix):
+            out[:] = self.matrix[j]
+            return
+        entries = slice(self.matrix.indptr[j], self.matrix.indptr[j + 1])
+        out[:] = 0
+        out[self.matrix.indices[entries]] = self.matrix.data[entries]
 
     def take(self, columns: np.ndarray) -> np.ndarray:
         """Return some columns as a dense (points x columns) array."""
@@ -50,171 +72,306 @@ class Columns:
         return np.asarray(self.matrix[columns].T)
 
 
-def feature_major(X: Matrix) -> Columns:
+def feature_major(X: Matrix) -> FeatureMajor:
     """Return the data by columns; a Fortran-ordered array is not copied."""
     if sparse.issparse(X):
-        return Columns(sparse.csc_matrix(X))
-    return Columns(np.ascontiguousarray(X.T))
+        return FeatureMajor(sparse.csc_matrix(X))
+    return FeatureMajor(np.ascontiguousarray(X.T))
 
 
 @dataclass(frozen=True)
-class Ground:
+class GrowthData:
     """What all vectors grow on: the columns, positive weights, and codes of the points."""
 
-    columns: Columns
+    features: FeatureMajor
     weights: np.ndarray
     codes: np.ndarray
+    is_uniform: bool  # all weights are equal
 
 
-def make_ground(X: Matrix, weights: np.ndarray) -> Ground:
+def growth_data(X: Matrix, weights: np.ndarray) -> GrowthData:
     """Return the data as the vectors use it."""
     # Any fixed random numbers will do: sums of them tell partitions apart.
     codes = np.random.default_rng(0).integers(-(2**63), 2**63, size=weights.size)
     # In units of the largest, or they would overflow as float32.
-    return Ground(feature_major(X), weights / weights.max(), codes)
+    unit = weights / weights.max()
+    return GrowthData(feature_major(X), unit, codes, bool(unit.min() == unit.max()))
 
 
 @dataclass(frozen=True)
-class Grown:
-    """A clustering vector: the partition, the columns in order of acceptance, and the way there."""
+class GrownVector:
+    """A finished vector.
+
+    ``columns`` are in the order of acceptance, ``kappa_path`` is kappa of the first columns and
+    then after each acceptance, ``n_tries`` counts the draws after the first columns.
+    """
 
     labels: np.ndarray
     columns: np.ndarray
-    kappa_path: np.ndarray
-    tries: int
+    kappa_path: list[float]
+    n_tries: int
 
 
-def grow_vector(ground: Ground, settings: Mapping[str, Any], seed: SeedSequence) -> Grown:
-    """Grow one vector; ``settings`` are the fields of ``kernels.forest.Growth``.
-
-    The data must have at least ``min_distinct`` distinct rows.
-    """
-    growth = kernels.forest.Growth(**settings)
-    grown = _run(ground, growth, np.empty(0, np.int64), seed)
-    if grown is None:
+def grow_vector(data: GrowthData, settings: GrowthSettings, seed: SeedSequence) -> GrownVector:
+    """Grow one vector; the data must have at least ``min_distinct`` distinct rows."""
+    growth = _Growth(data, settings, seed)
+    if not growth.compete():
         # Nearly all draws leave too few distinct rows: begin with columns that do not.
-        forced = telling_columns(ground.columns, growth.min_distinct)
-        grown = _run(ground, growth._replace(competitors=1), forced, seed)
-    if grown is None:
-        raise ValueError(
-            f"X has fewer than {growth.min_distinct} distinct rows; lower n_clusters or "
-            f"min_distinct."
+        growth = _Growth(data, settings, seed)
+        growth.start_with(separating_columns(data.features, settings.min_distinct))
+    growth.grow()
+    return growth.result()
+
+
+class _Growth:
+    """A vector while it grows.
+
+    What is drawn does not depend on how the restarts of k-means go: columns and starting rows are
+    drawn from two streams.
+    """
+
+    def __init__(self, data: GrowthData, settings: GrowthSettings, seed: SeedSequence) -> None:
+        self.data, self.settings = data, settings
+        self.column_draws, self.row_draws = (
+            np.array([state], np.uint64) for state in seed.generate_state(2, np.uint64)
         )
-    return grown
+        self.tries = _Tries(data, settings)
+        self.columns = np.empty(0, np.int64)
+        self.kappa = np.inf
+        self.path: list[float] = []
+        self.n_tries = 0
+        self.pool = np.arange(data.features.n_features)
 
+    def compete(self) -> bool:
+        """Start with the best of several draws; False if none had enough distinct rows."""
+        for _ in range(self.settings.n_competitors):
+            drawn = self._draw_distinct()
+            if drawn is not None:
+                self._enter(*drawn)
+            if self.kappa == 0.0:
+                break  # clusters already; no draw is better
+        if not np.isfinite(self.kappa):
+            return False
+        self._begin()
+        return True
 
-def _run(ground: Ground, growth: Any, forced: np.ndarray, seed: SeedSequence) -> Grown | None:
-    """Grow one vector in a room that widens as it must; None when no draw was usable."""
-    forest = kernels.forest
-    draws, picks = (np.array([s], np.uint64) for s in seed.generate_state(2, np.uint64))
-    source = ground.columns.source()
-    counts = {name: np.zeros(1, np.int64) for name in forest.State._fields}
-    state = forest.State(**counts | {"kappa": np.array([np.inf])})
-    capacity = max(_CAPACITY, 2 * growth.per_draw, 2 * forced.size)
-    room = _new_room(source, ground, growth, capacity)
-    starts = _new_starts(room, growth)
-    while True:
-        how = (growth, state, forced, draws, picks)
-        if starts is None:
-            status = forest.grow_many(source, room, *how)
+    def start_with(self, columns: np.ndarray) -> None:
+        """Start with given columns instead of a draw."""
+        n_distinct = self._load_distinct(columns)
+        if n_distinct >= self.settings.min_distinct:
+            self._enter(columns, n_distinct)
+        if not np.isfinite(self.kappa):
+            raise ValueError(
+                f"X has fewer than {self.settings.min_distinct} distinct rows; lower n_clusters or "
+                f"min_distinct."
+            )
+        self._begin()
+
+    def grow(self) -> None:
+        """Draw columns and keep those that lower kappa, until too many draws in a row fail."""
+        failures = place = 0
+        exhaustive = self.settings.exhaustive
+        while place < self.pool.size and self.kappa > 0.0:
+            if failures >= self.settings.patience and not exhaustive:
+                break
+            count = min(self.settings.features_per_draw, self.pool.size - place)
+            if exhaustive:
+                drawn = self.pool[place : place + count]
+                place += count
+            else:
+                drawn = self._draw(count)
+            self.n_tries += 1
+            self.tries.load(drawn, after=self.columns.size)
+            value = self.tries.kappa(self.columns.size, self.columns.size + count)
+            if value < self.kappa * _GAIN:
+                self._accept(drawn, value)
+                failures = 0
+            else:
+                failures += 1
+
+    def result(self) -> GrownVector:
+        """Return what has grown."""
+        return GrownVector(self.tries.accepted, self.columns, self.path, self.n_tries)
+
+    def _draw(self, count: int) -> np.ndarray:
+        """Draw different columns of the pool."""
+        places = np.empty(count, np.int64)
+        kernels.random.sample_without_replacement(self.column_draws, self.pool.size, count, places)
+        return self.pool[places]
+
+    def _draw_distinct(self) -> tuple[np.ndarray, int] | None:
+        """Draw first columns until they have enough distinct rows; None if they never have."""
+        count = min(self.settings.features_per_draw, self.pool.size)
+        for _ in range(_REDRAWS):
+            columns = self._draw(count)
+            n_distinct = self._load_distinct(columns)
+            if n_distinct >= self.settings.min_distinct:
+                return columns, n_distinct
+        return None
+
+    def _load_distinct(self, columns: np.ndarray) -> int:
+        """Load first columns; return how many distinct rows they have, or just "more"."""
+        self.tries.load(columns, after=0)
+        enough = max(self.settings.min_distinct, self.settings.n_clusters + 1)
+        return self.tries.label_distinct(columns.size, enough)
+
+    def _enter(self, columns: np.ndarray, n_distinct: int) -> None:
+        """Let the loaded columns compete."""
+        if n_distinct <= self.settings.n_clusters:
+            value = 0.0  # the distinct rows are clusters, and the labels are theirs
         else:
-            status = forest.grow_two(source, room, starts, *how)
-        if status != forest.FULL:
-            break
-        room = _widen(room)
-        if starts is not None:
-            starts = starts._replace(halves=_new_halves(room.X))
-    if status == forest.UNUSABLE:
-        return None
-    d, length = int(state.columns[0]), int(state.accepted[0])
-    return Grown(room.accepted, room.columns[:d], room.path[:length], int(state.tries[0]))
+            self.tries.draw_starts(columns.size, self.row_draws)
+            value = self.tries.kappa(0, columns.size)
+        if value < self.kappa:
+            self.kappa, self.columns = value, columns
+            self.tries.accept()
+
+    def _begin(self) -> None:
+        """Begin to grow with the columns and the starting rows of the winner."""
+        self.tries.load(self.columns, after=0)
+        self.tries.restore_starts()
+        self.tries.keep_products(0, self.columns.size)
+        self.path.append(float(self.kappa))
+        if self.settings.exhaustive or not self.settings.allow_duplicates:
+            self.pool = np.setdiff1d(self.pool, self.columns)
+        if self.settings.exhaustive:
+            kernels.forest.shuffle(self.pool, self.column_draws)
+
+    def _accept(self, drawn: np.ndarray, value: float) -> None:
+        """Keep the columns of a draw."""
+        before = self.columns.size
+        self.columns = np.concatenate([self.columns, drawn])
+        self.kappa = value
+        self.path.append(float(value))
+        self.tries.accept()
+        self.tries.keep_products(before, self.columns.size)
+        if not (self.settings.allow_duplicates or self.settings.exhaustive):
+            self.pool = np.setdiff1d(self.pool, drawn)
 
 
-def _is_two(growth: Any) -> bool:
-    """Say whether the kernel for two clusters does the work."""
-    return growth.n_clusters == 2 and not growth.hartigan
+class _Tries:
+    """The buffers in which k-means tries columns, and the calls of the kernels on them."""
+
+    def __init__(self, data: GrowthData, settings: GrowthSettings) -> None:
+        forest = kernels.forest
+        self.data, self.settings = data, settings
+        n, k = data.weights.size, settings.n_clusters
+        self.for_two = k == 2 and settings.algorithm == "lloyd"
+        padded = -(-n // forest.STRIDE) * forest.STRIDE if self.for_two else n
+        codes = np.zeros(padded, np.int64)
+        codes[:n] = data.codes
+        capacity = max(_CAPACITY, 2 * settings.features_per_draw)
+        self.buffers = forest.Buffers(
+            X=np.zeros((capacity, padded), data.features.matrix.dtype),
+            scatter=np.zeros(capacity),
+            weight=data.weights,
+            codes=codes,
+            labels=np.zeros(n, np.int32),
+            accepted=np.zeros(n, np.int32),
+            picks=np.zeros((settings.n_init, k), np.int64),
+            within=np.zeros(k),
+            mass=np.zeros(k),
+            visited=forest.new_visited(),
+        )
+        self.accepted_picks = self.buffers.picks.copy()
+        self.two = self._new_two() if self.for_two else None
+
+    def _new_two(self) -> Any:
+        """Return the buffers of the kernel for two clusters."""
+        forest = kernels.forest
+        X, n_init = self.buffers.X, self.settings.n_init
+        padded = X.shape[1]
+        weight = np.zeros(padded, X.dtype)
+        weight[: self.data.weights.size] = self.data.weights
+        return forest.TwoBuffers(
+            products=np.zeros((n_init if n_init * padded <= _PRODUCTS else 0, padded), X.dtype),
+            limits=np.zeros(n_init),
+            weight=weight,
+            mask=np.zeros(padded, X.dtype),
+            best=np.zeros(padded, X.dtype),
+            score=np.zeros(forest.BLOCK, X.dtype),
+            **_by_column(X),
+        )
+
+    @property
+    def accepted(self) -> np.ndarray:
+        """Labels of the last try that was accepted."""
+        return self.buffers.accepted
+
+    def load(self, columns: np.ndarray, *, after: int) -> None:
+        """Put columns into the buffer, behind the first ``after`` of them."""
+        while after + columns.size > self.buffers.X.shape[0]:
+            self._widen()
+        X, scatter, weight = self.buffers.X, self.buffers.scatter, self.buffers.weight
+        for f, j in enumerate(columns.tolist(), start=after):
+            column = X[f, : weight.size]
+            self.data.features.copy_column(j, column)
+            scatter[f] = kernels.forest.center_column(column, weight)
+
+    def _widen(self) -> None:
+        """Make place for twice as many columns."""
+        X, scatter = self.buffers.X, self.buffers.scatter
+        X = np.concatenate([X, np.zeros_like(X)])
+        self.buffers = self.buffers._replace(
+            X=X, scatter=np.append(scatter, np.zeros(scatter.size))
+        )
+        if self.two is not None:
+            self.two = self.two._replace(**_by_column(X))
+
+    def label_distinct(self, d: int, enough: int) -> int:
+        """Count the distinct rows of the first ``d`` columns, up to ``enough``; label by them."""
+        return int(kernels.forest.label_distinct(self.buffers.X, d, enough, self.buffers.labels))
+
+    def draw_starts(self, d: int, state: np.ndarray) -> None:
+        """Draw the rows that k-means starts from."""
+        b = self.buffers
+        kernels.forest.draw_starts(b.X, d, b.weight, self.data.is_uniform, b.picks, state)
+
+    def kappa(self, lo: int, d: int) -> float:
+        """Cluster on the first ``d`` columns, of which ``lo`` were accepted; return kappa."""
+        forest, settings = kernels.forest, self.settings
+        how = (lo, d, settings.max_iter, settings.kappa == "pairs")
+        if self.two is not None:
+            return float(forest.fit_two(self.buffers, self.two, *how))
+        if settings.algorithm == "lloyd":
+            return float(forest.fit_lloyd(self.buffers, *how))
+        return float(forest.fit_exchange(self.buffers, *how, self.data.is_uniform))
+
+    def accept(self) -> None:
+        """Keep the labels and the starting rows of the last try."""
+        self.buffers.accepted[:] = self.buffers.labels
+        self.accepted_picks[:] = self.buffers.picks
+
+    def restore_starts(self) -> None:
+        """Return to the starting rows of the accepted try."""
+        self.buffers.picks[:] = self.accepted_picks
+
+    def keep_products(self, lo: int, d: int) -> None:
+        """Keep what the starts need of the columns lo..d-1, which were accepted."""
+        if self.two is not None:
+            kernels.forest.add_products(self.buffers.X, lo, d, self.buffers.picks, self.two)
 
 
-def _new_room(source: Any, ground: Ground, growth: Any, capacity: int) -> Any:
-    forest = kernels.forest
-    n, k = ground.weights.size, growth.n_clusters
-    padded = -(-n // forest.STRIDE) * forest.STRIDE if _is_two(growth) else n
-    codes = np.zeros(padded, np.int64)
-    codes[:n] = ground.codes
-    slots = 2 * forest.REMEMBERED
-    memo = forest.Memo(
-        marks=np.zeros(slots, np.int64),
-        owners=np.zeros(slots, np.int64),
-        used=np.zeros(forest.REMEMBERED, np.int64),
-        held=np.zeros(1, np.int64),
-    )
-    return forest.Room(
-        X=np.zeros((capacity, padded), source.dense.dtype),
-        scatter=np.zeros(capacity),
-        columns=np.zeros(capacity, np.int64),
-        path=np.zeros(capacity),
-        weight=ground.weights,
-        codes=codes,
-        labels=np.zeros(n, np.int32),
-        accepted=np.zeros(n, np.int32),
-        picks=np.zeros((growth.n_init, k), np.int64),
-        winner=np.zeros(capacity, np.int64),
-        winner_picks=np.zeros((growth.n_init, k), np.int64),
-        within=np.zeros(k),
-        mass=np.zeros(k),
-        pool=np.arange(source.n_columns),
-        memo=memo,
-    )
+def _by_column(X: np.ndarray) -> dict[str, np.ndarray]:
+    """Return those buffers of the kernel for two clusters that have an entry per column."""
+    return {
+        "lanes": np.zeros((X.shape[0] + 1, kernels.forest.LANES)),
+        "sums": np.zeros(X.shape[0]),
+        "direction": np.zeros(X.shape[0], X.dtype),
+    }
 
 
-def _new_halves(X: np.ndarray) -> Any:
-    forest = kernels.forest
-    return forest.Halves(
-        mask=np.zeros(X.shape[1], X.dtype),
-        best=np.zeros(X.shape[1], X.dtype),
-        score=np.zeros(forest.BLOCK, X.dtype),
-        lanes=np.zeros((X.shape[0] + 1, forest.LANES)),
-        sums=np.zeros(X.shape[0]),
-        direction=np.zeros(X.shape[0], X.dtype),
-    )
-
-
-def _new_starts(room: Any, growth: Any) -> Any:
-    if not _is_two(growth):
-        return None
-    padded = room.X.shape[1]
-    kept = growth.n_init if growth.n_init * padded <= _PRODUCTS else 0
-    narrow = np.zeros(padded, room.X.dtype)
-    narrow[: room.weight.size] = room.weight
-    return kernels.forest.Starts(
-        known=np.zeros((kept, padded), room.X.dtype),
-        limits=np.zeros(growth.n_init),
-        weight=narrow,
-        halves=_new_halves(room.X),
-    )
-
-
-def _widen(room: Any) -> Any:
-    """Return the room with place for twice as many columns."""
-
-    def doubled(array: np.ndarray) -> np.ndarray:
-        return np.concatenate([array, np.zeros_like(array)])
-
-    names = ("X", "scatter", "columns", "path")
-    return room._replace(**{name: doubled(getattr(room, name)) for name in names})
-
-
-def telling_columns(columns: Columns, enough: int) -> np.ndarray:
+def separating_columns(features: FeatureMajor, enough: int) -> np.ndarray:
     """Return columns, in their order, that leave at least ``enough`` distinct rows.
 
-    A column is taken only when it tells more rows apart than those before it, so that all rows
+    A column is taken only when it separates more rows than those before it, so that all rows
     that differ anywhere differ on the columns taken once the last one was looked at.
     """
     chosen: list[int] = []
     groups: np.ndarray | None = None
     count = 1
-    for column in range(columns.n_columns):
-        values = columns.take(np.array([column]))[:, 0]
+    for column in range(features.n_features):
+        values = features.take(np.array([column]))[:, 0]
         codes = np.unique(values, return_inverse=True)[1]
         if groups is not None:
             codes = np.unique(groups * (codes.max() + 1) + codes, return_inverse=True)[1]
@@ -228,7 +385,7 @@ def telling_columns(columns: Columns, enough: int) -> np.ndarray:
 
 
 def check_range(X: Matrix) -> None:
-    """Refuse values whose squares are no numbers any more."""
+    """Refuse values whose squares leave the range of their type."""
     largest = max(float(X.max()), -float(X.min()))
     bound = 1e150 if X.dtype == np.float64 else 1e15
     if largest > bound or 0 < largest < 1 / bound:
@@ -246,19 +403,27 @@ def check_rows(X: Matrix, n_clusters: int, min_distinct: int) -> None:
             f"n_clusters={n_clusters} is more than the {n} rows of X that have a weight; ask for "
             f"at most {n} clusters."
         )
-    seen: set[bytes] = set()
-    wanted = max(n_clusters, min_distinct)
-    for i in range(n):
-        row = X[i].toarray() if sparse.issparse(X) else X[i]
-        seen.add((row + 0.0).tobytes())  # -0.0 is 0.0
-        if len(seen) >= wanted:
-            return
-    if len(seen) < n_clusters:
+    found = count_distinct(X, max(n_clusters, min_distinct))
+    if found < n_clusters:
         raise ValueError(
-            f"X has {len(seen)} distinct row{'s' if len(seen) != 1 else ''}, fewer than "
+            f"X has {found} distinct row{'s' if found != 1 else ''}, fewer than "
             f"n_clusters={n_clusters}; ask for fewer clusters."
         )
-    raise ValueError(
-        f"X has {len(seen)} distinct rows, fewer than min_distinct={min_distinct}; lower "
-        f"min_distinct."
-    )
+    if found < min_distinct:
+        raise ValueError(
+            f"X has {found} distinct rows, fewer than min_distinct={min_distinct}; lower "
+            f"min_distinct."
+        )
+
+
+def count_distinct(X: Matrix, most: int) -> int:
+    """Return the number of distinct rows; ``most`` stands for any larger one."""
+    seen: set[bytes] = set()
+    for start in range(0, X.shape[0], 1024):
+        block = X[start : start + 1024]
+        dense = block.toarray() if sparse.issparse(block) else block
+        # Zero and minus zero are equal, and their bytes are not.
+        seen.update(row.tobytes() for row in np.ascontiguousarray(dense) + 0.0)
+        if len(seen) >= most:
+            return most
+    return len(seen)

@@ -9,8 +9,9 @@ import numpy as np
 from clusterscape import kernels
 from clusterscape._core.labels import encode
 from clusterscape._core.params import Choice, checked
+from clusterscape._core.weights import optional_weights
 from clusterscape.forest.growth import feature_major
-from clusterscape.generate.features import read_features, read_weights
+from clusterscape.generate.features import read_features
 
 # Columns made dense at a time.
 _BLOCK = 64
@@ -37,15 +38,25 @@ def kappa(
         The partition. Points of noise (-1) and unsampled ones (-2) are left out.
     form : {"anova", "pairs"}
         The usual sums of squares around the means, or squared distances over pairs of points, as
-        the proofs of Cluster Forests have them. For two clusters of equal size both rank sets of
-        columns alike.
+        in the proofs of Cluster Forests [1]_ (section 7.2). For two clusters of equal size both
+        rank sets of columns alike.
     sample_weight : array of shape (n,), optional
-        Weights of the points, as if a point were there so often.
+        Weights of the points; a point of weight 2 counts like two equal points.
 
     Returns
     -------
     float
         Infinite where nothing lies between clusters: one cluster, or points that are all equal.
+
+    See Also
+    --------
+    ForestGrower : Grows sets of columns as long as kappa falls.
+    population_kappa : kappa of two Gaussians, in the limit of many points.
+
+    References
+    ----------
+    .. [1] D. Yan, A. Chen and M. I. Jordan, "Cluster Forests", Computational Statistics & Data
+       Analysis 66, 2013, 178-192. https://doi.org/10.1016/j.csda.2013.04.010
 
     Examples
     --------
@@ -55,7 +66,7 @@ def kappa(
     (0.01, 100.0)
     """
     features = read_features(X)
-    weights = read_weights(sample_weight, features.n_points)
+    weights = optional_weights(sample_weight, features.n_points)
     codes, _ = encode(labels, "labels")
     if len(features.views) > 1 or codes.size != features.n_points:
         raise ValueError(
@@ -72,12 +83,12 @@ def kappa(
     mass = np.bincount(numbers, weights=pull[kept])
     inner, between = np.zeros(found.size), 0.0
     cluster = numbers.astype(np.int32)
-    for start in range(0, columns.n_columns, _BLOCK):
-        block = np.arange(start, min(start + _BLOCK, columns.n_columns))
+    for start in range(0, columns.n_features, _BLOCK):
+        block = np.arange(start, min(start + _BLOCK, columns.n_features))
         part, means = _within(columns.take(block), pull[kept], cluster, found.size)
         inner += part
         between += float(mass @ ((means - mass @ means / mass.sum()) ** 2).sum(axis=1))
-    return float(kernels.forest.ratio(inner, mass, between, form == "pairs"))
+    return float(kernels.forest.kappa_of(inner, mass, between, form == "pairs"))
 
 
 def _within(

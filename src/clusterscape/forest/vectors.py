@@ -1,8 +1,7 @@
-"""The clustering vectors of a forest: their columns, their centres, and which columns count."""
+"""The clustering vectors of a fitted forest: columns, centres, and labels of new points."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,21 +17,6 @@ from clusterscape.linalg.kmeans import nearest_center
 from clusterscape.linalg.kmeans_engines import batches, cluster_sums
 
 _BLOCK = 8192  # new points that are labelled at a time
-_DOMINANT = 0.9  # share of a vector's sum of squares that makes a column decide alone
-# Share of the vectors that single columns may decide. Raw tables of mixed units have 0.36 and more,
-# scaled ones none.
-_OFTEN = 0.25
-
-
-class FeatureScaleWarning(UserWarning):
-    """One column has so large a scale that it decides the clusters alone.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from clusterscape.forest import FeatureScaleWarning
-    >>> warnings.simplefilter("ignore", FeatureScaleWarning)
-    """
 
 
 @dataclass(frozen=True)
@@ -49,7 +33,7 @@ class Vector:
 
 
 def used_columns(ensemble: Ensemble) -> list[np.ndarray]:
-    """Return the columns of each vector; a column accepted twice stands twice."""
+    """Return the columns of each vector; a column accepted twice is listed twice."""
     none = np.empty(0, dtype=np.int32)
     return [none if r.columns is None else r.columns for r in ensemble.records]
 
@@ -72,18 +56,18 @@ _Moments = tuple[np.ndarray, np.ndarray]
 
 def _moments(X: Any, weights: np.ndarray) -> _Moments:
     """Return the weighted mean of each column and its sum of squares around it."""
-    whole = weights.sum()
+    total = weights.sum()
     if sparse.issparse(X):
         mean, variance = mean_variance_axis(X, axis=0, weights=weights.astype(X.dtype))
-        return mean.astype(np.float64), variance.astype(np.float64) * whole
+        return mean.astype(np.float64), variance.astype(np.float64) * total
     rows = list(batches(*X.shape))
-    mean = np.sum([weights[at] @ X[at] for at in rows], axis=0) / whole
+    mean = np.sum([weights[at] @ X[at] for at in rows], axis=0) / total
     return mean, np.sum([weights[at] @ (X[at] - mean) ** 2 for at in rows], axis=0)
 
 
 def _vector(task: tuple[Any, np.ndarray, np.ndarray, np.ndarray, _Moments]) -> Vector:
     X, columns, labels, weights, (mean, squares) = task
-    # A column that stands twice is summed once.
+    # A column that is listed twice is summed once.
     distinct, again = np.unique(columns, return_inverse=True)
     part = X[:, distinct]
     part = part.tocsr() if sparse.issparse(part) else part
@@ -119,112 +103,10 @@ def _label_block(task: tuple[Any, Sequence[Vector]]) -> np.ndarray:
     return rows
 
 
-def occurrence(columns: Sequence[np.ndarray], n_features: int) -> sparse.csr_matrix:
-    """Return how often each vector uses each column."""
-    ends = np.concatenate([[0], np.cumsum([c.size for c in columns])])
-    places = np.concatenate(columns) if columns else np.empty(0, dtype=np.int32)
-    shape = (len(columns), n_features)
-    counts = sparse.csr_matrix((np.ones(places.size, dtype=np.int64), places, ends), shape=shape)
-    counts.sum_duplicates()
-    return counts
-
-
-def importances(vectors: Sequence[Vector], kappa: np.ndarray, n_features: int) -> np.ndarray:
-    """Return how far each column carries the clusters of the vectors that use it.
-
-    A vector weighs ``1 / (1 + kappa)``, and a column in it the share of its own sum of squares
-    that lies between the clusters: a column of noise that came along with a good one has none.
-    All zeros where no vector separates anything.
-    """
-    worth = np.divide(1.0, 1.0 + kappa, out=np.zeros(kappa.size), where=np.isfinite(kappa))
-    found = np.zeros(n_features)
-    for vector, weight in zip(vectors, worth, strict=True):
-        between = vector.total - vector.within
-        share = np.divide(between, vector.total, out=np.zeros_like(between), where=between > 0)
-        columns, first = np.unique(vector.columns, return_index=True)
-        found[columns] += weight * share[first]
-    return found / found.sum() if found.sum() > 0 else found
-
-
-@dataclass(frozen=True)
-class Dominance:
-    """The column that most often decides a vector alone, by its scale."""
-
-    column: int
-    often: int  # vectors that it decides
-    share: float  # its median share of their sums of squares
-    alone: int  # vectors that some column decides alone
-
-
-def dominant_column(vectors: Sequence[Vector]) -> Dominance | None:
-    """Return the column whose scale decides, if scales decide the forest.
-
-    A column decides a vector alone if it has nearly all of the sum of squares, though another
-    column varies too, and not for its clusters: it has nearly all within them as well. The forest
-    is decided by scales if in a quarter of the vectors one or another column does so.
-    """
-    shares: dict[int, list[float]] = {}
-    for vector in vectors:
-        columns, at = np.unique(vector.columns, return_inverse=True)
-        total = np.bincount(at, weights=vector.total)  # a column that stands twice counts twice
-        within = np.bincount(at, weights=vector.within)
-        if (total > 0).sum() < 2:
-            continue
-        largest = int(np.argmax(total))
-        share = float(total[largest] / total.sum())
-        if share >= _DOMINANT and within[largest] >= _DOMINANT * within.sum() > 0:
-            shares.setdefault(int(columns[largest]), []).append(share)
-    if not shares:
-        return None
-    column = max(shares, key=lambda c: len(shares[c]))
-    often, alone = len(shares[column]), sum(map(len, shares.values()))
-    if alone < _OFTEN * len(vectors):
-        return None
-    return Dominance(column, often, float(np.median(shares[column])), alone)
-
-
-def warn_of_scale(found: Dominance | None, names: Sequence[str] | None, n_vectors: int) -> None:
-    """Warn of the column that :func:`dominant_column` found, from within a ``fit``."""
-    if found is None:
-        return
-    column, often = found.column, found.often
-    name = f"column {column}" if names is None else f"the column {str(names[column])!r}"
-    other = (
-        f" (as one or another column has in {found.alone} of them)" if found.alone > often else ""
-    )
-    warnings.warn(
-        f"ClusterForest: {name} has {found.share:.0%} of the sum of squares (median) in {often} of "
-        f"{n_vectors} clustering vectors{other}, so scales decide the clusters. Scale the columns "
-        "first, for example with sklearn.preprocessing.StandardScaler; if the scales are meant, "
-        "leave them and ignore this FeatureScaleWarning.",
-        FeatureScaleWarning,
-        stacklevel=4,
-    )
-
-
 def one_cluster(n: int, n_vectors: int, sample_weight: np.ndarray | None) -> Ensemble:
     """Return the vectors of points that are all equal: no column, one cluster."""
     none = PartitionRecord(generator="forest", columns=np.empty(0), n_clusters=1, cost=np.inf)
     labels = np.zeros((n, n_vectors), dtype=np.int8)
-    return Ensemble.from_labels(labels, records=[none] * n_vectors, sample_weight=sample_weight)
-
-
-def in_range(weights: np.ndarray | None) -> np.ndarray | None:
-    """Return weights whose squares are numbers, too: enormous or tiny ones in another unit."""
-    if weights is None or 1e-100 < weights.max() < 1e100:
-        return weights
-    return weights / weights.max()
-
-
-def count_distinct(X: Any, weights: np.ndarray, most: int) -> int:
-    """Return the number of distinct rows that have a weight; ``most`` stands for any larger one."""
-    seen: set[bytes] = set()
-    rows = np.flatnonzero(weights > 0)
-    for at in range(0, rows.size, 1024):
-        block = X[rows[at : at + 1024]]
-        dense = block.toarray() if sparse.issparse(block) else block
-        # Zero and minus zero are equal, and their bytes are not.
-        seen.update(row.tobytes() for row in np.ascontiguousarray(dense) + 0.0)
-        if len(seen) >= most:
-            return most
-    return len(seen)
+    return Ensemble.from_labels(
+        labels, orient="columns", records=[none] * n_vectors, sample_weight=sample_weight
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -10,6 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from sklearn.utils.validation import validate_data
+
+from clusterscape.ensemble.ensemble import refuse_ensemble
 
 # A float array or a scipy CSR matrix; scipy has no types that say so.
 Matrix: TypeAlias = Any
@@ -48,8 +52,9 @@ def read_features(X: Any, *, index: Any = None) -> Features:
     Raises
     ------
     ValueError, TypeError
-        A sentence for no rows or columns, one dimension, text, complex numbers, NaN or infinity
-        (with the row and the column), and views of unequal length or with different ids.
+        A sentence for no rows or columns, one dimension, text, dates, complex numbers, NaN or
+        infinity (with the row and the column), an AnnData object, and views of unequal length or
+        with different ids.
     """
     several = isinstance(X, (list, tuple)) and len(X) > 0 and all(_is_matrix(v) for v in X)
     given = list(X) if several else [X]
@@ -67,22 +72,51 @@ def read_features(X: Any, *, index: Any = None) -> Features:
     return Features(views, found)
 
 
-def read_weights(sample_weight: Any, n: int) -> np.ndarray | None:
-    """Return point weights as float64, or None; negative, infinite and all-zero are refused."""
-    if sample_weight is None:
+def validated_features(
+    estimator: Any, X: Any, *, reset: bool = True, dtype: Any = (np.float64, np.float32)
+) -> Matrix:
+    """Return ``X`` as scikit-learn's ``validate_data`` does, with sentences that name the column.
+
+    For the estimators that are fitted to features: what they were given is recorded on them
+    (``n_features_in_``, ``feature_names_in_``), or with ``reset=False`` compared with it.
+    """
+    refuse_unreadable(X, "X")
+    columns = [str(c) for c in X.columns] if _is_frame(X) else None
+    kinds = list(dtype) if isinstance(dtype, tuple) else dtype
+    matrix = validate_data(
+        estimator, X, accept_sparse="csr", dtype=kinds, ensure_all_finite=False, reset=reset
+    )
+    _check_finite(matrix, "X", columns)
+    return matrix
+
+
+def point_ids(X: Any) -> pd.Index | None:
+    """Return the index of a pandas frame; None for other data, and where it counts the rows."""
+    if not isinstance(X, pd.DataFrame) or _counts_rows(X.index):
         return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (n,):
-        raise ValueError(
-            f"sample_weight must have one entry for each of the {n} rows of X; got the shape "
-            f"{weights.shape}."
+    return X.index
+
+
+def refuse_unreadable(X: Any, name: str) -> None:
+    """Refuse what cannot be read as numbers, with a sentence on what could be given instead."""
+    if not _is_frame(X) and all(hasattr(X, part) for part in ("X", "obs", "var", "obsm")):
+        keys = [str(key) for key in X.obsm]
+        key = next((k for k in keys if k == "X_pca"), keys[0] if keys else None)
+        other = "" if key is None else f", or {name}.obsm[{key!r}]"
+        raise TypeError(
+            f"{name} is of type {type(X).__name__}, which holds several matrices; give the one to "
+            f"cluster, for example {name}.X{other}."
         )
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        row = int(np.argmax(~np.isfinite(weights) | (weights < 0)))
-        raise ValueError(f"sample_weight must be finite and >= 0; row {row} has {weights[row]:g}.")
-    if not weights.any():
-        raise ValueError("sample_weight is zero everywhere; at least one point needs a weight.")
-    return weights
+    if _is_frame(X):
+        _check_frame(X, name)
+    elif isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
+        _check_objects(X, name)
+    elif getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
+        raise TypeError(
+            f"{name} holds {'dates' if X.dtype.kind == 'M' else 'durations'} ({X.dtype}); only "
+            "numbers can be clustered. Turn them into numbers first, for example days since the "
+            "earliest."
+        )
 
 
 def _is_matrix(value: Any) -> bool:
@@ -103,8 +137,9 @@ def _is_polars(value: Any) -> bool:
 
 def _read_matrix(X: Any, name: str) -> Matrix:
     columns: list[str] | None = None
+    refuse_ensemble(X, name)
+    refuse_unreadable(X, name)
     if _is_frame(X):
-        _check_frame(X, name)
         columns = [str(c) for c in X.columns]
         X = X.to_numpy() if _is_polars(X) else _frame_values(X)
     matrix = sparse.csr_matrix(X) if sparse.issparse(X) else np.asarray(X)
@@ -127,16 +162,58 @@ def _read_matrix(X: Any, name: str) -> Matrix:
 
 
 def _check_frame(frame: Any, name: str) -> None:
-    for column, kind in zip(frame.columns, frame.dtypes, strict=True):
+    for position, (column, kind) in enumerate(zip(frame.columns, frame.dtypes, strict=True)):
         if _is_polars(frame):
             numeric = kind.is_numeric() or str(kind) == "Boolean"
+            date = kind.is_temporal()
         else:
             numeric = pd.api.types.is_numeric_dtype(kind)
+            if not numeric and pd.api.types.is_object_dtype(kind):
+                numeric = _first_foreign(frame.iloc[:, position].to_numpy()) is None
+            date = pd.api.types.is_datetime64_any_dtype(kind) or kind.kind in "mM"
         if not numeric:
             raise TypeError(
                 f"{name} has the column {column!r} of type {kind}; only numbers can be clustered. "
+                f"Drop the column ({_drop(frame, column, name)}), {_encode(column, date, name)}."
+            )
+
+
+def _drop(frame: Any, column: Any, name: str) -> str:
+    if _is_polars(frame):
+        return f"{name}.drop({column!r})"
+    return f"{name}.drop(columns={column!r})"
+
+
+def _encode(column: Any, date: bool, name: str) -> str:
+    if date:
+        return "or turn it into numbers first, for example days since the earliest"
+    return (
+        "make it the index if it names the rows, or encode it as numbers first, for example with "
+        f"pandas.get_dummies({name}, columns=[{column!r}])"
+    )
+
+
+def _check_objects(X: np.ndarray, name: str) -> None:
+    """Refuse text and dates in an array of objects, which mixed frames become."""
+    for column in range(X.shape[1]):
+        found = _first_foreign(X[:, column])
+        if isinstance(found, (str, bytes, np.datetime64)) or hasattr(found, "isoformat"):
+            raise TypeError(
+                f"{name} has {_what(found)} in column {column}; only numbers can be clustered. "
                 f"Drop the column, or encode it as numbers first."
             )
+
+
+def _what(value: Any) -> str:
+    return f"the text {value!r}" if isinstance(value, (str, bytes)) else f"the date {value}"
+
+
+def _first_foreign(values: np.ndarray) -> Any:
+    """Return the first value that is neither a number nor missing; None if there is none."""
+    for value in values:
+        if not (value is None or value is pd.NA or isinstance(value, (numbers.Number, np.bool_))):
+            return value
+    return None
 
 
 def _frame_values(frame: pd.DataFrame) -> np.ndarray:
@@ -152,9 +229,7 @@ def _frame_values(frame: pd.DataFrame) -> np.ndarray:
 def _as_float(matrix: Any, name: str) -> Matrix:
     kind = matrix.dtype.kind
     if kind == "O" and not sparse.issparse(matrix):
-        for value in matrix.flat:
-            if isinstance(value, (str, bytes)):
-                raise TypeError(f"{name} must hold numbers; got the text {value!r}.")
+        _check_objects(matrix, name)
         try:
             matrix = matrix.astype(np.float64)
         except (TypeError, ValueError) as error:

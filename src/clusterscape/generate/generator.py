@@ -23,11 +23,13 @@ from clusterscape._core.params import (
     Seed,
     check_params,
 )
+from clusterscape._core.plain import plain
 from clusterscape._core.seeds import RandomState, describe
 from clusterscape._core.store import stored_plan
+from clusterscape._core.weights import optional_weights
 from clusterscape.ensemble import Ensemble
 from clusterscape.generate import algorithms, plan
-from clusterscape.generate.features import Features, read_features, read_weights
+from clusterscape.generate.features import Features, read_features
 from clusterscape.generate.members import Outcome, Work, describe_run, run_all, run_member
 
 
@@ -172,7 +174,7 @@ class EnsembleGenerator(BaseEstimator):
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
         features = read_features(X, index=index)
-        weights = read_weights(sample_weight, features.n_points)
+        weights = optional_weights(sample_weight, features.n_points)
         chosen = algorithms.resolve(self.algorithm)
         axes = plan.Axes(self.n_clusters, self.columns, self.rows, features.n_points)
         needs_k = [a.needs_k for a in chosen]
@@ -241,11 +243,7 @@ class EnsembleGenerator(BaseEstimator):
 
 def _listed(value: Any) -> Any:
     """Return a parameter as JSON keeps it; a list and a tuple of it mean different things."""
-    if isinstance(value, tuple):
-        return {"pair": [v.item() if isinstance(v, np.generic) else v for v in value]}
-    if isinstance(value, list):
-        return [int(v) for v in value]
-    return int(value) if isinstance(value, np.generic) else value
+    return {"pair": plain(value)} if isinstance(value, tuple) else plain(value)
 
 
 def _signature(estimator: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from clusterscape._core.labels import NOISE, UNSAMPLED, smallest_type
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.seeds import describe
 from clusterscape._core.warnings import hear_warnings
-from clusterscape.ensemble.partitions import Partition, soften
+from clusterscape.ensemble.inputs import Partition, read_membership
 from clusterscape.ensemble.records import PartitionRecord
 from clusterscape.generate.algorithms import Algorithm, BaseResult, Settings
 from clusterscape.generate.features import Features, Matrix
@@ -55,7 +55,7 @@ class Outcome:
     def partition(self, name: str) -> Partition:
         """Return the partition in the form that ensembles are made of."""
         if sparse.issparse(self.labels):
-            return soften(self.labels, name)
+            return read_membership(self.labels, name)
         return Partition(name, self.labels, self.record.n_clusters)
 
 
@@ -70,8 +70,8 @@ def run_member(task: tuple[Work, Member]) -> Outcome:
         try:
             seen, result, changes["columns"] = _cluster(work, member)
             labels, changes["n_clusters"] = _spread(result, seen, n)
-            changes["cost"] = _finite(result.cost)
-            details = _plain(dict(result.details))
+            changes["cost"] = result.cost
+            details = dict(result.details)
         except Exception as error:
             labels = np.full(n, UNSAMPLED, dtype=np.int8)
             changes = {"error": _reason(error)}
@@ -276,18 +276,3 @@ def _reason(error: Exception) -> str:
     """Return an exception as one line; compilers and solvers may write pages."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text if len(text) <= 400 else text[:397] + '...'}"
-
-
-def _finite(cost: float | None) -> float | None:
-    return None if cost is None or not np.isfinite(cost) else float(cost)
-
-
-def _plain(value: Any) -> Any:
-    """Return numpy scalars and containers as plain JSON values."""
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [_plain(v) for v in value]
-    if isinstance(value, np.generic):
-        return value.item()
-    return value

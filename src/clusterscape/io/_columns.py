@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from clusterscape.io._errors import TableError
+from clusterscape.io._errors import TableError, UnknownColumn
 
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "<na>", "#n/a"}
 
@@ -36,7 +36,9 @@ class Table:
     source : str
         The file the table came from.
     notes : tuple of str
-        What was decided on the reader's own account, in sentences.
+        What was decided without being asked for, in sentences.
+    id_column : str or None
+        The column that ``ids`` came from; None where there are no ids, or no column holds them.
     """
 
     X: Any = field(repr=False)
@@ -45,6 +47,7 @@ class Table:
     source: str
     labels: np.ndarray | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
+    id_column: str | None = None
 
     @property
     def n_points(self) -> int:
@@ -63,17 +66,18 @@ class Table:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The columns that the caller asked for, by name."""
+    """The columns that the caller asked for, by name, and whether values may be missing."""
 
     id_column: str | None = None
     columns: str | Sequence[str] | None = None
     exclude: str | Sequence[str] | None = None
     label_column: str | None = None
+    allow_missing: bool = False
 
 
 @dataclass(frozen=True)
 class Where:
-    """How messages speak of a place in the file."""
+    """How messages name a place in the file."""
 
     name: str
     row: Callable[[int], str]
@@ -109,8 +113,8 @@ def find_column(names: Sequence[str], name: str, where: Where) -> int:
     close = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     shown = ", ".join(repr(n) for n in names[:12]) + (", ..." if len(names) > 12 else "")
-    raise TableError(
-        f"{where.name} has no column {name!r}", f"{_escape(hint)}it has {_escape(shown)}"
+    raise UnknownColumn(
+        name, f"{where.name} has no column {name!r}", f"{_escape(hint)}it has {_escape(shown)}"
     )
 
 
@@ -118,15 +122,25 @@ def _escape(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def _find_columns(
-    names: Sequence[str], given: str | Sequence[str] | None, where: Where
-) -> list[int]:
-    """Return positions; a name that holds commas is sought whole first, then part by part."""
+def split_names(given: str | Sequence[str] | None, names: Sequence[str] = ()) -> list[str]:
+    """Return the names in an option; one that holds commas is split unless a column is called so.
+
+    Examples
+    --------
+    >>> split_names(["x, y", "a,b"], ["a,b"])
+    ['x', 'y', 'a,b']
+    """
     parts: list[str] = []
     for name in [given] if isinstance(given, str) else list(given or ()):
         whole = name in names or "," not in name
         parts += [name] if whole else [p.strip() for p in name.split(",") if p.strip()]
-    return [find_column(names, part, where) for part in parts]
+    return parts
+
+
+def _find_columns(
+    names: Sequence[str], given: str | Sequence[str] | None, where: Where
+) -> list[int]:
+    return [find_column(names, part, where) for part in split_names(given, names)]
 
 
 def looks_like_id(names: Sequence[str], position: int) -> bool:
@@ -210,7 +224,8 @@ def table_of_frame(
     X = _numbers(frame, names, positions=roles.features, where=where)
     labels = None if roles.labels is None else frame.iloc[:, roles.labels].to_numpy(dtype=object)
     features = tuple(names[p] for p in roles.features)
-    return Table(X, ids, features, where.name, labels, roles.notes)
+    id_column = None if roles.ids is None else names[roles.ids]
+    return Table(X, ids, features, where.name, labels, roles.notes, id_column)
 
 
 def _take_first_text_column(frame: pd.DataFrame, names: Sequence[str], roles: Roles) -> Roles:
@@ -226,14 +241,15 @@ def _take_first_text_column(frame: pd.DataFrame, names: Sequence[str], roles: Ro
     return Roles(0, roles.labels, tuple(others), roles.chosen, (*roles.notes, note))
 
 
-def _is_missing(values: pd.Series) -> np.ndarray:
+def missing_cells(values: pd.Series) -> np.ndarray:
+    """Say of each cell whether it is empty, or says so ("NA", "null", ...)."""
     texts = values.astype(object).map(
         lambda v: isinstance(v, str) and v.strip().lower() in _MISSING
     )
     return np.asarray(values.isna() | texts.astype(bool), dtype=bool)
 
 
-def _to_numbers(values: pd.Series) -> np.ndarray:
+def to_numbers(values: pd.Series) -> np.ndarray:
     """Return floats, NaN where a cell is no number; dates are no numbers."""
     if values.dtype.kind in "Mm":
         return np.full(len(values), np.nan)
@@ -257,7 +273,7 @@ def _is_text(values: pd.Series) -> bool:
     """Say whether a column is text throughout: no cell is a number and none is empty."""
     if values.dtype.kind in "iufb" or values.map(_decimal_comma).any():
         return False
-    return bool(np.isnan(_to_numbers(values)).all() and not _is_missing(values).any())
+    return bool(np.isnan(to_numbers(values)).all() and not missing_cells(values).any())
 
 
 def row_names(
@@ -293,7 +309,7 @@ def _numbers(
     kinds = [dtype.kind for dtype in part.dtypes]
     if not all(kind in "iufb" for kind in kinds):
         _refuse_text(part, [names[p] for p in positions], where)
-        part = pd.DataFrame({i: _to_numbers(part.iloc[:, i]) for i in range(part.shape[1])})
+        part = pd.DataFrame({i: to_numbers(part.iloc[:, i]) for i in range(part.shape[1])})
     small = all(dtype in (np.float32, np.float16) for dtype in part.dtypes)
     X = np.ascontiguousarray(
         part.to_numpy(dtype=np.float32 if small else np.float64, na_value=np.nan)
@@ -309,10 +325,10 @@ def _refuse_text(part: pd.DataFrame, names: list[str], where: Where) -> None:
         values = part.iloc[:, i]
         if values.dtype.kind in "iufb":
             continue
-        bad = np.isnan(_to_numbers(values)) & ~_is_missing(values)
+        bad = np.isnan(to_numbers(values)) & ~missing_cells(values)
         if bad.any():
             bad_cells.append((int(bad.argmax()), i, int(bad.sum())))
-            if not np.isfinite(_to_numbers(values)).any():
+            if not np.isfinite(to_numbers(values)).any():
                 texts.append(name)
     if not bad_cells:
         return

@@ -1,4 +1,4 @@
-"""Every refusal of a file is one sentence, spelled for Python or for the command line."""
+"""Refusals of a file: one sentence each, spelled for Python or for the command line."""
 
 from __future__ import annotations
 
@@ -38,6 +38,14 @@ class TableError(ValueError):
             return self.problem + "."
         spelled = {name: spell(name.split("__")[0], value) for name, value in self.options.items()}
         return f"{self.problem}; {self.remedy.format(**spelled)}."
+
+
+class UnknownColumn(TableError):
+    """A table does not have the column ``column``, which was asked for."""
+
+    def __init__(self, column: str, problem: str, remedy: str = "", **options: Any) -> None:
+        self.column = column
+        super().__init__(problem, remedy, **options)
 
 
 def _shell_option(name: str, value: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,27 +17,55 @@ from clusterscape.io._errors import TableError
 
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})(\.0*)?")
 _SOFT = re.compile(r".*\[\d+\]")
+# Columns of labels.csv that are no clustering; memberships are known by their beginning.
+_BESIDE = ("confidence", "runner_up", "runner_up_share")
+
+
+@dataclass(frozen=True, eq=False)
+class LabelTable:
+    """Clusterings read from a file, with where their ids came from.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+        The clusterings. Ids that only count the points from 0 are not its index, because files of
+        points without ids are written so.
+    source : str
+        The file.
+    ids : ndarray of shape (n,) or None
+        The ids as text, also where they only count the points.
+    id_column : str or None
+        The column that they came from.
+    """
+
+    ensemble: Ensemble
+    source: str
+    ids: np.ndarray | None = field(default=None, repr=False)
+    id_column: str | None = None
+
+    @property
+    def ids_count_rows(self) -> bool:
+        """Whether the ids are 0, 1, 2, ... in this order."""
+        return self.ids is not None and self.ids.tolist() == [str(i) for i in range(len(self.ids))]
 
 
 def labels_of_frame(
     frame: pd.DataFrame, names: Sequence[str], *, wanted: Wanted, where: Where
-) -> Ensemble:
-    """Turn a table of labels into an ensemble."""
+) -> LabelTable:
+    """Turn a table of labels into an ensemble with its ids."""
     if len(frame) == 0:
         raise TableError(f"{where.name} has column names but no rows of data")
     roles = plan_roles(names, wanted, where)
-    positions = [
-        p for p in roles.features if roles.chosen or names[p].strip().lower() != "confidence"
-    ]
+    positions = [p for p in roles.features if roles.chosen or not _is_beside(names[p])]
     if not positions:
         raise TableError(
             f"{where.name}: no column of labels is left",
             "name the ones to use with {columns}",
             columns=names[-1],
         )
-    index = None
+    ids = None
     if roles.ids is not None:
-        index = row_names(frame, names, position=roles.ids, where=where)
+        ids = row_names(frame, names, position=roles.ids, where=where)
     columns = {}
     for p in positions:
         if names[p] in columns:
@@ -44,12 +73,23 @@ def labels_of_frame(
                 f"{where.name}: two columns are called {names[p]!r}", "give them different names"
             )
         columns[names[p]] = _labels(frame.iloc[:, p], names[p], where=where, chosen=roles.chosen)
-    if index is not None and list(index) == [str(i) for i in range(len(index))]:
-        index = None  # ids that only count the points, as files without ids are written
     try:
-        return Ensemble.from_labels(pd.DataFrame(columns), index=index)
+        ensemble = Ensemble.from_labels(pd.DataFrame(columns), columns=list(columns))
     except (TypeError, ValueError) as error:
         raise TableError(f"{where.name}: {str(error).rstrip('.')}") from None
+    if ids is None:
+        return LabelTable(ensemble, where.name)
+    id_column = names[roles.ids]  # type: ignore[index]
+    found = LabelTable(ensemble, where.name, np.array([str(i) for i in ids], object), id_column)
+    if found.ids_count_rows:
+        return found
+    return replace(found, ensemble=ensemble.with_index(ids))
+
+
+def _is_beside(name: str) -> bool:
+    """Say whether a column of a labels file tells of the clustering and is none itself."""
+    word = name.strip().lower()
+    return word in _BESIDE or re.fullmatch(r"membership_\d+", word) is not None
 
 
 def _labels(values: pd.Series, name: str, *, where: Where, chosen: bool) -> Any:

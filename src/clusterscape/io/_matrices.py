@@ -22,9 +22,10 @@ from clusterscape.io._columns import (
     numbered_rows,
     pick_columns,
     row_names,
+    split_names,
     unnamed,
 )
-from clusterscape.io._errors import TableError
+from clusterscape.io._errors import TableError, UnknownColumn
 from clusterscape.io._source import FORMATS, Source
 
 
@@ -127,7 +128,8 @@ def _matrix_table(
     if wanted.columns is not None or wanted.exclude is not None:
         picked = pick_columns(names, wanted, where)
         X, names = X[:, picked], [names[p] for p in picked]
-    check_finite(X, names, where)
+    if not wanted.allow_missing:
+        check_finite(X, names, where)
     if ids is not None:
         frame = pd.DataFrame({"ids": np.asarray(ids).astype(object)})
         ids = row_names(frame, [wanted.id_column or "ids"], position=0, where=where)
@@ -173,7 +175,9 @@ def _no_such_column(source: Source, name: str | None, known: Sequence[str]) -> N
     """Refuse a name that the file does not hold."""
     if name is not None and name not in known:
         if not known:
-            raise TableError(f"{source.name} has no column {name!r}: it holds numbers only")
+            raise UnknownColumn(
+                name, f"{source.name} has no column {name!r}: it holds numbers only"
+            )
         find_column(list(known), name, numbered_rows(source.name))
 
 
@@ -196,9 +200,12 @@ def _open_npz(source: Source, stream: IO[bytes]) -> tuple[list[str], Callable[[s
 
 def label_matrix(source: Source, wanted: Wanted) -> Ensemble:
     """Read an (n, r) array, or one vector, of labels."""
-    for name in (wanted.id_column, wanted.columns, wanted.exclude):
-        if name is not None:
-            raise TableError(f"{source.name} has no named columns: it holds an array of labels")
+    named = [name for given in (wanted.columns, wanted.exclude) for name in split_names(given)]
+    for name in [*([] if wanted.id_column is None else [wanted.id_column]), *named]:
+        raise UnknownColumn(
+            name,
+            f"{source.name} has no column {name!r}: it holds an array of labels without names",
+        )
     with source.open() as stream:
         if source.format == "npy":
             labels = _load_numpy(source, stream)

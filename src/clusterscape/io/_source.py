@@ -111,7 +111,7 @@ def open_source(path: PathOrStream, format: str | None = None) -> Source:
             "save it as CSV" if excel else f"say which it is with {{format}} (known: {endings})"
         )
         raise TableError(
-            f"{name}: the ending of the name does not tell a format that can be read",
+            f"{name}: the ending of the name is not that of a format that can be read",
             remedy,
             format="csv",
         )

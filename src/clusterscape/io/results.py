@@ -1,17 +1,29 @@
-"""Results as files: labels and JSON, written whole or not at all."""
+"""Results as files: labels, JSON, and folders of them, written whole or not at all."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from clusterscape._core.atomic import atomic_path, write_bytes
+from clusterscape._core.atomic import atomic_folder, atomic_path, write_bytes
+from clusterscape._core.plain import plain
+from clusterscape.ensemble import Ensemble
+from clusterscape.io._archive import ModelFileError
+from clusterscape.io.models import load_model, save_model, versions
 
-__all__ = ["atomic_path", "json_text", "labels_csv", "labels_frame", "write_json", "write_labels"]
+PROGRAM = "clusterscape"
+RUN = "run.json"
+LABELS = "labels.csv"
+ENSEMBLE = "ensemble.npz"
+MODEL = "model.npz"
 
 
 def labels_frame(ids: Any, labels: Any, *, confidence: Any = None) -> pd.DataFrame:
@@ -45,7 +57,7 @@ def labels_frame(ids: Any, labels: Any, *, confidence: Any = None) -> pd.DataFra
     for name, values in columns.items():
         if values.shape != labels.shape or labels.ndim != 1:
             raise ValueError(
-                f"{name} must have one entry a point; got shape {values.shape} beside labels of "
+                f"{name} must have one entry per point; got shape {values.shape} beside labels of "
                 f"shape {labels.shape}."
             )
     return pd.DataFrame(columns)
@@ -125,7 +137,7 @@ def json_text(value: Any) -> str:
       "b": null
     }
     """
-    return json.dumps(_plain(value), sort_keys=True, indent=2, allow_nan=False, ensure_ascii=False)
+    return json.dumps(plain(value), sort_keys=True, indent=2, allow_nan=False, ensure_ascii=False)
 
 
 def write_json(path: str | os.PathLike[str], value: Any) -> None:
@@ -155,17 +167,233 @@ def write_json(path: str | os.PathLike[str], value: Any) -> None:
     write_bytes(path, (json_text(value) + "\n").encode())
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict) or hasattr(value, "items"):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [_plain(v) for v in value]
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    if value is None or isinstance(value, (str, int)):
-        return value
-    return str(value)
+@dataclass(frozen=True)
+class Results:
+    """What a folder of results holds.
+
+    Attributes
+    ----------
+    model : estimator
+        The fitted model.
+    run : dict
+        The content of ``run.json``.
+    """
+
+    model: Any
+    run: dict[str, Any]
+
+    @property
+    def ensemble(self) -> Ensemble:
+        """The partitions."""
+        return self.model.ensemble_
+
+    @property
+    def labels(self) -> pd.DataFrame:
+        """One row per point, as the model's ``to_frame`` gives it, with all digits."""
+        return self.model.to_frame()
+
+
+def save_results(
+    folder: str | os.PathLike[str],
+    model: Any,
+    *,
+    run: Mapping[str, Any] | None = None,
+    files: Mapping[str, Callable[[Path], object]] | None = None,
+    membership: bool = False,
+    overwrite: bool = False,
+) -> dict[str, Any]:
+    """Write a fitted model and its tables to a folder, all files or none.
+
+    ``labels.csv`` has the model's ``to_frame()``, ``ensemble.npz`` the partitions, ``model.npz``
+    the model itself (see :func:`save_model`) and ``run.json`` what was done: the entries of
+    ``run``, the versions, and a checksum of every file. ``run.json`` is the last file to appear,
+    so a folder that has it is complete.
+
+    Parameters
+    ----------
+    folder : str or path
+        Made where it does not exist. Results of an earlier call are replaced; other files stay.
+    model : estimator
+        Fitted, with ``labels_``, ``ensemble_`` and ``to_frame``.
+    run : mapping, optional
+        More entries of ``run.json``: what was read, asked for and found.
+    files : mapping, optional
+        More files: names, and functions that write the path they are given, such as
+        ``{"scatter.png": figure.savefig}``.
+    membership : bool
+        Add one column per cluster to ``labels.csv``.
+    overwrite : bool
+        Replace files of these names that clusterscape did not write.
+
+    Returns
+    -------
+    dict
+        The content of ``run.json``.
+
+    See Also
+    --------
+    load_results : Reads the folder back.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from clusterscape.combine import EAC
+    >>> from clusterscape.io import load_results, save_results
+    >>> model = EAC(2).fit([[0, 0, 1, 1], [0, 0, 0, 1], [0, 0, 1, 1]])
+    >>> with tempfile.TemporaryDirectory() as home:
+    ...     report = save_results(pathlib.Path(home) / "out", model)
+    ...     print((pathlib.Path(home) / "out" / "labels.csv").read_text())
+    ...     print(load_results(pathlib.Path(home) / "out").model.labels_)
+    id,label,confidence,runner_up,runner_up_share
+    0,0,0.714286,1,0.142857
+    1,0,0.714286,1,0.142857
+    2,1,0.333333,0,0.333333
+    3,1,1,,0
+    <BLANKLINE>
+    [0 0 1 1]
+    """
+    writers: dict[str, Callable[[Path], object]] = {
+        LABELS: lambda path: _write_frame(path, model.to_frame(membership=membership)),
+        ENSEMBLE: lambda path: model.ensemble_.to_npz(path),
+        MODEL: lambda path: save_model(model, path),
+        **(files or {}),
+    }
+    for name in writers:
+        if name == RUN or name != os.path.basename(name) or name.startswith("."):
+            raise ValueError(f"files: {name!r} cannot be the name of a file of results.")
+    target = Path(folder)
+    check_results_folder(target, names=list(writers), overwrite=overwrite)
+    with atomic_folder(target, last=RUN, replaced=_earlier(target)) as stage:
+        for name, write in writers.items():
+            write(stage / name)
+        outputs = {name: file_digest(stage / name) for name in sorted(writers)}
+        report = {"program": PROGRAM, "versions": versions(), **(run or {}), "outputs": outputs}
+        write_json(stage / RUN, report)
+    return report
+
+
+def load_results(folder: str | os.PathLike[str]) -> Results:
+    """Read what :func:`save_results` wrote.
+
+    Parameters
+    ----------
+    folder : str or path
+        The folder.
+
+    Returns
+    -------
+    Results
+        With ``model``, ``run``, ``ensemble`` and ``labels``.
+
+    Raises
+    ------
+    ModelFileError
+        A ValueError: the folder holds no results, or a file was changed, cut short or removed.
+
+    See Also
+    --------
+    save_results : Writes such a folder, with an example.
+    load_model : Reads the model alone.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from clusterscape.combine import EAC
+    >>> from clusterscape.io import load_results, save_results
+    >>> model = EAC(2).fit([[0, 0, 1, 1], [0, 0, 0, 1], [0, 0, 1, 1]])
+    >>> with tempfile.TemporaryDirectory() as home:
+    ...     report = save_results(pathlib.Path(home) / "out", model, run={"seed": 5})
+    ...     found = load_results(pathlib.Path(home) / "out")
+    >>> found.run["seed"], found.ensemble
+    (5, Ensemble(4 points, 3 partitions with 2 clusters))
+    """
+    home = Path(folder)
+    run = _read_run(home)
+    if run is None:
+        raise ModelFileError(
+            f"{folder} holds no results of clusterscape: there is no {RUN} that it wrote. Give a "
+            "folder that clusterscape.io.save_results wrote."
+        )
+    outputs = run.get("outputs")
+    for name in (LABELS, ENSEMBLE, MODEL):
+        known = outputs.get(name) if isinstance(outputs, dict) else None
+        if not (home / name).is_file():
+            raise ModelFileError(f"{home / name} is missing; save the results again.")
+        if known != file_digest(home / name):
+            raise ModelFileError(
+                f"{home / name} is not the file that {RUN} describes: it was changed or damaged "
+                "since. Save the results again."
+            )
+    return Results(load_model(home / MODEL), run)
+
+
+def check_results_folder(
+    folder: str | os.PathLike[str],
+    *,
+    names: Any = (LABELS, ENSEMBLE, MODEL),
+    overwrite: bool = False,
+) -> None:
+    """Refuse a folder to which results cannot be written, before the work that makes them.
+
+    Parameters
+    ----------
+    folder : str or path
+        Where results are to go.
+    names : sequence of str
+        Files that will be written, beside ``run.json``.
+    overwrite : bool
+        Allow files of these names that clusterscape did not write.
+
+    Raises
+    ------
+    ValueError
+        When the folder is a file, cannot be written to, or has foreign files of these names.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from clusterscape.io import check_results_folder
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     check_results_folder(folder)
+    """
+    home = Path(folder)
+    if home.exists() and not home.is_dir():
+        raise ValueError(f"{folder} is a file; name a folder for the results.")
+    foreign = [name for name in (*names, RUN) if (home / name).exists()]
+    if foreign and not overwrite and _read_run(home) is None:
+        raise ValueError(
+            f"{folder} holds a file {foreign[0]} that clusterscape did not write; name another "
+            "folder, or allow it to be overwritten."
+        )
+    nearest = next(p for p in (home.absolute(), *home.absolute().parents) if p.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        raise ValueError(f"{nearest} cannot be written to; name another folder.")
+
+
+def file_digest(path: str | os.PathLike[str]) -> str:
+    """Return the sha256 of a file in hexadecimal."""
+    with open(path, "rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def _write_frame(path: Path, frame: pd.DataFrame) -> None:
+    """Write a table with its index as the column ``id``."""
+    several = isinstance(frame.index, pd.MultiIndex)
+    table = frame.reset_index() if several else frame.rename_axis("id").reset_index()
+    write_bytes(path, labels_csv(table).encode())
+
+
+def _read_run(folder: Path) -> dict[str, Any] | None:
+    """Return the content of ``run.json``; None where clusterscape did not write it."""
+    try:
+        run = json.loads((folder / RUN).read_bytes())
+        return run if run["program"] == PROGRAM else None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _earlier(folder: Path) -> list[str]:
+    """Return the files that the results in a folder consist of."""
+    outputs = (_read_run(folder) or {}).get("outputs")
+    names = list(outputs) if isinstance(outputs, dict) else []
+    return [name for name in names if name == os.path.basename(name)]

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import numpy as np
 
 from clusterscape.ensemble import Ensemble
 from clusterscape.io._columns import (
@@ -14,8 +19,9 @@ from clusterscape.io._columns import (
     table_of_frame,
 )
 from clusterscape.io._delimited import Header, read_delimited
-from clusterscape.io._errors import TableError
-from clusterscape.io._label_columns import labels_of_frame
+from clusterscape.io._describe import TableSummary, summary_of_frame, summary_of_table
+from clusterscape.io._errors import TableError, UnknownColumn
+from clusterscape.io._label_columns import LabelTable, labels_of_frame
 from clusterscape.io._matrices import (
     is_ensemble_file,
     label_matrix,
@@ -25,7 +31,15 @@ from clusterscape.io._matrices import (
     read_npy,
     read_npz,
 )
-from clusterscape.io._source import PathOrStream, Source, open_source
+from clusterscape.io._source import FORMATS, PathOrStream, Source, open_source
+
+# Formats whose numbers are one matrix.
+_READERS: dict[str, Callable[[Source, Wanted], Table]] = {
+    "npz": read_npz,
+    "npy": read_npy,
+    "libsvm": read_libsvm,
+    "h5ad": read_h5ad,
+}
 
 
 def read_table(
@@ -39,7 +53,7 @@ def read_table(
     delimiter: str | None = None,
     header: Header = "auto",
 ) -> Table:
-    r"""Read a table of numbers: one row a point, one column a feature.
+    r"""Read a table of numbers: one row per point, one column per feature.
 
     Parameters
     ----------
@@ -103,9 +117,7 @@ def read_table(
         frame = parquet_frame(source)
         names, where = [str(c) for c in frame.columns], numbered_rows(source.name)
         return table_of_frame(frame, names, roles=plan_roles(names, wanted, where), where=where)
-    readers: dict[str, Callable[[Source, Wanted], Table]]
-    readers = {"npz": read_npz, "npy": read_npy, "libsvm": read_libsvm, "h5ad": read_h5ad}
-    return readers[source.format](source, wanted)
+    return _READERS[source.format](source, wanted)
 
 
 def _delimiter(source: Source, delimiter: str | None) -> str:
@@ -131,7 +143,7 @@ def read_labels(
     delimiter: str | None = None,
     header: Header = "auto",
 ) -> Ensemble:
-    r"""Read clusterings that exist already: one row a point, one column a clustering.
+    r"""Read clusterings that exist already: one row per point, one column per clustering.
 
     Parameters
     ----------
@@ -164,17 +176,53 @@ def read_labels(
     >>> read_labels(io.BytesIO(b"id,a,b\n1,x,0\n2,x,0\n3,y,1\n"))
     Ensemble(3 points, 2 partitions with 2 clusters)
     """
+    return read_label_table(
+        path,
+        id_column=id_column,
+        columns=columns,
+        exclude=exclude,
+        format=format,
+        delimiter=delimiter,
+        header=header,
+    ).ensemble
+
+
+def read_label_table(
+    path: PathOrStream,
+    *,
+    id_column: str | None = None,
+    columns: str | Sequence[str] | None = None,
+    exclude: str | Sequence[str] | None = None,
+    format: str | None = None,
+    delimiter: str | None = None,
+    header: Header = "auto",
+) -> LabelTable:
+    r"""Read clusterings as :func:`read_labels` does, with their ids and the name of their column.
+
+    Parameters
+    ----------
+    path, id_column, columns, exclude, format, delimiter, header
+        As in :func:`read_labels`.
+
+    Returns
+    -------
+    LabelTable
+        With ``ensemble``, ``ids``, ``id_column`` and ``source``.
+
+    Examples
+    --------
+    >>> import io
+    >>> from clusterscape.io import read_label_table
+    >>> read = read_label_table(io.BytesIO(b"id,a\n0,x\n1,x\n2,y\n"))
+    >>> read.id_column, list(read.ids), read.ensemble.index
+    ('id', ['0', '1', '2'], None)
+    """
     source = open_source(path, format)
     wanted = Wanted(id_column, columns, exclude)
     if source.path is not None and is_ensemble_file(source.path):
-        ensemble = (
-            Ensemble.from_npz(source.path)
-            if source.format == "npz"
-            else Ensemble.from_parquet(source.path)
-        )
-        return _some_partitions(ensemble, source, wanted)
+        return _ensemble_file(source, wanted)
     if source.format in ("npz", "npy"):
-        return label_matrix(source, wanted)
+        return LabelTable(label_matrix(source, wanted), source.name)
     if source.format == "parquet":
         frame = parquet_frame(source)
         names, where = [str(c) for c in frame.columns], numbered_rows(source.name)
@@ -186,13 +234,79 @@ def read_labels(
     else:
         raise TableError(
             f"{source.name}: labels are not read from {source.format} files",
-            "save them as CSV with one column a clustering",
+            "save them as CSV with one column per clustering",
         )
     return labels_of_frame(frame, names, wanted=wanted, where=where)
 
 
-def _some_partitions(ensemble: Ensemble, source: Source, wanted: Wanted) -> Ensemble:
-    """Apply ``columns`` and ``exclude`` to the partitions of an ensemble file."""
-    if wanted.columns is None and wanted.exclude is None:
-        return ensemble
-    return ensemble.select(pick_columns(ensemble.names, wanted, numbered_rows(source.name)))
+def _ensemble_file(source: Source, wanted: Wanted) -> LabelTable:
+    """Read an ensemble; ``columns`` and ``exclude`` choose partitions."""
+    path = cast(Path, source.path)
+    npz = path.name.lower().endswith(FORMATS["npz"])
+    ensemble = Ensemble.from_npz(path) if npz else Ensemble.from_parquet(path)
+    if wanted.id_column is not None:
+        raise UnknownColumn(
+            wanted.id_column,
+            f"{source.name} has no column {wanted.id_column!r}: it is an ensemble, which holds its "
+            "ids apart from its columns",
+            "leave {id_column} out",
+            id_column=wanted.id_column,
+        )
+    if wanted.columns is not None or wanted.exclude is not None:
+        where = numbered_rows(source.name)
+        ensemble = ensemble.select(pick_columns(ensemble.names, wanted, where))
+    ids = None if ensemble.index is None else np.array([str(i) for i in ensemble.index], object)
+    return LabelTable(ensemble, source.name, ids)
+
+
+def describe_table(
+    path: PathOrStream,
+    *,
+    id_column: str | None = None,
+    columns: str | Sequence[str] | None = None,
+    exclude: str | Sequence[str] | None = None,
+    format: str | None = None,
+    delimiter: str | None = None,
+    header: Header = "auto",
+) -> TableSummary:
+    r"""Say what a table holds, also one with text or missing values, which cannot be clustered.
+
+    Parameters
+    ----------
+    path, id_column, columns, exclude, format, delimiter, header
+        As in :func:`read_table`.
+
+    Returns
+    -------
+    TableSummary
+        With the kind, the range and the missing cells of every column.
+
+    See Also
+    --------
+    suspicious_columns : The columns of a table that may be no measurements.
+
+    Examples
+    --------
+    >>> import io
+    >>> from clusterscape.io import describe_table
+    >>> found = describe_table(io.BytesIO(b"id,x,site\np,1.5,a\nq,,b\n"))
+    >>> [(c.name, c.kind, c.n_missing) for c in found.columns]
+    [('x', 'numbers', 1), ('site', 'text', 0)]
+    """
+    source = open_source(path, format)
+    wanted = Wanted(id_column, columns, exclude, allow_missing=True)
+    if source.format in _READERS:
+        return summary_of_table(_READERS[source.format](source, wanted))
+    notes: tuple[str, ...] = ()
+    if source.format == "parquet":
+        frame = parquet_frame(source)
+        names, where = [str(c) for c in frame.columns], numbered_rows(source.name)
+    else:
+        mark = _delimiter(source, delimiter)
+        frame, names, where, notes = read_delimited(
+            source, delimiter=mark, header=header, wanted=wanted
+        )
+    if len(frame) == 0:
+        raise TableError(f"{where.name} has column names but no rows of data")
+    found = summary_of_frame(frame, names, wanted=wanted, where=where)
+    return replace(found, notes=notes + found.notes)

@@ -1,7 +1,7 @@
-"""A try with two clusters by Lloyd: all restarts on a direction and a limit each.
+"""A try with two clusters by Lloyd: every restart is a direction and a limit.
 
-A vector keeps the products of all points and the ways from one starting row to the other on the
-columns accepted, so that the first split of a restart looks at the new columns only.
+A vector keeps the products of all points with the direction from one starting row to the other
+on the columns accepted, so that the first split of a restart looks at the new columns only.
 """
 
 from __future__ import annotations
@@ -10,28 +10,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clusterscape.kernels._forest_room import copy, ratio
+from clusterscape.kernels._forest_buffers import copy, kappa_of
 from clusterscape.kernels._jit import jit
-from clusterscape.kernels._two_means import (
-    Halves,
-    descend,
-    forget,
-    is_swept,
-    paint,
-    parts,
-    project,
-    split,
-)
-from clusterscape.kernels._two_sums import gather
+from clusterscape.kernels._two_means import descend, is_swept, paint, parts, project, split
+from clusterscape.kernels._two_sums import gather, weight_of_all
+from clusterscape.kernels._visited import forget
 
 
-class Starts(NamedTuple):
-    """What two clusters by Lloyd need besides: the ways from one starting row to the other."""
+class TwoBuffers(NamedTuple):
+    """The arrays that two clusters by Lloyd need besides; float ones in the type of the data."""
 
-    known: np.ndarray  # (n_init, padded) products of points and ways; no rows: not kept
-    limits: np.ndarray  # (n_init,) the product half way
-    weight: np.ndarray  # (padded,) in the type of the data
-    halves: Halves
+    products: np.ndarray  # (n_init, padded) of points and directions; no rows: not kept
+    limits: np.ndarray  # (n_init,) float64: the product half way
+    weight: np.ndarray  # (padded,)
+    mask: np.ndarray  # (padded,) the weight of the points of the second cluster, 0 elsewhere
+    best: np.ndarray  # (padded,) the mask of the best start
+    score: np.ndarray  # (BLOCK,) products of one block of points
+    lanes: np.ndarray  # (capacity + 1, LANES) float64: partial sums of the columns and the mask
+    sums: np.ndarray  # (capacity,) float64: of the second cluster
+    direction: np.ndarray  # (capacity,)
 
 
 @jit
@@ -46,17 +43,16 @@ def _toward(X, lo, d, a, b, direction):
 
 
 @jit
-def keep_products(room, starts, lo, d):
+def add_products(X, lo, d, picks, two):
     """Add the columns lo..d-1 to the products of all points and the starts."""
-    X, direction = room.X, starts.halves.direction
-    for r in range(starts.known.shape[0]):
-        known = starts.known[r]
+    for r in range(two.products.shape[0]):
+        products = two.products[r]
         if lo == 0:
-            starts.limits[r] = 0.0
-            for i in range(known.shape[0]):
-                known[i] = 0
-        starts.limits[r] += _toward(X, lo, d, room.picks[r, 0], room.picks[r, 1], direction)
-        project(X, lo, d, direction, np.int64(0), X.shape[1], known)
+            two.limits[r] = 0.0
+            for i in range(products.shape[0]):
+                products[i] = 0
+        two.limits[r] += _toward(X, lo, d, picks[r, 0], picks[r, 1], two.direction)
+        project(X, lo, d, two.direction, np.int64(0), X.shape[1], products)
 
 
 @jit
@@ -73,63 +69,54 @@ def _farthest(X, d, a, n):
 
 
 @jit
-def _start_two(room, starts, lo, d, r, total):
+def _start(buffers, two, lo, d, r, total):
     """Begin with start ``r`` (-1 is the accepted partition).
 
     Return the second cluster's weight, and the limit that gives it with the direction in the
     buffers.
     """
-    X, weight, halves = room.X, starts.weight, starts.halves
+    X, weight = buffers.X, two.weight
     if r < 0:
-        for i in range(room.accepted.shape[0]):
-            halves.mask[i] = weight[i] if room.accepted[i] == 1 else 0
-        return gather(X, d, halves.mask, halves.lanes, halves.sums), 0.0
-    a, b = room.picks[r, 0], room.picks[r, 1]
-    kept = starts.known.shape[0] > 0 and not is_swept(d)
-    first = lo if kept else np.int64(0)
-    known = starts.known[r] if kept else weight
-    limit = _toward(X, first, d, a, b, halves.direction)
-    limit += starts.limits[r] if first > 0 else 0.0
-    mass = split(X, first, d, known, limit, weight, halves)
+        for i in range(buffers.accepted.shape[0]):
+            two.mask[i] = weight[i] if buffers.accepted[i] == 1 else 0
+        return gather(X, d, two.mask, two.lanes, two.sums), 0.0
+    a, b = buffers.picks[r, 0], buffers.picks[r, 1]
+    is_kept = two.products.shape[0] > 0 and not is_swept(d)
+    first = lo if is_kept else np.int64(0)
+    products = two.products[r] if is_kept else weight
+    limit = _toward(X, first, d, a, b, two.direction)
+    limit += two.limits[r] if first > 0 else 0.0
+    mass = split(X, first, d, products, limit, weight, two)
     if mass <= 0.0 or mass >= total:
         # The two rows are equal on the columns.
-        b = _farthest(X, d, a, room.weight.shape[0])
+        b = _farthest(X, d, a, buffers.weight.shape[0])
         first = np.int64(0)
-        limit = _toward(X, first, d, a, b, halves.direction)
-        mass = split(X, first, d, known, limit, weight, halves)
+        limit = _toward(X, first, d, a, b, two.direction)
+        mass = split(X, first, d, products, limit, weight, two)
     return mass, limit
 
 
 @jit
-def _whole(X, d, weight, halves):
-    """Return the weight of all points, by the same partial sums as that of a cluster of them."""
-    if not is_swept(d):
-        return gather(X, d, weight, halves.lanes, halves.sums)
-    halves.direction[:d] = 0
-    return split(X, np.int64(0), d, weight, -1.0, weight, halves)
-
-
-@jit
-def fit_two(room, starts, lo, d, growth):
-    """Try the columns with two clusters; set ``room.labels`` and return kappa."""
-    memo, halves, weight = room.memo, starts.halves, starts.weight
-    total = _whole(room.X, d, weight, halves)
-    forget(memo)
+def fit_two(buffers, two, lo, d, max_iter, by_pairs):
+    """Try the first ``d`` columns, of which ``lo`` were accepted; set the labels, return kappa."""
+    X, visited, weight = buffers.X, buffers.visited, two.weight
+    total = weight_of_all(weight, d, is_swept(d), two.lanes)
+    forget(visited)
     best = -1.0
-    for r in range(-1 if lo > 0 else 0, growth.n_init):
-        mass, limit = _start_two(room, starts, lo, d, r, total)
-        steps = (growth.max_iter, r + 1, mass, limit)
-        between, limit = descend(room.X, d, weight, total, room.scatter, *steps, halves, memo)
+    for r in range(-1 if lo > 0 else 0, buffers.picks.shape[0]):
+        mass, limit = _start(buffers, two, lo, d, r, total)
+        steps = (max_iter, r + 1, mass, limit)
+        between, limit = descend(X, d, weight, total, buffers.scatter, *steps, two, visited)
         if between > best:
             best = between
             # The accepted partition has a mask and, before a second iteration, no direction.
-            if not is_swept(d) or (r < 0 and growth.max_iter == 1):
-                copy(halves.mask, halves.best)
+            if not is_swept(d) or (r < 0 and max_iter == 1):
+                copy(two.mask, two.best)
             else:
-                paint(room.X, d, limit, weight, halves.direction, halves.best)
+                paint(X, d, limit, weight, two.direction, two.best)
     if best < 0.0:
         return np.inf
-    for i in range(room.labels.shape[0]):
-        room.labels[i] = 1 if halves.best[i] > 0 else 0
-    between = parts(room.X, d, weight, total, room.scatter, halves, room.within, room.mass)
-    return ratio(room.within, room.mass, between, growth.pairs)
+    for i in range(buffers.labels.shape[0]):
+        buffers.labels[i] = 1 if two.best[i] > 0 else 0
+    between = parts(X, d, weight, total, buffers.scatter, two, buffers.within, buffers.mass)
+    return kappa_of(buffers.within, buffers.mass, between, by_pairs)

@@ -14,8 +14,6 @@ point of the second cluster, 0 elsewhere. Rows may be padded by points of weight
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from clusterscape.kernels._jit import jit
@@ -29,64 +27,14 @@ from clusterscape.kernels._two_sums import (
     sweep_four,
     sweep_two,
 )
+from clusterscape.kernels._visited import forget, visit
 
 # Points whose products are held together: small enough for the first cache.
 BLOCK = 1024
-# Partitions remembered at most; slots are twice as many, so that free ones are found soon.
-REMEMBERED = 1024
 # Sums are told apart to this share of the largest possible: far above rounding.
 _UNITS = 2.0**40
 # Below this share of the total, what is left after a subtraction is not precise enough.
 _PRECISE = 1e-6
-
-
-class Memo(NamedTuple):
-    """The partitions that the starts of one problem went through, by hash."""
-
-    marks: np.ndarray  # (slots,) 0 is free
-    owners: np.ndarray  # (slots,) the start that came first
-    used: np.ndarray  # the slots in use
-    held: np.ndarray  # (1,) how many
-
-
-class Halves(NamedTuple):
-    """The buffers of a problem."""
-
-    mask: np.ndarray  # (n,) in the type of the data
-    best: np.ndarray  # (n,) the mask of the best start
-    score: np.ndarray  # (BLOCK,) products of one block of points
-    lanes: np.ndarray  # (capacity + 1, LANES) partial sums of the columns, then of the mask
-    sums: np.ndarray  # (capacity,) of the second cluster
-    direction: np.ndarray  # (capacity,) in the type of the data
-
-
-@jit
-def forget(memo):
-    """Empty the memo."""
-    for i in range(memo.held[0]):
-        memo.marks[memo.used[i]] = 0
-    memo.held[0] = 0
-
-
-@jit
-def visit(memo, mark, owner):
-    """Return the start that came to this partition first, or -1 and remember that it was this one.
-
-    A full memo remembers no more: starts then run to their own end.
-    """
-    mark = mark if mark != 0 else 1
-    slots = memo.marks.shape[0]
-    at = mark & (slots - 1)
-    while memo.marks[at] != 0:
-        if memo.marks[at] == mark:
-            return memo.owners[at]
-        at = (at + 1) & (slots - 1)
-    if memo.held[0] < memo.used.shape[0]:
-        memo.marks[at] = mark
-        memo.owners[at] = owner
-        memo.used[memo.held[0]] = at
-        memo.held[0] += 1
-    return -1
 
 
 @jit
@@ -162,14 +110,14 @@ def paint(X, d, limit, weight, direction, mask):
 
 
 @jit
-def split(X, lo, d, known, limit, weight, halves):
+def split(X, lo, d, known, limit, weight, two):
     """Put the points whose product exceeds the limit into the second cluster.
 
     ``known`` are the products of the columns before ``lo``. Set the sums of the second cluster, and
     return its weight. The mask is written, unless ``lo`` is 0 and the columns are swept.
     """
     # Taken out of the tuple once: every look into it counts references.
-    mask, score, lanes, direction = halves.mask, halves.score, halves.lanes, halves.direction
+    mask, score, lanes, direction = two.mask, two.score, two.lanes, two.direction
     bound = score.dtype.type(limit)
     # The last one to four columns are done together with the comparison.
     tail = d - 1 - (d - lo - 1) % 4
@@ -180,7 +128,7 @@ def split(X, lo, d, known, limit, weight, halves):
             sweep_two(X, direction, bound, weight, lanes)
         else:
             sweep_four(X, direction, bound, weight, lanes)
-        return close(d, lanes, halves.sums)
+        return close(d, lanes, two.sums)
     for start in range(0, mask.shape[0], BLOCK):
         stop = min(start + BLOCK, mask.shape[0])
         if tail == lo:
@@ -192,7 +140,7 @@ def split(X, lo, d, known, limit, weight, halves):
             project(X, lo, tail, direction, start, stop, score)
             _cut(X, tail, d, direction, score, none, bound, weight, start, stop, mask)
         add_columns(X, d, mask, start, stop, lanes)
-    return close(d, lanes, halves.sums)
+    return close(d, lanes, two.sums)
 
 
 @jit
@@ -212,7 +160,7 @@ def aim(sums, d, mass, rest, direction):
 
 
 @jit
-def _mark(sums, d, mass, total, scatter):
+def _key(sums, d, mass, total, scatter):
     """Return a key of the partition; the same with its clusters exchanged."""
     largest, sign = 0.0, 1.0
     for f in range(d):
@@ -231,18 +179,18 @@ def _mark(sums, d, mass, total, scatter):
 
 
 @jit
-def descend(X, d, weight, total, scatter, max_iter, owner, mass, limit, halves, memo):
-    """Run Lloyd from the sums in ``halves``.
+def descend(X, d, weight, total, scatter, max_iter, start, mass, limit, two, visited):
+    """Run Lloyd from the sums in ``two``.
 
     Return the sum of squares between clusters, and the limit that gives the partition with the
-    direction in ``halves``. The first is -1 when a start before this one came to the same
+    direction in ``two``. The first is -1 when a start before this one came to the same
     partition: this one would end where that one ended. ``mass`` is the weight of the second
     cluster, ``total`` that of all points.
     """
     none = np.int64(0)
-    sums, direction = halves.sums, halves.direction
-    mark = _mark(sums, d, mass, total, scatter)
-    if visit(memo, mark, owner) >= 0:
+    sums, direction = two.sums, two.direction
+    key = _key(sums, d, mass, total, scatter)
+    if visit(visited, key, start) >= 0:
         return -1.0, limit
     n_iter = 1
     while 0.0 < mass < total:
@@ -251,42 +199,42 @@ def descend(X, d, weight, total, scatter, max_iter, owner, mass, limit, halves, 
             square += sums[f] ** 2
         between = square * (total / (mass * (total - mass)))
         if n_iter == max_iter:
-            forget(memo)  # this path was cut short; another start may go farther on it
+            forget(visited)  # this path was cut short; another start may go farther on it
             return between, limit
         limit = aim(sums, d, mass, total - mass, direction)
-        mass = split(X, none, d, weight, limit, weight, halves)
+        mass = split(X, none, d, weight, limit, weight, two)
         n_iter += 1
-        fresh = _mark(sums, d, mass, total, scatter)
-        if fresh == mark:
+        fresh = _key(sums, d, mass, total, scatter)
+        if fresh == key:
             return between, limit
-        mark = fresh
-        first = visit(memo, mark, owner)
-        if first >= 0 and first != owner:
+        key = fresh
+        first = visit(visited, key, start)
+        if first >= 0 and first != start:
             return -1.0, limit
-        if first == owner:
+        if first == start:
             n_iter = max_iter  # rounding goes round in a circle: this one is as good as the next
     return -1.0, limit
 
 
 @jit
-def parts(X, d, weight, total, scatter, halves, within, masses):
+def parts(X, d, weight, total, scatter, two, within, masses):
     """Measure the best partition: each cluster's sum of squares and weight; return that between."""
-    mask, lanes = halves.best, halves.lanes
-    mass = gather(X, d, mask, lanes, halves.sums)
+    mask, lanes = two.best, two.lanes
+    mass = gather(X, d, mask, lanes, two.sums)
     rest = total - mass
     whole = inner = square = 0.0
     clear(lanes, d)
     for f in range(d):
         add_squares(X, f, mask, lanes)
         inner += fold(lanes, f)
-        square += halves.sums[f] ** 2
+        square += two.sums[f] ** 2
         whole += scatter[f]
     masses[0], masses[1] = rest, mass
     within[0], within[1] = whole - inner - square / rest, inner - square / mass
     if min(within[0], within[1]) < _PRECISE * whole:
         within[:] = 0.0
         for f in range(d):
-            low, high = -halves.sums[f] / rest, halves.sums[f] / mass
+            low, high = -two.sums[f] / rest, two.sums[f] / mass
             for i in range(mask.shape[0]):
                 if mask[i] > 0:
                     within[1] += mask[i] * (X[f, i] - high) ** 2

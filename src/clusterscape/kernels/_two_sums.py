@@ -131,6 +131,29 @@ def close(d, lanes, sums):
 
 
 @jit
+def weight_of_all(weight, d, swept, lanes):
+    """Return the weight of all points, by the same partial sums as that of a cluster of them."""
+    one = np.uint64(LANES)
+    two, three = one + one, one + one + one
+    clear(lanes, 0)
+    last = lanes.shape[0] - 1
+    n = np.uint64(weight.shape[0])
+    if d == 1:
+        _add_mask(weight, 0, weight.shape[0], lanes)
+    elif swept:
+        for base in range(np.uint64(0), n, two):
+            for j in range(one):
+                lanes[last, j] += weight[base + j] + weight[base + j + one]
+    else:
+        for base in range(np.uint64(0), n, np.uint64(STRIDE)):
+            for j in range(one):
+                i = base + j
+                near, far = weight[i] + weight[i + one], weight[i + two] + weight[i + three]
+                lanes[last, j] += near + far
+    return fold(lanes, last)
+
+
+@jit
 def sweep_two(X, direction, bound, weight, lanes):
     """Add the points of two columns whose product exceeds the bound to the partial sums."""
     block = np.uint64(SWEPT)

@@ -1,8 +1,6 @@
-"""Loops over a dense symmetric affinity: its products in double precision, and its pieces."""
+"""Products of a dense symmetric affinity in double precision."""
 
 from __future__ import annotations
-
-import numpy as np
 
 from clusterscape.kernels._jit import jit
 
@@ -26,33 +24,3 @@ def symmetric_product(matrix, values, out):
             a, first = values[j, x], matrix[x]
             for y in range(n):
                 total[y] += a * first[y]
-
-
-@jit
-def components(matrix, root, least, names):
-    """Number the pieces that links above ``least * root[x] * root[y]`` hold together.
-
-    ``names`` comes with -1 everywhere and ends with each point's piece; returns their number.
-    """
-    n = matrix.shape[0]
-    waiting = np.empty(n, np.int64)
-    unnamed = n
-    pieces = 0
-    for first in range(n):
-        if names[first] >= 0:
-            continue
-        names[first] = pieces
-        unnamed -= 1
-        waiting[0] = first
-        size = 1
-        while size > 0 and unnamed > 0:
-            size -= 1
-            x = waiting[size]
-            for y in range(n):
-                if names[y] < 0 and matrix[x, y] > least * root[x] * root[y]:
-                    names[y] = pieces
-                    unnamed -= 1
-                    waiting[size] = y
-                    size += 1
-        pieces += 1
-    return pieces

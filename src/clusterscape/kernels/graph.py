@@ -1,4 +1,4 @@
-"""Pairs of points as edges: agreements of whole rows, the strongest of them, and equal columns.
+"""Pairs of points as edges: agreements of whole rows, the strongest, components, equal columns.
 
 Agreements are whole numbers (partitions carry whole weights) in the smallest unsigned type that
 holds their total, so that a vector instruction compares and adds 16 or 32 labels at once.
@@ -112,3 +112,34 @@ def signatures(labels, offsets, out):
             if code >= 0:
                 out[offsets[i] + code, 0] += a
                 out[offsets[i] + code, 1] += b
+
+
+@jit
+def components(matrix, root, least, names):
+    """Number the connected components of the links above ``least * root[x] * root[y]``.
+
+    ``names`` comes with -1 everywhere and ends with each point's component, numbered by first
+    appearance; returns their number.
+    """
+    n = matrix.shape[0]
+    waiting = np.empty(n, np.int64)
+    unnamed = n
+    pieces = 0
+    for first in range(n):
+        if names[first] >= 0:
+            continue
+        names[first] = pieces
+        unnamed -= 1
+        waiting[0] = first
+        size = 1
+        while size > 0 and unnamed > 0:
+            size -= 1
+            x = waiting[size]
+            for y in range(n):
+                if names[y] < 0 and matrix[x, y] > least * root[x] * root[y]:
+                    names[y] = pieces
+                    unnamed -= 1
+                    waiting[size] = y
+                    size += 1
+        pieces += 1
+    return pieces

@@ -149,28 +149,3 @@ def linked_clusters(labels, offsets):
     for c in range(width):
         parent[c] = _root(parent, c)
     return parent
-
-
-@jit
-def dense_components(similarity):
-    """Return the connected component of each row, numbered by first appearance."""
-    m = similarity.shape[0]
-    component = np.full(m, -1, dtype=np.int64)
-    queue = np.empty(m, dtype=np.int64)
-    count = 0
-    for start in range(m):
-        if component[start] >= 0:
-            continue
-        component[start] = count
-        queue[0] = start
-        head, tail = 0, 1
-        while head < tail:
-            x = queue[head]
-            head += 1
-            for y in range(m):
-                if component[y] < 0 and similarity[x, y] > 0.0:
-                    component[y] = count
-                    queue[tail] = y
-                    tail += 1
-        count += 1
-    return component

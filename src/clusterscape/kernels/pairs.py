@@ -152,6 +152,27 @@ def _xlogx(value, whole, known):
 
 
 @jit
+def _margins(rows, cols, mass, row_sums, col_sums):
+    """Fill the sums of a table's rows and columns; return the mass of all cells, and that of the
+    points that are alone in a row of their own and in a column of their own.
+    """
+    row_sums[:] = 0.0
+    col_sums[:] = 0.0
+    total = alone_rows = alone_cols = 0.0
+    for c in range(mass.size):
+        total += mass[c]
+        if rows[c] >= 0:
+            row_sums[rows[c]] += mass[c]
+        else:
+            alone_rows += mass[c]
+        if cols[c] >= 0:
+            col_sums[cols[c]] += mass[c]
+        else:
+            alone_cols += mass[c]
+    return total, alone_rows, alone_cols
+
+
+@jit
 def _margin(values, alone, whole, known, out):
     """Fill number, squares and x log x of the rows (or columns) of a table."""
     out[0] = alone
@@ -175,40 +196,25 @@ def sums(starts, rows, cols, mass, sizes, whole, known, out):
     row = np.empty(sizes[:, 0].max())
     col = np.empty(sizes[:, 1].max())
     for p in range(starts.size - 1):
-        n_rows = sizes[p, 0]
-        n_cols = sizes[p, 1]
-        row[:n_rows] = 0.0
-        col[:n_cols] = 0.0
-        total = cells = squares = logs = alone_a = alone_b = 0.0
+        row_sums, col_sums = row[: sizes[p, 0]], col[: sizes[p, 1]]
+        part = slice(starts[p], starts[p + 1])
+        total, alone_a, alone_b = _margins(rows[part], cols[part], mass[part], row_sums, col_sums)
+        cells = squares = logs = 0.0
         for c in range(starts[p], starts[p + 1]):
             m = mass[c]
-            i = rows[c]
-            j = cols[c]
-            total += m
-            if i >= 0 and j >= 0:
-                row[i] += m
-                col[j] += m
+            if rows[c] >= 0 and cols[c] >= 0:
                 cells += 1
                 squares += m * m
                 logs += _xlogx(m, whole, known)
-                continue
-            # m cells of one point each: 1 squared is 1, and 1 log 1 is 0.
-            cells += m
-            squares += m
-            if i >= 0:
-                row[i] += m
-            else:
-                alone_a += m
-            if j >= 0:
-                col[j] += m
-            else:
-                alone_b += m
+            else:  # m cells of one point each: 1 squared is 1, and 1 log 1 is 0
+                cells += m
+                squares += m
         out[p, 0] = total
         out[p, 1] = cells
         out[p, 2] = squares
         out[p, 3] = logs
-        _margin(row[:n_rows], alone_a, whole, known, out[p, 4:7])
-        _margin(col[:n_cols], alone_b, whole, known, out[p, 7:10])
+        _margin(row_sums, alone_a, whole, known, out[p, 4:7])
+        _margin(col_sums, alone_b, whole, known, out[p, 7:10])
 
 
 @jit
@@ -241,20 +247,10 @@ def powers(starts, rows, cols, mass, sizes, power, out):
     col = np.empty(sizes[:, 1].max())
     row_power = np.empty(row.size)
     for p in range(starts.size - 1):
-        row[: sizes[p, 0]] = 0.0
+        row_sums, col_sums = row[: sizes[p, 0]], col[: sizes[p, 1]]
+        part = slice(starts[p], starts[p + 1])
+        total, alone_a, alone_b = _margins(rows[part], cols[part], mass[part], row_sums, col_sums)
         row_power[: sizes[p, 0]] = 0.0
-        col[: sizes[p, 1]] = 0.0
-        total = alone_a = alone_b = 0.0
-        for c in range(starts[p], starts[p + 1]):
-            total += mass[c]
-            if rows[c] >= 0:
-                row[rows[c]] += mass[c]
-            else:
-                alone_a += mass[c]
-            if cols[c] >= 0:
-                col[cols[c]] += mass[c]
-            else:
-                alone_b += mass[c]
         for c in range(starts[p], starts[p + 1]):
             i = rows[c]
             if i >= 0:
@@ -340,19 +336,9 @@ def expected_information(starts, rows, cols, mass, sizes, out):
     row_number = np.empty(row.size + 1)
     col_number = np.empty(col.size + 1)
     for p in range(starts.size - 1):
-        row[: sizes[p, 0]] = 0.0
-        col[: sizes[p, 1]] = 0.0
-        total = alone_a = alone_b = 0.0
-        for c in range(starts[p], starts[p + 1]):
-            total += mass[c]
-            if rows[c] >= 0:
-                row[rows[c]] += mass[c]
-            else:
-                alone_a += mass[c]
-            if cols[c] >= 0:
-                col[cols[c]] += mass[c]
-            else:
-                alone_b += mass[c]
+        row_sums, col_sums = row[: sizes[p, 0]], col[: sizes[p, 1]]
+        part = slice(starts[p], starts[p + 1])
+        total, alone_a, alone_b = _margins(rows[part], cols[part], mass[part], row_sums, col_sums)
         n_rows = _distinct(row[: sizes[p, 0]], alone_a, row_size, row_number)
         n_cols = _distinct(col[: sizes[p, 1]], alone_b, col_size, col_number)
         expected = 0.0

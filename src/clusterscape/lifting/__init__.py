@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from clusterscape.lifting.lift import Lifted, components_for_error, lift
+from clusterscape.lifting.lifted import Lifted, components_for_error, lift
 
 __all__ = ["Lifted", "components_for_error", "lift"]

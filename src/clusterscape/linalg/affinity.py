@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
@@ -15,7 +14,9 @@ from sklearn.utils import check_array, gen_batches
 
 from clusterscape import kernels
 from clusterscape._core import seeds as _seeds
+from clusterscape._core.errors import MemoryLimitError, ParameterError
 from clusterscape._core.params import Choice, Integer, Null, Number, Rule, Seed, checked
+from clusterscape.linalg.components import linked_components, shared_components
 from clusterscape.linalg.distances import median_distance, typical
 from clusterscape.linalg.operators import symmetric_operator
 
@@ -134,24 +135,10 @@ class Affinity(LinearOperator):
         An affinity under 1e-10 of the geometric mean of its two degrees links nothing: it is
         rounding. (With a factor every shared column links.)
         """
-        n = self.shape[0]
         if self.factor is not None:
-            # Two points are linked when they share a column; a bipartite graph says the same.
-            other = sparse.csr_matrix(self.factor)
-            graph = sparse.bmat([[None, other], [other.T, None]], format="csr")
-            pieces, names = np.unique(
-                connected_components(graph, directed=False)[1][:n], return_inverse=True
-            )
-            return len(pieces), names
+            return shared_components(self.factor)
         root = np.sqrt(np.asarray(self.matrix.sum(axis=1, dtype=np.float64)).ravel())
-        if not sparse.issparse(self.matrix):
-            names = np.full(n, -1)
-            return kernels.affinity.components(self.matrix, root, _LINKED, names), names
-        links = self.matrix.tocoo()
-        strong = links.data > _LINKED * root[links.row] * root[links.col]
-        ends = links.row[strong], links.col[strong]
-        graph = sparse.csr_matrix((links.data[strong], ends), shape=self.shape)
-        return connected_components(graph, directed=False)
+        return linked_components(self.matrix, least=_LINKED, scale=root)
 
 
 @checked(RULES)
@@ -204,6 +191,17 @@ def affinity(
     Affinity
         With the words for what it is, and its bandwidth.
 
+    See Also
+    --------
+    spectral_embedding : Eigenvectors of an affinity.
+
+    References
+    ----------
+    .. [1] L. Zelnik-Manor and P. Perona. Self-tuning spectral clustering. Advances in Neural
+       Information Processing Systems 17, 2004.
+    .. [2] X. Chen and D. Cai. Large scale spectral clustering with landmark-based representation.
+       AAAI Conference on Artificial Intelligence, 313-318, 2011.
+
     Examples
     --------
     >>> from clusterscape.linalg.affinity import affinity
@@ -217,9 +215,10 @@ def affinity(
     """
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], estimator="affinity")
     if neighbors is not None and landmarks is not None:
-        raise ValueError(
-            f"give neighbors={neighbors} or landmarks={landmarks}, not both: each alone says which "
-            "affinities are kept."
+        raise ParameterError(
+            "give {neighbors} or {landmarks}, not both: each alone says which affinities are kept.",
+            neighbors=neighbors,
+            landmarks=landmarks,
         )
     if kind == "auto":
         kind = "cosine" if sparse.issparse(X) else "rbf"
@@ -256,10 +255,17 @@ def _dense_affinity(X: Any, scale: Scale, max_gb: float, rng: np.random.Generato
     dtype = np.float64 if n <= _SINGLE_ABOVE else np.float32
     need = n * n * np.dtype(dtype).itemsize / 1e9
     if need > max_gb:
-        raise MemoryError(
-            f"the Gaussian affinities of {n:,} points would take {need:,.1f} GB, more than "
-            f"max_gb={max_gb:g}. Keep the nearest ones only (neighbors=10), use landmarks=1000 or "
-            "the cosine, none of which is n x n, or raise max_gb."
+        raise MemoryLimitError(
+            f"the Gaussian affinities of {n:,} points",
+            need,
+            max_gb,
+            remedies=[
+                "keep the nearest ones only ({neighbors})",
+                "use {landmarks}",
+                "use the cosine",
+            ],
+            neighbors=10,
+            landmarks=1000,
         )
     if scale == "local":
         local = _local_scales(X)

@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import LinearOperator
 
 from clusterscape import kernels
+from clusterscape._core.errors import MemoryLimitError
 
 Normalize = Literal["pairs", "counts"]
 
@@ -39,6 +40,16 @@ class Coassociation(LinearOperator):
         CSR membership of the soft partitions, by position.
     normalize : {"pairs", "counts"}
         What the entries mean.
+
+    See Also
+    --------
+    ThresholdedCoassociation : With small shares set to zero.
+
+    References
+    ----------
+    .. [1] A. L. N. Fred and A. K. Jain. Combining multiple clusterings using evidence accumulation.
+       IEEE Transactions on Pattern Analysis and Machine Intelligence 27(6), 835-850, 2005.
+       doi:10.1109/TPAMI.2005.113
 
     Examples
     --------
@@ -84,7 +95,7 @@ class Coassociation(LinearOperator):
         return np.ascontiguousarray(self._labels[:, self._hard]), self._offsets[self._hard]
 
     def collect(self, values: np.ndarray) -> np.ndarray:
-        """Return B^T @ values, one row a cluster."""
+        """Return B^T @ values, one row per cluster."""
         labels, offsets = self._hard_part()
         table = np.zeros((int(self._offsets[-1]), values.shape[1]))
         kernels.labels.scatter(labels, offsets, values, table)
@@ -93,7 +104,7 @@ class Coassociation(LinearOperator):
         return table
 
     def expand(self, table: np.ndarray) -> np.ndarray:
-        """Return B @ table, one row a point."""
+        """Return B @ table, one row per point."""
         labels, offsets = self._hard_part()
         values = np.zeros((self.shape[0], table.shape[1]))
         kernels.labels.gather(labels, offsets, table, values)
@@ -176,10 +187,14 @@ class Coassociation(LinearOperator):
         n = self.shape[0]
         need = 8.0 * n * n / 1e9
         if need > max_gb:
-            raise MemoryError(
-                f"the dense co-association of {n:,} points would take {need:,.1f} GB, more than "
-                f"max_gb={max_gb:g}. Use the operator itself (its products need no n x n matrix), "
-                "Ensemble.compress() or Ensemble.subset(), or raise max_gb."
+            raise MemoryLimitError(
+                f"the dense co-association of {n:,} points",
+                need,
+                max_gb,
+                remedies=[
+                    "use the operator itself (its products need no n x n matrix)",
+                    "use Ensemble.compress() or Ensemble.subset()",
+                ],
             )
         dense = np.empty((n, n))
         for start, stop in self._blocks():

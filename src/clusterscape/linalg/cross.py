@@ -40,6 +40,16 @@ def cross_coassociation(
     -------
     (m, n) array
 
+    See Also
+    --------
+    Coassociation : Of one set of points.
+
+    References
+    ----------
+    .. [1] A. L. N. Fred and A. K. Jain. Combining multiple clusterings using evidence accumulation.
+       IEEE Transactions on Pattern Analysis and Machine Intelligence 27(6), 835-850, 2005.
+       doi:10.1109/TPAMI.2005.113
+
     Examples
     --------
     >>> from clusterscape import Ensemble
@@ -83,7 +93,7 @@ def _checked_rows(rows: ArrayLike, coassociation: Coassociation) -> np.ndarray:
     counts = np.diff(coassociation._offsets)
     if codes.ndim != 2 or codes.shape[1] != counts.size or codes.dtype.kind not in "iu":
         raise ValueError(
-            f"rows must be whole numbers, one row a point and one column for each of the "
+            f"rows must be whole numbers, one row per point and one column for each of the "
             f"{counts.size} partitions; got shape {codes.shape} of type {codes.dtype}."
         )
     if codes.size and ((codes < -2).any() or (codes >= counts).any()):

@@ -12,7 +12,7 @@ from sklearn.utils.extmath import row_norms
 
 _CANCELLED = 1e-6  # squares below this share of the squared lengths are taken from differences
 _CENTRE = 1000  # rows that tell where the data lie
-_ROOM = 2**22  # elements of a temporary block
+_BLOCK = 2**22  # elements of a temporary block
 
 
 def centre_of(X: Any) -> np.ndarray | None:
@@ -62,13 +62,13 @@ def _from_differences(left: Any, right: Any, lost: np.ndarray, square: np.ndarra
     """Replace the entries of ``square`` that are ``lost``."""
     rows, columns = np.nonzero(lost)
     width = left.shape[1]
-    if rows.size > lost.size // 8 and max(lost.shape) * width <= _ROOM:
+    if rows.size > lost.size // 8 and max(lost.shape) * width <= _BLOCK:
         sides = [s.toarray() if sparse.issparse(s) else s for s in (left, right)]
         square[lost] = cdist(*sides, "sqeuclidean")[lost]
         return
     if sparse.issparse(left):
         width = int(np.diff(left.indptr).max(initial=0) + np.diff(right.indptr).max(initial=0))
-    step = max(1, _ROOM // max(width, 1))
+    step = max(1, _BLOCK // max(width, 1))
     for start in range(0, rows.size, step):
         x, y = rows[start : start + step], columns[start : start + step]
         square[x, y] = row_norms(left[x] - right[y], squared=True)

@@ -82,6 +82,18 @@ def symmetric_eigen(
     RuntimeError
         When the vectors do not satisfy the equation; an unconverged answer is never returned.
 
+    See Also
+    --------
+    coassociation_spectrum : Of a co-association.
+
+    References
+    ----------
+    .. [1] R. B. Lehoucq, D. C. Sorensen and C. Yang. ARPACK users' guide. SIAM, 1998.
+       doi:10.1137/1.9780898719628
+    .. [2] A. V. Knyazev. Toward the optimal preconditioned eigensolver: locally optimal block
+       preconditioned conjugate gradient method. SIAM Journal on Scientific Computing 23(2),
+       517-541, 2001. doi:10.1137/S1064827500366124
+
     Examples
     --------
     >>> import numpy as np
@@ -99,7 +111,7 @@ def symmetric_eigen(
     m = min(n_values, size)
     small = size <= _DENSE_BELOW or m > size // 3
     chosen = ("dense" if small else "lanczos") if solver == "auto" else solver
-    # LOBPCG needs room for three blocks of vectors, Lanczos for one more vector than asked for.
+    # LOBPCG keeps three blocks of vectors, Lanczos one more vector than asked for.
     if (chosen == "lobpcg" and 5 * m >= size) or (chosen == "lanczos" and m >= size):
         chosen = "dense"
     rng = np.random.default_rng(seed)
@@ -172,11 +184,11 @@ def _with_missing(
     """
     m = len(values)
     for _ in range(m):
-        spread = max(np.abs(values).max(), 1e-300)
-        drop = values - values.min() + spread
+        largest_value = max(np.abs(values).max(), 1e-300)
+        drop = values - values.min() + largest_value
         rest = _lowered(A, vectors, drop)
         top, _ = _lanczos(rest, 1, rng, tol=1e-3)
-        if top.size == 0 or top[0] <= values.min() + 1e-6 * spread:
+        if top.size == 0 or top[0] <= values.min() + 1e-6 * largest_value:
             break
         _, more = _lanczos(rest, m, rng)
         if more.shape[1] == 0:
@@ -224,6 +236,10 @@ def coassociation_spectrum(
     EigenResult
         ``vectors`` belong to the points on either side and have unit norm; those of eigenvalue
         zero are zero where they come from the clusters. ``residual`` is that of the side taken.
+
+    See Also
+    --------
+    symmetric_eigen : Of any symmetric operator.
 
     Examples
     --------

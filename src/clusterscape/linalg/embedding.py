@@ -75,6 +75,15 @@ def spectral_embedding(
     EigenResult
         Eigenvalues, largest first; ``vectors`` holds the coordinates.
 
+    See Also
+    --------
+    njw : The embedding and its clusters.
+
+    References
+    ----------
+    .. [1] A. Y. Ng, M. I. Jordan and Y. Weiss. On spectral clustering: analysis and an algorithm.
+       Advances in Neural Information Processing Systems 14, 2001.
+
     Examples
     --------
     >>> import numpy as np
@@ -127,6 +136,16 @@ def njw(
     (n,) array
         Labels from 0.
 
+    See Also
+    --------
+    spectral_embedding : The embedding alone.
+    kway_ncut : The same with the value of the cut.
+
+    References
+    ----------
+    .. [1] A. Y. Ng, M. I. Jordan and Y. Weiss. On spectral clustering: analysis and an algorithm.
+       Advances in Neural Information Processing Systems 14, 2001.
+
     Examples
     --------
     >>> from clusterscape.linalg import njw
@@ -174,6 +193,15 @@ class LaplacianInverse(LinearOperator):
     ------
     RuntimeError
         By a product, when a system is not solved in 2,000 steps.
+
+    See Also
+    --------
+    laplacian_quotient : Eigenvectors of its product with a co-association.
+
+    References
+    ----------
+    .. [1] Z. Tao, H. Liu and Y. Fu. Simultaneous clustering and ensemble. AAAI Conference on
+       Artificial Intelligence, 2017.
 
     Examples
     --------
@@ -318,6 +346,15 @@ def laplacian_quotient(
         ``residual`` is the largest norm of ``L^+ S h - value h`` for columns of unit length, as a
         share of the largest value.
 
+    See Also
+    --------
+    LaplacianInverse : The inverse that it applies.
+
+    References
+    ----------
+    .. [1] Z. Tao, H. Liu and Y. Fu. Simultaneous clustering and ensemble. AAAI Conference on
+       Artificial Intelligence, 2017.
+
     Examples
     --------
     >>> from clusterscape import Ensemble
@@ -350,7 +387,7 @@ def laplacian_quotient(
     else:
         product = inverse
         side = symmetric_operator(width, lambda table: to_clusters(inverse @ to_points(table)))
-        # The whole spectrum takes one solve a cluster, Lanczos some ten a value.
+        # The whole spectrum takes one solve per cluster, Lanczos some ten a value.
         few = width <= max(_FEW_CLUSTERS, 3 * n_values)
         found = symmetric_eigen(side, n_values, solver="dense" if few else "lanczos", seed=seed)
         vectors = inverse @ to_points(found.vectors)

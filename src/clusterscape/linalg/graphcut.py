@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from clusterscape._core.params import shown
+from clusterscape._core.weights import optional_weights
 
 # METIS keeps its random numbers in the C library, so two calls at once would disturb each other.
 _lock = threading.Lock()
@@ -136,10 +137,20 @@ def partition_graph(
     Cut
         Labels, and the weight of the edges between parts.
 
+    See Also
+    --------
+    partition_hypergraph : Edges of more than two vertices.
+
     Notes
     -----
     METIS is a heuristic: the cut is small, not least. Equal sizes are forced, so groups of very
     unequal size are cut through.
+
+    References
+    ----------
+    .. [1] G. Karypis and V. Kumar. A fast and high quality multilevel scheme for partitioning
+       irregular graphs. SIAM Journal on Scientific Computing 20(1), 359-392, 1998.
+       doi:10.1137/S1064827595287997
 
     Examples
     --------
@@ -234,6 +245,10 @@ def partition_hypergraph(
     Cut
         Labels, and the weight of the hyperedges that are in more than one part.
 
+    See Also
+    --------
+    partition_graph : Edges of two vertices.
+
     Notes
     -----
     One thread and a deterministic algorithm; the time grows with the sum of the squared sizes of
@@ -284,14 +299,7 @@ def _checked_graph(graph: Any, vertex_weights: np.ndarray | None) -> sparse.csr_
     rows = graph.tocsr()
     if rows.nnz and not (np.isfinite(rows.data).all() and rows.data.min() >= 0):
         raise ValueError("graph must hold finite links >= 0.")
-    if vertex_weights is not None:
-        weights = np.asarray(vertex_weights)
-        right = weights.shape == (graph.shape[0],) and bool((weights >= 0).all())
-        if not right:
-            raise ValueError(
-                f"vertex_weights must be {graph.shape[0]} numbers >= 0, one a vertex; got "
-                f"{shown(vertex_weights)}."
-            )
+    optional_weights(vertex_weights, graph.shape[0], name="vertex_weights", each="vertex")
     return rows
 
 

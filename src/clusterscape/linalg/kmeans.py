@@ -14,7 +14,9 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
 from clusterscape._core import seeds as _seeds
+from clusterscape._core.errors import ParameterError
 from clusterscape._core.params import Choice, Integer, Number, Seed, checked
+from clusterscape._core.weights import checked_weights
 from clusterscape.linalg import kmeans_engines as engines
 from clusterscape.linalg.kmeans_engines import Task
 
@@ -137,8 +139,8 @@ def kmeans(
         data = data.copy()
         data.sum_duplicates()
     _check_size(data, task)
-    weight = _check_weight(sample_weight, data.shape[0])
-    road = _choose_road(data, task, engine)
+    weight = checked_weights(sample_weight, data.shape[0])
+    used = _choose_engine(data, task, engine)
     rows = normalize(data) if metric == "cosine" else data
     keep = weight > 0
     if metric == "cosine":
@@ -147,11 +149,11 @@ def kmeans(
         # All rows are zero: one cluster without a direction.
         center = np.zeros((1, data.shape[1]), data.dtype)
         labels = np.zeros(data.shape[0], np.int32)
-        return KMeansResult(labels, center, float(weight.sum()), 1, road)
+        return KMeansResult(labels, center, float(weight.sum()), 1, used)
     kept = rows if keep.all() else rows[np.flatnonzero(keep)]
     task = replace(task, n_clusters=min(n_clusters, kept.shape[0]))
-    labels, n_iter = engines.run(road, kept, weight[keep], task, _seeds.root_sequence(seed))
-    return _finish(rows, keep, labels, weight, metric, n_iter, road)
+    labels, n_iter = engines.run(used, kept, weight[keep], task, _seeds.root_sequence(seed))
+    return _finish(rows, keep, labels, weight, metric, n_iter, used)
 
 
 @checked({"metric": (Choice("euclidean", "cosine"),)})
@@ -194,9 +196,9 @@ def nearest_center(
 def _check_size(X: Any, task: Task) -> None:
     n = X.shape[0]
     if task.n_clusters > n:
-        raise ValueError(
-            f"n_clusters={task.n_clusters} is more than the {n} rows of X; "
-            f"ask for at most {n} clusters."
+        raise ParameterError(
+            f"{{n_clusters}} is more than the {n} rows of X; ask for at most {n} clusters.",
+            n_clusters=task.n_clusters,
         )
     largest = max(float(X.max()), -float(X.min()))
     bound = 1e150 if X.dtype == np.float64 else 1e15
@@ -207,22 +209,7 @@ def _check_size(X: Any, task: Task) -> None:
         )
 
 
-def _check_weight(sample_weight: ArrayLike | None, n: int) -> np.ndarray:
-    if sample_weight is None:
-        return np.ones(n)
-    weight = np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != (n,):
-        raise ValueError(
-            f"sample_weight has shape {weight.shape}, but X has {n} rows; give one weight per row."
-        )
-    if not np.isfinite(weight).all() or (weight < 0).any():
-        raise ValueError("sample_weight has negative or non-finite values; give weights >= 0.")
-    if not weight.any():
-        raise ValueError("sample_weight is 0 for every row; give at least one row a weight > 0.")
-    return weight
-
-
-def _choose_road(X: Any, task: Task, engine: str) -> str:
+def _choose_engine(X: Any, task: Task, engine: str) -> str:
     """Return the engine for the task, or say why the one asked for cannot do it."""
     is_sparse = sparse.issparse(X)
     cosine = task.metric == "cosine"
@@ -255,8 +242,8 @@ def _choose_road(X: Any, task: Task, engine: str) -> str:
     small = n * d * task.n_clusters <= _SMALL_WORK or d <= _FEW_COLUMNS
     if engine == "kernel" or (task.algorithm == "hartigan" and n <= _MANY_POINTS):
         return "kernel"
-    road = "kernel" if small else ("blas" if cosine else "sklearn")
-    return f"{road}+exchange" if task.algorithm == "hartigan" else road
+    used = "kernel" if small else ("blas" if cosine else "sklearn")
+    return f"{used}+exchange" if task.algorithm == "hartigan" else used
 
 
 def _finish(
@@ -266,7 +253,7 @@ def _finish(
     weight: np.ndarray,
     metric: Literal["euclidean", "cosine"],
     n_iter: int,
-    road: str,
+    used: str,
 ) -> KMeansResult:
     """Number the clusters that are not empty and measure them from the labels alone."""
     found, labels = np.unique(labels, return_inverse=True)
@@ -283,7 +270,7 @@ def _finish(
     centers = centers.astype(rows.dtype, copy=False)
     if not keep.all():
         every[~keep] = nearest_center(rows[np.flatnonzero(~keep)], centers, metric=metric)
-    return KMeansResult(every, centers, max(inertia, 0.0), n_iter, road)
+    return KMeansResult(every, centers, max(inertia, 0.0), n_iter, used)
 
 
 def _squared_error(X: Any, labels: np.ndarray, weight: np.ndarray, centers: np.ndarray) -> float:

@@ -48,28 +48,28 @@ class Task:
 
 
 def run(
-    road: str, X: Any, weight: np.ndarray, task: Task, seed: SeedSequence
+    engine: str, X: Any, weight: np.ndarray, task: Task, seed: SeedSequence
 ) -> tuple[np.ndarray, int]:
     """Return the labels, of which some numbers may be unused, and the iterations."""
-    if road.endswith("+exchange"):
+    if engine.endswith("+exchange"):
         first = replace(task, algorithm="lloyd")
-        labels, n_iter = run(road.removesuffix("+exchange"), X, weight, first, seed)
+        labels, n_iter = run(engine.removesuffix("+exchange"), X, weight, first, seed)
         XT = np.ascontiguousarray(X.T)
         _, passes = kernels.kmeans.refine(XT, np.arange(len(XT)), weight, labels, task.plan())
         return labels, n_iter + passes
-    if road == "kernel":
+    if engine == "kernel":
         XT = np.ascontiguousarray(X.T)
         d = len(XT)
         seeds = np.array([_seeds.kernel_seed(seed)], np.uint64)
         ends = np.array([0, d])
         fits = kernels.kmeans.fit_many(XT, np.arange(d), ends, weight, task.plan(), seeds)
         return fits.labels[0], int(fits.n_iter[0])
-    if road == "sparse":
+    if engine == "sparse":
         rows = kernels.kmeans_sparse.Rows(*_csr_arrays(X), X.shape[1])
         state = kernels.random.new_state(_seeds.kernel_seed(seed))
         labels, _, n_iter = kernels.kmeans_sparse.fit(rows, weight, task.plan(), state)
         return labels, int(n_iter)
-    if road == "blas":
+    if engine == "blas":
         return _run_blas(X, weight, task, seed)
     return _run_sklearn(X, weight, task, seed)
 
@@ -226,7 +226,8 @@ def cluster_sums(X: Any, labels: np.ndarray, weight: np.ndarray, k: int) -> np.n
     """Return the weighted sum of each cluster's rows, in float64."""
     out = np.zeros((k, X.shape[1]))
     if not sparse.issparse(X):
-        kernels.labels.weighted_sums(labels, weight, X, out)
+        codes = labels.astype(np.int32, copy=False)
+        kernels.labels.weighted_sums(codes, weight, np.ascontiguousarray(X), out)
         return out
     for rows in batches(X.shape[0], X.shape[1]):
         part = labels[rows]

@@ -43,6 +43,15 @@ def stochastic_complement(P: Any, block: Any) -> np.ndarray:
     ValueError
         When a part of the other rows is never left: the chain then need not return.
 
+    See Also
+    --------
+    total_support : Whether a matrix can be made doubly stochastic.
+
+    References
+    ----------
+    .. [1] C. D. Meyer. Stochastic complementation, uncoupling Markov chains, and the theory of
+       nearly reducible systems. SIAM Review 31(2), 240-272, 1989. doi:10.1137/1031050
+
     Examples
     --------
     >>> import numpy as np
@@ -147,7 +156,7 @@ class SupportDiagnosis:
 def total_support(matrix: Any) -> SupportDiagnosis:
     """Say whether every positive element of a square matrix lies on a positive diagonal.
 
-    A diagonal is what a permutation picks, one element a row and a column. Sinkhorn-Knopp converges
+    A diagonal is what a permutation picks, one element per row and column. Sinkhorn-Knopp converges
     to a scaling of the matrix just when it has total support. One bipartite matching and the
     strong components of its alternating paths decide it, without going through permutations.
 
@@ -159,6 +168,15 @@ def total_support(matrix: Any) -> SupportDiagnosis:
     Returns
     -------
     SupportDiagnosis
+
+    See Also
+    --------
+    stochastic_complement : The chain inside of a block.
+
+    References
+    ----------
+    .. [1] R. Sinkhorn and P. Knopp. Concerning nonnegative matrices and doubly stochastic matrices.
+       Pacific Journal of Mathematics 21(2), 343-348, 1967. doi:10.2140/pjm.1967.21.343
 
     Examples
     --------

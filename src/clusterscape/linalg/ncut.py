@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import aslinearoperator
 
+from clusterscape._core.errors import ParameterError
 from clusterscape._core.params import Choice, Integer, checked
+from clusterscape._core.weights import checked_weights
 from clusterscape.linalg._bipartition import (
     Candidate,
     Cut,
@@ -158,6 +160,17 @@ def kway_ncut(
     -------
     NcutResult
 
+    See Also
+    --------
+    recursive_ncut : By repeated bipartition.
+
+    References
+    ----------
+    .. [1] J. Shi and J. Malik. Normalized cuts and image segmentation. IEEE Transactions on Pattern
+       Analysis and Machine Intelligence 22(8), 888-905, 2000. doi:10.1109/34.868688
+    .. [2] A. Y. Ng, M. I. Jordan and Y. Weiss. On spectral clustering: analysis and an algorithm.
+       Advances in Neural Information Processing Systems 14, 2001.
+
     Examples
     --------
     >>> import numpy as np
@@ -237,6 +250,15 @@ def recursive_ncut(
     -------
     NcutResult
 
+    See Also
+    --------
+    kway_ncut : All clusters at once.
+
+    References
+    ----------
+    .. [1] J. Shi and J. Malik. Normalized cuts and image segmentation. IEEE Transactions on Pattern
+       Analysis and Machine Intelligence 22(8), 888-905, 2000. doi:10.1109/34.868688
+
     Examples
     --------
     >>> import numpy as np
@@ -292,6 +314,15 @@ def ncut_value(operator: Any, labels: ArrayLike, *, weights: ArrayLike | None = 
     float
         In [0, k]; a cluster without any similarity counts 0.
 
+    See Also
+    --------
+    kway_ncut : A partition with a small value.
+
+    References
+    ----------
+    .. [1] J. Shi and J. Malik. Normalized cuts and image segmentation. IEEE Transactions on Pattern
+       Analysis and Machine Intelligence 22(8), 888-905, 2000. doi:10.1109/34.868688
+
     Examples
     --------
     >>> import numpy as np
@@ -336,6 +367,15 @@ def log_gaps(eigenvalues: np.ndarray) -> np.ndarray:
     (m - 1,) array
         Entry k - 1 speaks for k clusters.
 
+    See Also
+    --------
+    eigengap : The choice of a number of clusters.
+
+    References
+    ----------
+    .. [1] U. von Luxburg. A tutorial on spectral clustering. Statistics and Computing 17, 395-416,
+       2007. doi:10.1007/s11222-007-9033-z
+
     Examples
     --------
     >>> import numpy as np
@@ -369,6 +409,15 @@ def eigengap(
     gaps : array
         Entry k - 1 speaks for k clusters; see :func:`log_gaps`.
 
+    See Also
+    --------
+    log_gaps : The gaps.
+
+    References
+    ----------
+    .. [1] U. von Luxburg. A tutorial on spectral clustering. Statistics and Computing 17, 395-416,
+       2007. doi:10.1007/s11222-007-9033-z
+
     Examples
     --------
     >>> from clusterscape.linalg import eigengap
@@ -386,13 +435,7 @@ def eigengap(
 
 def _checked_weight(weights: ArrayLike | None, n: int, n_clusters: int) -> np.ndarray:
     if n_clusters > n:
-        raise ValueError(f"n_clusters={n_clusters} is more than the {n} points of the graph.")
-    if weights is None:
-        return np.ones(n)
-    weight = np.asarray(weights, dtype=np.float64)
-    if weight.shape != (n,) or not np.isfinite(weight).all() or (weight <= 0).any():
-        raise ValueError(
-            f"weights must be {n} finite numbers > 0, one a point; got an array of shape "
-            f"{weight.shape}. Leave out points of weight zero."
+        raise ParameterError(
+            f"{{n_clusters}} is more than the {n} points of the graph.", n_clusters=n_clusters
         )
-    return weight
+    return checked_weights(weights, n, name="weights", positive=True)

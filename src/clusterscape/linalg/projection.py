@@ -11,6 +11,7 @@ from scipy import sparse
 
 from clusterscape import kernels
 from clusterscape._core import seeds as _seeds
+from clusterscape._core.errors import ParameterError
 from clusterscape._core.params import Integer, Seed, checked
 
 
@@ -28,6 +29,10 @@ class SparseProjection:
         +1 or -1.
     n_dims : int
         Columns of R.
+
+    See Also
+    --------
+    sparse_projection : Draw one.
 
     Examples
     --------
@@ -136,6 +141,17 @@ def sparse_projection(
     -------
     SparseProjection
 
+    See Also
+    --------
+    clusterscape.combine.SEC : Uses it with projection="sparse".
+
+    References
+    ----------
+    .. [1] D. M. Kane and J. Nelson. Sparser Johnson-Lindenstrauss transforms. Journal of the ACM
+       61(1), 4, 2014. doi:10.1145/2559902
+    .. [2] W. Liu, M. Ye, J. Wei and X. Hu. Fast constrained spectral clustering and cluster
+       ensemble with random projection. 2018.
+
     Examples
     --------
     >>> import numpy as np
@@ -145,8 +161,10 @@ def sparse_projection(
     array([1.414, 1.414, 1.414, 1.414, 1.414, 1.414])
     """
     if n_blocks > n_dims:
-        raise ValueError(
-            f"n_blocks={n_blocks} is more than n_dims={n_dims}; a block needs at least one column."
+        raise ParameterError(
+            "{n_blocks} is more than {n_dims}; a block needs at least one column.",
+            n_blocks=n_blocks,
+            n_dims=n_dims,
         )
     rng = np.random.default_rng(_seeds.root_sequence(seed))
     sizes = n_dims // n_blocks + (np.arange(n_blocks) < n_dims % n_blocks)

@@ -169,7 +169,7 @@ class DenseRows:
 
         The score of row x in group g is ``norms[g] - scale[x] * (rows @ table)[x, g]``.
         """
-        # Here, because label rows are read by rooms that need no scikit-learn.
+        # Imported here, because packages that read label rows need no scikit-learn.
         from clusterscape.linalg.kmeans_engines import batches
 
         kind = self.matrix.dtype

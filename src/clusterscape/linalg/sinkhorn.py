@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from clusterscape._core.params import Integer, Null, Number, checked, shown
+from clusterscape._core.weights import checked_weights
 from clusterscape.linalg.operators import checked_similarity
 
 # Where the diagonal that is taken off, once scaled, is so much more than the row sum of one,
@@ -115,6 +116,15 @@ def sinkhorn(
     RuntimeError
         When there is no scaling within ``max_iter`` steps and no restart is left.
 
+    See Also
+    --------
+    total_support : Whether a scaling exists.
+
+    References
+    ----------
+    .. [1] R. Sinkhorn and P. Knopp. Concerning nonnegative matrices and doubly stochastic matrices.
+       Pacific Journal of Mathematics 21(2), 343-348, 1967. doi:10.2140/pjm.1967.21.343
+
     Examples
     --------
     >>> import numpy as np
@@ -178,17 +188,17 @@ def _points(operator: Any, weights: Any, diagonal: Any) -> PointMatrix:
         raise ValueError(f"operator must be square; got shape {operator.shape}.")
     return PointMatrix(
         aslinearoperator(operator),
-        _vector(weights, n, "weights", np.ones(n)),
-        _vector(diagonal, n, "diagonal", np.zeros(n)),
+        checked_weights(weights, n, name="weights"),
+        _diagonal(diagonal, n),
     )
 
 
-def _vector(values: Any, n: int, name: str, default: np.ndarray) -> np.ndarray:
+def _diagonal(values: Any, n: int) -> np.ndarray:
     if values is None:
-        return default
+        return np.zeros(n)
     array = np.asarray(values, dtype=np.float64)
     if array.shape != (n,) or not np.isfinite(array).all() or (array < 0).any():
-        raise ValueError(f"{name} must be {n} numbers >= 0, one a row; got {shown(values)}.")
+        raise ValueError(f"diagonal must be {n} numbers >= 0, one per row; got {shown(values)}.")
     return array
 
 

@@ -10,7 +10,9 @@ from scipy.sparse import csr_matrix, diags
 from scipy.sparse.linalg import LinearOperator
 
 from clusterscape import kernels
+from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.params import Instance, Null, Number, Rules, check_params
+from clusterscape._core.weights import checked_weights
 from clusterscape.linalg.coassociation import Coassociation
 
 # A share of 0.1 + 0.2 must reach a threshold of 0.3 in spite of rounding.
@@ -64,6 +66,15 @@ class ThresholdedCoassociation(LinearOperator):
     sample_weight : (n,) array
         Ones unless given.
 
+    See Also
+    --------
+    Coassociation : Without a threshold.
+
+    References
+    ----------
+    .. [1] D. Yan, A. Chen and M. I. Jordan. Cluster forests. Computational Statistics & Data
+       Analysis 66, 178-192, 2013. doi:10.1016/j.csda.2013.04.010
+
     Examples
     --------
     >>> from clusterscape import Ensemble
@@ -111,7 +122,7 @@ class ThresholdedCoassociation(LinearOperator):
             own if diagonal is None else np.full(n, float(diagonal)),
             threshold=threshold,
             scale=scale,
-            sample_weight=_checked_weight(sample_weight, n),
+            sample_weight=checked_weights(sample_weight, n),
         )
         self._pairs.data = self._pair_entries(coassociation)
 
@@ -275,9 +286,11 @@ class ThresholdedCoassociation(LinearOperator):
         n = self.shape[0]
         need = 8.0 * n * n / 1e9
         if need > max_gb:
-            raise MemoryError(
-                f"the dense matrix of {n:,} rows would take {need:,.1f} GB, more than "
-                f"max_gb={max_gb:g}; use the operator itself, or raise max_gb."
+            raise MemoryLimitError(
+                f"the dense matrix of {n:,} rows",
+                need,
+                max_gb,
+                remedies=["use the operator itself"],
             )
         return self.tocsr().toarray() + self.background
 
@@ -297,18 +310,6 @@ def regularised(share: np.ndarray, threshold: float, scale: float | None) -> np.
     return kept if scale is None else np.expm1(scale * kept)
 
 
-def _checked_weight(sample_weight: ArrayLike | None, n: int) -> np.ndarray:
-    if sample_weight is None:
-        return np.ones(n)
-    weight = np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != (n,) or not np.isfinite(weight).all() or (weight < 0).any():
-        raise ValueError(
-            f"sample_weight must be {n} finite numbers >= 0, one a row; got an array of shape "
-            f"{weight.shape}."
-        )
-    return weight
-
-
 def _collected(coassociation: Coassociation, threshold: float, max_gb: float) -> csr_matrix:
     """Return the shares of the pairs that are left, above the diagonal."""
     n = coassociation.shape[0]
@@ -320,11 +321,16 @@ def _collected(coassociation: Coassociation, threshold: float, max_gb: float) ->
         ends[start + 1 : stop + 1] = found + pointers[1:]
         found += indices.size
         if found * _PAIR_BYTES > max_gb * 1e9:
-            raise MemoryError(
-                f"the pairs with co-association >= {threshold:g} take more than max_gb="
-                f"{max_gb:g}: {found:,} were found in the first {stop:,} of {n:,} rows. Use "
-                "micro-clusters (Ensemble.compress), a higher threshold, or landmarks "
-                "(Ensemble.subset, the others following them); or raise max_gb."
+            raise MemoryLimitError(
+                f"the pairs with co-association >= {threshold:g} ({found:,} in the first "
+                f"{stop:,} of {n:,} rows)",
+                None,
+                max_gb,
+                remedies=[
+                    "use micro-clusters (Ensemble.compress)",
+                    "take a higher threshold",
+                    "use landmarks (Ensemble.subset, with the other points assigned to them)",
+                ],
             )
         parts.append((indices, shares))
     kind = np.int32 if found < 2**31 else np.int64
@@ -346,8 +352,8 @@ def _hard_blocks(coassociation: Coassociation, least: float) -> Iterator[_Block]
     weights = kernels.labels.tallies(coassociation._weights)
     together = np.empty(n, dtype=weights.dtype)
     sampled = np.empty(0 if coassociation.is_complete else n, dtype=weights.dtype)
-    room = max(n, min(n * (n - 1) // 2, _BLOCK))
-    indices, shares = np.empty(room, dtype=np.int32), np.empty(room)
+    capacity = max(n, min(n * (n - 1) // 2, _BLOCK))
+    indices, shares = np.empty(capacity, dtype=np.int32), np.empty(capacity)
     pointers = np.zeros(n + 1, dtype=np.int64)
     columns, start = coassociation._columns, 0
     while start < n:

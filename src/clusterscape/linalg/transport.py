@@ -33,6 +33,10 @@ class TransportPlan:
     cost : float
         Sum of mass times cost.
 
+    See Also
+    --------
+    transport_plan : Make one.
+
     Examples
     --------
     >>> from clusterscape.linalg import transport_plan
@@ -62,6 +66,15 @@ def transport_plan(cost: Any, a: Any, b: Any) -> TransportPlan:
     -------
     TransportPlan
         With ``plan`` and ``cost``.
+
+    See Also
+    --------
+    transport_costs : The costs of many small problems.
+
+    References
+    ----------
+    .. [1] R. Flamary et al. POT: Python optimal transport. Journal of Machine Learning Research
+       22(78), 1-8, 2021.
 
     Examples
     --------
@@ -119,6 +132,10 @@ def transport_costs(
     -------
     (t,) array, or (p, q) for all pairs
         The costs; nan where a partition has no clusters.
+
+    See Also
+    --------
+    transport_plan : One problem, with its plan.
 
     Examples
     --------

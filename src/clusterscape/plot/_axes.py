@@ -1,16 +1,27 @@
-"""A second pair of axes beside or below the first, such that a layout has room for both."""
+"""What several pictures need: axes beside others, names that do not overlap, a legend."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from sklearn.isotonic import isotonic_regression
 
-def axes_below(ax: Any, share: float) -> Any:
+from clusterscape.plot.palette import cluster_colors, cluster_marker, cluster_name
+
+SMALLEST = 5.0  # points of type that can still be read
+LINE = 1.25  # height of a line of type over its size
+_MOST = 48  # clusters that a legend has room for
+_ROWS = 24  # entries of a column of the legend
+
+
+def axes_below(ax: Any, share: float, *, gap: float = 0.05) -> Any:
     """Give the lower ``share`` of the place of ``ax`` to axes with the same x-axis."""
     place = ax.get_subplotspec()
-    if place is None:  # placed by hand: the new ones hang on it
+    if place is None:  # placed by hand: the new ones are placed relative to it
         return ax.inset_axes((0, -share - 0.04, 1, share), sharex=ax)
-    parts = place.subgridspec(2, 1, height_ratios=(1 - share, share), hspace=0.05)
+    parts = place.subgridspec(2, 1, height_ratios=(1 - share, share), hspace=gap)
     ax.set_subplotspec(parts[0])
     return ax.figure.add_subplot(parts[1], sharex=ax)
 
@@ -32,3 +43,99 @@ def axes_beside_square(ax: Any, ratio: float) -> Any:
     ax.set_anchor("E")
     strip.set_anchor("W")
     return strip
+
+
+def spaced(places: np.ndarray, line: float, low: float, high: float) -> np.ndarray:
+    """Return the places nearest to ascending ones that are at least a line apart.
+
+    The first is at least half a line above ``low`` and the last, where all fit, half a line below
+    ``high``.
+    """
+    lines = line * np.arange(len(places))
+    last = max(high - line / 2 - lines[-1], low + line / 2)
+    found: np.ndarray = isotonic_regression(places - lines, y_min=low + line / 2, y_max=last)
+    return found + lines
+
+
+def name_rows(ax: Any, centers: np.ndarray, names: Sequence[str], sizes: np.ndarray) -> None:
+    """Write a name beside each group of rows of an image, apart from one another.
+
+    Where there is no room for all, the smallest groups have no name.
+    """
+    low, high = sorted(ax.get_ylim())
+    box = ax.get_position()
+    width, height = ax.figure.get_size_inches()
+    # Points of type that the image is high, as far as is known before the layout.
+    room = 72 * min(box.width * width, box.height * height)
+    size = float(np.clip(room / (LINE * len(names)), SMALLEST + 1, 10.0))
+    fit = max(int(room / (LINE * size) + 1e-6), 1)  # rounding must not cost a name
+    shown = np.sort(np.argsort(-sizes, kind="stable")[:fit])
+    line = LINE * size / room * (high - low)
+    at = centers[shown]
+    ax.set_yticks([])
+    if np.diff(at).min(initial=np.inf) >= line:
+        ax.set_yticks(at, [names[i] for i in shown], fontsize=size)
+        return
+    across = ax.get_yaxis_transform()
+    for i, y in zip(shown, spaced(at, line, low, high), strict=True):
+        # A line leads from the middle of the group to its name.
+        reach = [0.0, -0.012, -0.035, -0.045]
+        ax.plot(
+            reach,
+            [centers[i], centers[i], y, y],
+            color="#777777",
+            lw=0.6,
+            transform=across,
+            clip_on=False,
+        )
+        ax.text(
+            -0.055,
+            y,
+            names[i],
+            transform=across,
+            ha="right",
+            va="center",
+            fontsize=size,
+            parse_math=False,
+        )
+
+
+def cluster_legend(ax: Any, labels: Any, *, title: str = "cluster", **options: Any) -> Any:
+    """Return a legend of the clusters' colours at the right of ``ax``; None for fewer than two.
+
+    Of more than 48 clusters the first 48 are shown, and how many more there are.
+    """
+    from matplotlib.lines import Line2D
+
+    clusters = np.unique(np.asarray(labels))
+    if clusters.size < 2:
+        return None
+    clusters = np.concatenate([clusters[clusters >= 0], clusters[clusters < 0][:1]])
+    handles = [
+        Line2D(
+            [],
+            [],
+            linestyle="",
+            marker=cluster_marker(c),
+            color=cluster_colors([c])[0],
+            markersize=5,
+            label=cluster_name(int(c)),
+        )
+        for c in clusters[:_MOST]
+    ]
+    if clusters.size > _MOST:
+        more = f"{clusters.size - _MOST:,} more"
+        handles.append(Line2D([], [], linestyle="", label=more))
+    settings = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "frameon": False} | options
+    return ax.legend(
+        handles=handles,
+        title=title,
+        fontsize=8,
+        title_fontsize=8,
+        ncols=-(-len(handles) // _ROWS),
+        columnspacing=0.8,
+        handletextpad=0.2,
+        labelspacing=0.25,
+        borderaxespad=0.3,
+        **settings,
+    )

@@ -8,15 +8,19 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from clusterscape.combine.scores import consensus_scores
+from clusterscape.ensemble import as_ensemble
 from clusterscape.linalg.thresholded import LARGEST_SCALE, ThresholdedCoassociation
-from clusterscape.plot._axes import axes_beside_square
-from clusterscape.plot.palette import cluster_colors
+from clusterscape.plot._axes import axes_beside_square, cluster_legend, name_rows
+from clusterscape.plot.palette import cluster_colors, cluster_name
+
+_BAND = 0.16  # width of the band of cluster colours; the confidences' axis is 1
 
 
 class ConsensusMatrixDisplay:
     """Co-association matrix ordered by cluster, with the confidence of every point.
 
-    Use :meth:`from_estimator`. The data behind the picture stand in the attributes.
+    Use :meth:`from_estimator` or :meth:`from_predictions`. The attributes hold the data behind the
+    picture.
 
     Parameters
     ----------
@@ -25,7 +29,7 @@ class ConsensusMatrixDisplay:
     labels : (m,) array
         Their clusters.
     confidence : (m,) array
-        Their confidences.
+        Their confidences; NaN where none is claimed.
     points : (m,) array
         Their positions in the data.
     n_points : int
@@ -85,14 +89,14 @@ class ConsensusMatrixDisplay:
         ax: Any = None,
         random_state: int = 0,
     ) -> Self:
-        """Draw a fitted :class:`~clusterscape.ConsensusClustering` or cluster forest.
+        """Draw any fitted estimator that ends with labels.
 
         Parameters
         ----------
         model : estimator
-            Fitted, with ``ensemble_`` and ``labels_``: :class:`~clusterscape.ConsensusClustering`,
-            :class:`~clusterscape.forest.ClusterForest`. Where it has no ``confidence_``, that of
-            :func:`~clusterscape.combine.consensus_scores` is shown.
+            Fitted, with ``ensemble_``, ``labels_`` and ``confidence_``:
+            :class:`~clusterscape.ConsensusClustering`,
+            :class:`~clusterscape.forest.ClusterForest`, a consensus method.
         max_points : int
             A random sample of this many points is shown when there are more; the title says so.
         order_by : (n,) array, optional
@@ -110,35 +114,97 @@ class ConsensusMatrixDisplay:
         -------
         ConsensusMatrixDisplay
         """
-        check_is_fitted(model)
-        n = len(model.labels_)
-        groups = model.labels_ if order_by is None else _checked_groups(order_by, n)
-        confidence = getattr(model, "confidence_", None)
+        check_is_fitted(model, ("labels_", "ensemble_"))
+        made = cls._from_votes(
+            model.ensemble_,
+            model.labels_,
+            model.confidence_,
+            max_points=max_points,
+            order_by=order_by,
+            regularisation=_regularisation(model) if regularised else None,
+            random_state=random_state,
+        )
+        return made.plot(ax=ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        ensemble: Any,
+        labels: Any,
+        *,
+        confidence: Any = None,
+        max_points: int = 500,
+        order_by: Any = None,
+        ax: Any = None,
+        random_state: int = 0,
+    ) -> Self:
+        """Draw labels that exist already, and the clusterings that they are judged by.
+
+        Parameters
+        ----------
+        ensemble : Ensemble or (n, r) labels
+            The clusterings.
+        labels : (n,) array
+            The clusters: integers 0 to K - 1, and -1 for points in none.
+        confidence : (n,) array, optional
+            From 0 to 1; by default that of :func:`~clusterscape.combine.consensus_scores`.
+        max_points, order_by, ax, random_state
+            As in :meth:`from_estimator`.
+
+        Returns
+        -------
+        ConsensusMatrixDisplay
+        """
+        votes, groups = as_ensemble(ensemble), np.asarray(labels)
         if confidence is None:
-            confidence = consensus_scores(model.ensemble_, model.labels_).confidence
+            confidence = consensus_scores(votes, groups).confidence
+        known = np.asarray(confidence, dtype=np.float64)
+        for name, values in (("labels", groups), ("confidence", known)):
+            if values.shape != (votes.n_points,):
+                raise ValueError(
+                    f"{name} must have one entry for each of the {votes.n_points} points; got "
+                    f"shape {values.shape}."
+                )
+        options = {"max_points": max_points, "order_by": order_by, "random_state": random_state}
+        return cls._from_votes(votes, groups, known, **options).plot(ax=ax)
+
+    @classmethod
+    def _from_votes(
+        cls,
+        ensemble: Any,
+        labels: np.ndarray,
+        confidence: np.ndarray,
+        *,
+        max_points: int,
+        order_by: Any,
+        random_state: int,
+        regularisation: tuple[float, float] | None = None,
+    ) -> Self:
+        """Return the display of some or all points, in the order in which they are drawn."""
+        n = len(labels)
+        groups = labels if order_by is None else _checked_groups(order_by, n)
         points = np.arange(n)
         if n > max_points:
             rng = np.random.default_rng(random_state)
             points = np.sort(rng.choice(n, size=max_points, replace=False))
-        shares = model.ensemble_.subset(points).coassociation()
+        shares = ensemble.subset(points).coassociation()
         matrix = shares.toarray()
         order = _ordered(matrix, groups[points])
         scale = None
-        if regularised:
-            threshold, scale = _regularisation(model)
+        if regularisation is not None:
+            threshold, scale = regularisation
             operator = ThresholdedCoassociation(shares, threshold, scale=scale, diagonal=1.0)
             matrix = operator.toarray()
         points, matrix = points[order], matrix[np.ix_(order, order)]
-        display = cls(
+        return cls(
             matrix,
-            labels=model.labels_[points],
+            labels=labels[points],
             confidence=confidence[points],
             points=points,
             n_points=n,
             groups=None if order_by is None else groups[points],
             scale=scale,
         )
-        return display.plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the matrix, a bar of cluster colours and the confidences.
@@ -170,12 +236,9 @@ class ConsensusMatrixDisplay:
             ax.axhline(border, color="white", linewidth=0.8)
             ax.axvline(border, color="white", linewidth=0.8)
         edges = np.concatenate([[-0.5], borders, [m - 0.5]])
-        ax.set_yticks((edges[1:] + edges[:-1]) / 2)
-        ax.set_yticklabels([_name(groups[int(e + 0.5)]) for e in edges[:-1]])
-        side = axes_beside_square(ax, 6)
-        side.barh(np.arange(m), self.confidence, height=1.0, color=cluster_colors(self.labels))
-        side.set(ylim=(m - 0.5, -0.5), xlim=(0, 1), xticks=[0, 1], xlabel="confidence")
-        side.tick_params(left=False, labelleft=False)
+        side = self._draw_confidence(ax)
+        names = [cluster_name(groups[int(e + 0.5)]) for e in edges[:-1]]
+        name_rows(ax, (edges[1:] + edges[:-1]) / 2, names, np.diff(edges))
         times = "\N{MULTIPLICATION SIGN}"
         label = (
             "share of partitions" if self.scale is None else f"exp({self.scale:g} {times} share)"
@@ -185,6 +248,22 @@ class ConsensusMatrixDisplay:
         self.ax_ = ax
         self.figure_ = ax.figure
         return self
+
+    def _draw_confidence(self, ax: Any) -> Any:
+        """Draw a band of cluster colours and the confidences beside the matrix; return the axes."""
+        m = len(self.labels)
+        colours = cluster_colors(self.labels)
+        side = axes_beside_square(ax, 6)
+        side.barh(np.arange(m), 0.75 * _BAND, left=-_BAND, height=1.0, color=colours)
+        known = np.nan_to_num(np.asarray(self.confidence, dtype=np.float64))
+        side.barh(np.arange(m), known, height=1.0, color=colours)
+        claimed = not np.isnan(self.confidence).all()
+        words = "confidence" if claimed else "no confidence:\none opinion"
+        side.set(ylim=(m - 0.5, -0.5), xlim=(-_BAND, 1), xticks=[0, 1], xlabel=words)
+        side.tick_params(left=False, labelleft=False)
+        if self.groups is not None:  # the names at the left are those of the classes
+            cluster_legend(side, self.labels)
+        return side
 
 
 def _ordered(matrix: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -223,9 +302,3 @@ def _regularisation(model: Any) -> tuple[float, float]:
     default = min(0.1 * model.n_vectors, LARGEST_SCALE)
     scale = default if model.scale is None else model.scale
     return float(model.threshold), float(scale)
-
-
-def _name(label: Any) -> str:
-    if isinstance(label, (int, np.integer)):
-        return "none" if label < 0 else f"{int(label)}"
-    return str(label)

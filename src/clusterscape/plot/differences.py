@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from clusterscape.compare.explain import explain
-from clusterscape.ensemble.partitions import checked_weights
+from clusterscape._core.weights import checked_weights
+from clusterscape.compare import explain
 from clusterscape.plot._plane import plane
 
 _COLOURS = "YlGnBu"
@@ -82,7 +82,7 @@ class DifferencesDisplay:
         self.axes = axes
         self.names = names
         if weights is not None and self.scores.size:
-            weights = checked_weights(weights, self.scores.size, "weights", "point")
+            weights = checked_weights(weights, self.scores.size, name="weights")
         self.n_half = _fewest(self.scores if weights is None else self.scores * weights)
 
     @classmethod
@@ -194,7 +194,7 @@ class DifferencesDisplay:
         )
         bar = ax.figure.colorbar(image, ax=ax, shrink=0.8)
         bar.ax.set_ylim(0, largest)
-        bar.set_label("distance between the point's two clusters")
+        bar.set_label("distance between the point's two clusters (larger dots: larger)")
         ax.set(xlabel=self.axes[0], ylabel=self.axes[1])
         first, second = self.names
         where = f"half of it at {self.n_half:,} of {seen.sum():,} points"

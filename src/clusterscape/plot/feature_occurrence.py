@@ -85,14 +85,15 @@ class FeatureOccurrenceDisplay:
         max_names: int = 40,
         ax: Any = None,
     ) -> Self:
-        """Draw a fitted :class:`~clusterscape.forest.ClusterForest`, or an ensemble.
+        """Draw a fitted :class:`~clusterscape.forest.ClusterForest`, another model, or an ensemble.
 
         Parameters
         ----------
-        model : ClusterForest or Ensemble
-            Fitted; or an ensemble whose records say which columns they used.
+        model : ClusterForest, other estimator or Ensemble
+            A fitted forest; or an ensemble, or an estimator with ``ensemble_``, whose records say
+            which columns they used.
         names : sequence of str, optional
-            The columns' names; by default those that the forest saw.
+            The columns' names; by default those that the model saw.
         n_features : int, optional
             Columns of the data behind an ensemble; by default up to the last one that is used.
         highlight : array, optional
@@ -109,9 +110,12 @@ class FeatureOccurrenceDisplay:
         if isinstance(model, Ensemble):
             occurrence = _of_records(model, n_features if names is None else len(names))
         else:
-            check_is_fitted(model, "feature_occurrence_")
-            occurrence = model.feature_occurrence_
+            check_is_fitted(model, ("feature_occurrence_", "ensemble_"), all_or_any=any)
             names = getattr(model, "feature_names_in_", None) if names is None else names
+            occurrence = getattr(model, "feature_occurrence_", None)
+            if occurrence is None:
+                known = getattr(model, "n_features_in_", n_features)
+                occurrence = _of_records(model.ensemble_, known if names is None else len(names))
         made = cls(occurrence, names=names, highlight=highlight)
         return made.plot(max_names=max_names, ax=ax)
 

@@ -7,15 +7,20 @@ from typing import Any, Self
 import numpy as np
 
 from clusterscape.forest.feature_profile import FeatureProfile, feature_profile
-from clusterscape.plot.palette import NOISE_COLOUR
+from clusterscape.plot._axes import axes_below
+from clusterscape.plot.palette import NOISE_COLOUR, cluster_name
 
 _OWN = "#0072B2"
 _MOST_BINS = 60
 _FEW_COLUMNS = 200  # up to so many, each column is also a tick under the bars
+_HISTOGRAM = 3.2  # inches
+_ROW = 0.17  # inches of a named column
 
 
 class FeatureProfileDisplay:
-    """Histogram of the strengths of the columns; strengths drawn at random are grey.
+    """Histogram of the strengths of the columns, and below it each column by its name.
+
+    Strengths drawn at random are grey.
 
     Use :meth:`from_features`, or give the result of
     :func:`~clusterscape.forest.feature_profile`.
@@ -30,7 +35,9 @@ class FeatureProfileDisplay:
     edges_ : (bins + 1,) array
         Of the bins.
     ax_ : matplotlib Axes
-        The axes.
+        The axes of the histogram.
+    names_ax_ : matplotlib Axes or None
+        The axes of the columns' names; None where there are too many.
     figure_ : matplotlib Figure
         The figure.
 
@@ -50,7 +57,9 @@ class FeatureProfileDisplay:
         self.profile = profile
 
     @classmethod
-    def from_features(cls, X: Any, n_clusters: int, *, ax: Any = None, **options: Any) -> Self:
+    def from_features(
+        cls, X: Any, n_clusters: int, *, max_names: int = 40, ax: Any = None, **options: Any
+    ) -> Self:
         """Measure the columns and draw their strengths.
 
         Parameters
@@ -59,6 +68,8 @@ class FeatureProfileDisplay:
             The points.
         n_clusters : int
             Clusters of each k-means.
+        max_names : int
+            As in :meth:`plot`.
         ax : matplotlib Axes, optional
             Where to draw.
         **options
@@ -68,15 +79,18 @@ class FeatureProfileDisplay:
         -------
         FeatureProfileDisplay
         """
-        return cls(feature_profile(X, n_clusters, **options)).plot(ax=ax)
+        return cls(feature_profile(X, n_clusters, **options)).plot(max_names=max_names, ax=ax)
 
-    def plot(self, *, bins: Any = "auto", ax: Any = None) -> Self:
-        """Draw the histogram.
+    def plot(self, *, bins: Any = "auto", max_names: int = 40, ax: Any = None) -> Self:
+        """Draw the histogram, and below it the columns from the strongest to the weakest.
 
         Parameters
         ----------
         bins : int, str or array
             As in ``numpy.histogram``; "auto" makes at most 60.
+        max_names : int
+            The columns are shown one by one, with their names, when there are no more than this;
+            otherwise, up to 200, as ticks under the bars.
         ax : matplotlib Axes, optional
             Where to draw.
 
@@ -87,7 +101,9 @@ class FeatureProfileDisplay:
         if ax is None:
             import matplotlib.pyplot as plt
 
-            ax = plt.subplots(figsize=(6, 3.6), layout="constrained")[1]
+            d = self.profile.strengths.size
+            height = _HISTOGRAM + (_ROW * d + 0.4 if d <= max_names else 0.4)
+            ax = plt.subplots(figsize=(6, height), layout="constrained")[1]
         found = self.profile
         own, drawn = found.strengths[~found.sampled], found.strengths[found.sampled]
         self.edges_ = _edges(found.strengths, bins)
@@ -99,7 +115,8 @@ class FeatureProfileDisplay:
             edgecolor="white",
             linewidth=0.5,
         )
-        if found.strengths.size <= _FEW_COLUMNS:
+        named = found.strengths.size <= max_names
+        if not named and found.strengths.size <= _FEW_COLUMNS:
             # Under the bars, in units of the axes, so that they never touch.
             across = ax.get_xaxis_transform()
             ax.plot(own, np.full(own.size, -0.03), "|", color=_OWN, transform=across, clip_on=False)
@@ -110,7 +127,10 @@ class FeatureProfileDisplay:
             start, end = self.edges_
             ax.set_xlim(start - (end - start), start + 20 * (end - start))
         ax.yaxis.get_major_locator().set_params(integer=True)
-        ax.set(xlabel="strength (\N{GREEK SMALL LETTER KAPPA}; small is strong)", ylabel="columns")
+        ax.set_ylabel("columns")
+        self.names_ax_ = self._draw_names(ax) if named else None
+        lowest = ax if self.names_ax_ is None else self.names_ax_
+        lowest.set_xlabel("strength (\N{GREEK SMALL LETTER KAPPA}; small is strong)")
         many = "column" if found.strengths.size == 1 else "columns"
         ax.set_title(
             f"Feature profile: {found.strengths.size:,} {many}, {found.n_clusters} clusters each",
@@ -119,6 +139,29 @@ class FeatureProfileDisplay:
         self.ax_ = ax
         self.figure_ = ax.figure
         return self
+
+    def _draw_names(self, ax: Any) -> Any:
+        """Draw a dot per column at its strength, beside its name; return the axes."""
+        found = self.profile
+        d = found.strengths.size
+        below = axes_below(ax, _ROW * d / (_HISTOGRAM + _ROW * d))
+        order = np.argsort(found.strengths, kind="stable")
+        colours = np.where(found.sampled, NOISE_COLOUR, _OWN)[order]
+        below.hlines(
+            np.arange(d), 0, 1, color="#E4E4E4", lw=0.6, zorder=0, transform=_across(below)
+        )
+        below.scatter(found.strengths[order], np.arange(d), c=colours, s=16, linewidths=0)
+        given = [f"column {i}" for i in range(d)] if found.names is None else found.names
+        below.set_yticks(np.arange(d), [cluster_name(str(given[i])) for i in order], fontsize=8)
+        below.set_ylim(d - 0.4, -0.6)
+        below.tick_params(left=False)
+        ax.tick_params(labelbottom=False)
+        return below
+
+
+def _across(ax: Any) -> Any:
+    """Return the coordinates of a whole row: the axes' width, and the data's height."""
+    return ax.get_yaxis_transform()
 
 
 def _edges(strengths: np.ndarray, bins: Any) -> np.ndarray:

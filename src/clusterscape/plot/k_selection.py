@@ -7,6 +7,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+_FEW = 25  # eigenvalues that are numbered one by one
+
 
 class KSelectionDisplay:
     """Eigenvalues of the normalised co-association, with the chosen gap marked.
@@ -56,6 +58,12 @@ class KSelectionDisplay:
         KSelectionDisplay
         """
         check_is_fitted(model)
+        if not hasattr(model, "k_selection_"):
+            raise ValueError(
+                f"{type(model).__name__} keeps no record of how a number of clusters was chosen; "
+                "fit a ConsensusClustering with n_clusters=None, or draw the result of "
+                "clusterscape.validate.select_k."
+            )
         if model.k_selection_ is None:
             raise ValueError(
                 "the model was given n_clusters, so there is no choice to show; fit it with "
@@ -87,7 +95,10 @@ class KSelectionDisplay:
         ax.axvline(k + 0.5, color="#D55E00", linestyle="--", linewidth=1.2)
         ax.annotate(f"{k} cluster{'s' if k != 1 else ''}", (k + 0.6, 1.02), color="#D55E00")
         ax.set(xlabel="rank", ylabel="eigenvalue", ylim=(0, 1.12))
-        ax.set_xticks(position)
+        if position.size <= _FEW:
+            ax.set_xticks(position)
+        else:  # a number under each bar would overlap the next
+            ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set_title("Spectrum of the normalised co-association", fontsize=11)
         self.ax_ = ax
         self.figure_ = ax.figure

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-# Okabe and Ito's colours, which stay apart for colour-blind readers, then their darker kin.
+# The seven colours of Okabe and Ito, which stay apart for colour-blind readers; then, one by one,
+# the colour farthest in Oklab from white, grey and all before it, seen with full and with
+# red-green colour-blind sight.
 _COLOURS = (
     "#0072B2",
     "#E69F00",
@@ -15,12 +17,25 @@ _COLOURS = (
     "#56B4E9",
     "#D55E00",
     "#F0E442",
-    "#004D7A",
-    "#8F6200",
-    "#00664B",
-    "#853C66",
-    "#2F7FA8",
+    "#5A0F00",
+    "#2D0087",
+    "#A50069",
+    "#695A00",
+    "#00F0C3",
+    "#FFB4FF",
+    "#004B5A",
+    "#8778FF",
+    "#692DA5",
+    "#4BC33C",
+    "#FFC3A5",
+    "#A54BB4",
+    "#5A0F5A",
+    "#C3000F",
+    "#A55A69",
+    "#D287FF",
+    "#004B00",
 )
+_MARKERS = "o^sDvP"
 NOISE_COLOUR = "#999999"
 
 
@@ -35,7 +50,7 @@ def cluster_colors(labels: Any) -> list[str]:
     Returns
     -------
     list of str
-        Hexadecimal colours; after twelve clusters they repeat.
+        Hexadecimal colours; after 24 clusters they repeat.
 
     Examples
     --------
@@ -44,3 +59,16 @@ def cluster_colors(labels: Any) -> list[str]:
     ['#0072B2', '#E69F00', '#999999']
     """
     return [NOISE_COLOUR if c < 0 else _COLOURS[int(c) % len(_COLOURS)] for c in np.asarray(labels)]
+
+
+def cluster_marker(label: int) -> str:
+    """Return the shape of a cluster's dots: another one each time that the colours repeat."""
+    return "o" if label < 0 else _MARKERS[int(label) // len(_COLOURS) % len(_MARKERS)]
+
+
+def cluster_name(label: Any) -> str:
+    """Return what a cluster, or a class, is called in a picture."""
+    if isinstance(label, (int, np.integer)):
+        return "none" if label < 0 else f"{int(label)}"
+    text = str(label)
+    return text if len(text) <= 24 else f"{text[:22]}\N{HORIZONTAL ELLIPSIS}"

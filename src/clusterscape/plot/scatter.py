@@ -7,14 +7,15 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from clusterscape.plot._axes import cluster_legend
 from clusterscape.plot._plane import plane
-from clusterscape.plot.palette import cluster_colors
+from clusterscape.plot.palette import cluster_colors, cluster_marker
 
 
 class ScatterDisplay:
     """Points at two coordinates, coloured by cluster; doubtful points are small and pale.
 
-    Use :meth:`from_estimator`.
+    Use :meth:`from_estimator` or :meth:`from_predictions`.
 
     Parameters
     ----------
@@ -23,7 +24,7 @@ class ScatterDisplay:
     labels : (n,) array
         Cluster numbers.
     confidence : (n,) array, optional
-        From 0 to 1.
+        From 0 to 1; NaN where none is claimed.
     axes : (str, str)
         What the coordinates are.
 
@@ -59,8 +60,20 @@ class ScatterDisplay:
     ) -> None:
         self.coordinates = np.asarray(coordinates, dtype=np.float64)
         self.labels = np.asarray(labels)
-        self.confidence = None if confidence is None else np.asarray(confidence)
+        self.confidence = None if confidence is None else np.asarray(confidence, dtype=np.float64)
         self.axes = axes
+        n = len(self.coordinates)
+        for name, values in (("labels", self.labels), ("confidence", self.confidence)):
+            if values is not None and values.shape != (n,):
+                raise ValueError(
+                    f"{name} must have one entry for each of the {n} points; got shape "
+                    f"{values.shape}."
+                )
+        if self.labels.dtype.kind not in "iu":
+            raise ValueError(
+                f"labels must be cluster numbers; got the type {self.labels.dtype}. Number them "
+                "first, for example with numpy.unique(labels, return_inverse=True)."
+            )
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, *, ax: Any = None) -> Self:
@@ -85,8 +98,32 @@ class ScatterDisplay:
         made = cls(points, model.labels_, getattr(model, "confidence_", None), axes=axes)
         return made.plot(ax=ax)
 
+    @classmethod
+    def from_predictions(
+        cls, X: Any, labels: Any, *, confidence: Any = None, ax: Any = None
+    ) -> Self:
+        """Draw labels that exist already.
+
+        Parameters
+        ----------
+        X : (n, d) array or sparse matrix
+            Features of the points, as in :meth:`from_estimator`.
+        labels : (n,) array
+            Cluster numbers; -1 for points in no cluster.
+        confidence : (n,) array, optional
+            From 0 to 1.
+        ax : matplotlib Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        ScatterDisplay
+        """
+        points, axes = plane(X, len(np.asarray(labels)), "labels has entries for")
+        return cls(points, labels, confidence, axes=axes).plot(ax=ax)
+
     def plot(self, *, ax: Any = None) -> Self:
-        """Draw the points.
+        """Draw the points, and legends of the clusters' colours and of the confidences.
 
         Parameters
         ----------
@@ -100,24 +137,59 @@ class ScatterDisplay:
         if ax is None:
             import matplotlib.pyplot as plt
 
-            ax = plt.subplots(figsize=(6, 4.8), layout="constrained")[1]
+            ax = plt.subplots(figsize=(7, 4.8), layout="constrained")[1]
         sure = np.ones(len(self.labels)) if self.confidence is None else self.confidence
-        ax.scatter(
-            *self.coordinates.T,
-            c=cluster_colors(self.labels),
-            s=8 + 18 * sure,
-            alpha=0.3 + 0.7 * sure,
-            linewidths=0,
-        )
+        sure = np.nan_to_num(sure, nan=1.0)
+        colours = np.array(cluster_colors(self.labels))
+        shapes = np.array([cluster_marker(c) for c in self.labels])
+        for shape in dict.fromkeys(shapes):  # a collection has one shape
+            some = shapes == shape
+            ax.scatter(
+                *self.coordinates[some].T,
+                c=colours[some],
+                s=_area(sure[some]),
+                alpha=_opacity(sure[some]),
+                marker=shape,
+                linewidths=0,
+            )
+        legend = cluster_legend(ax, self.labels)
+        if self.confidence is not None:
+            if legend is not None:
+                ax.add_artist(legend)
+            self._explain_confidence(ax)
         clusters = np.unique(self.labels[self.labels >= 0])
-        for cluster in clusters[:12]:
-            colour = cluster_colors([cluster])[0]
-            ax.scatter([], [], c=colour, s=26, label=f"{cluster}")
-        if 1 < clusters.size <= 12:
-            ax.legend(title="cluster", fontsize=8, loc="best")
         ax.set(xlabel=self.axes[0], ylabel=self.axes[1])
         many = "cluster" if clusters.size == 1 else "clusters"
         ax.set_title(f"{clusters.size} {many} of {len(self.labels):,} points", fontsize=11)
         self.ax_ = ax
         self.figure_ = ax.figure
         return self
+
+    def _explain_confidence(self, ax: Any) -> None:
+        """Say what small and pale dots mean, or that no confidence is claimed."""
+        assert self.confidence is not None
+        claimed = not np.isnan(self.confidence).all()
+        handles = []
+        for level in (1.0, 0.5, 0.0) if claimed else ():
+            look: dict[str, Any] = {"s": _area(level), "alpha": _opacity(level), "linewidths": 0}
+            handles.append(ax.scatter([], [], c="#333333", label=f"{level:g}", **look))
+        ax.legend(
+            handles=handles,
+            title="confidence" if claimed else "confidence:\nnot claimed,\none opinion",
+            fontsize=8,
+            title_fontsize=8,
+            loc="lower left",
+            bbox_to_anchor=(1.0, 0.0),
+            frameon=False,
+            handletextpad=0.2,
+            borderaxespad=0.3,
+        )
+
+
+def _area(confidence: Any) -> Any:
+    """Return the area of dots in square points."""
+    return 8 + 18 * confidence
+
+
+def _opacity(confidence: Any) -> Any:
+    return 0.3 + 0.7 * confidence

@@ -7,11 +7,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from clusterscape.plot._axes import cluster_legend
 from clusterscape.plot.palette import cluster_colors
 
 
 class TrajectoryDisplay:
-    """The values of x_t over the steps t of a chain, one line a point, coloured by group.
+    """The values of x_t over the steps t of a chain, one line per point, coloured by group.
 
     Use :meth:`from_estimator`, or give a trajectory of :func:`clusterscape.combine.evolve`.
 
@@ -48,12 +49,12 @@ class TrajectoryDisplay:
 
     @classmethod
     def from_estimator(cls, model: Any, *, scaled: bool = True, ax: Any = None) -> Self:
-        """Draw a fitted :class:`~clusterscape.combine.SCA`.
+        """Draw a fitted :class:`~clusterscape.combine.SCA`, or a model that used it.
 
         Parameters
         ----------
-        model : SCA
-            Fitted.
+        model : SCA or ConsensusClustering
+            Fitted; of a ConsensusClustering its ``consensus_`` is drawn.
         scaled : bool
             As in :meth:`plot`.
         ax : matplotlib Axes, optional
@@ -64,6 +65,12 @@ class TrajectoryDisplay:
         TrajectoryDisplay
         """
         check_is_fitted(model)
+        model = getattr(model, "consensus_", model)
+        if not hasattr(model, "trajectory_"):
+            raise ValueError(
+                f"{type(model).__name__} follows no chain, so there is no evolution to show; fit "
+                "an SCA, or a ConsensusClustering with consensus='sca'."
+            )
         if model.trajectory_ is None:
             raise ValueError(
                 "the model followed no evolution: its clusters are the connected components of the "
@@ -109,6 +116,8 @@ class TrajectoryDisplay:
         side.scatter(np.arange(len(order)), values[-1, order], c=np.asarray(colours)[order], s=8)
         side.tick_params(labelleft=False)
         side.set(xticks=[], xlabel=f"sorted, t={path.n_iter}")
+        # Inside, because a layout does not see what is outside of axes that were cut in two.
+        cluster_legend(ax, path.labels, title="group", loc="best", bbox_to_anchor=None)
         self.ax_ = ax
         self.sorted_ax_ = side
         self.figure_ = ax.figure

@@ -6,13 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.isotonic import isotonic_regression
 
-from clusterscape.compare.explain import explain
+from clusterscape.compare import explain
+from clusterscape.plot._axes import LINE, SMALLEST, spaced
 
 _BAR = 0.03  # width of a cluster's bar; the ribbons' side is 1
-_SMALLEST = 5.0  # points of type that can still be read
-_LINE = 1.25  # height of a line of type over its size
 _SWEEPS = 24
 _COLOURS = "YlGnBu"
 _PALEST = 0.18  # share of the colours left out, which do not show on white
@@ -49,7 +47,7 @@ class TransportDisplay:
     -----
     A plan of least cost need not be the only one: where clusters are equally far apart, as equal
     points make them, another plan costs the same and would look different. The picture stays
-    readable up to about thirty clusters a side; for more, read the table of moves.
+    readable up to about thirty clusters on a side; for more, read the table of moves.
 
     Examples
     --------
@@ -296,13 +294,10 @@ def _write_names(ax: Any, side: _Side, *, axis: int, whole: float, max_names: in
         return
     # Points of type that the axes are high, as far as is known before the layout.
     room = ax.get_position().height * ax.figure.get_size_inches()[1] * 72
-    size = float(np.clip(room / (_LINE * len(side.mass)), _SMALLEST, 9.0))
-    line = _LINE * size / room * whole
+    size = float(np.clip(room / (LINE * len(side.mass)), SMALLEST, 9.0))
+    line = LINE * size / room * whole
     middle = side.top + side.mass / 2
-    # The places nearest to the bars' middles that are at least a line apart.
-    lines = line * np.arange(len(middle))
-    lowest = max(whole - line / 2 - lines[-1], line / 2)
-    place = isotonic_regression(middle - lines, y_min=line / 2, y_max=lowest) + lines
+    place = spaced(middle, line, 0.0, whole)
     edge, way, align = (-_BAR, -1, "right") if axis == 0 else (1 + _BAR, 1, "left")
     moved = np.abs(place - middle).max() > line / 4
     for label, mass, y, bar in zip(side.labels, side.mass, place, middle, strict=True):

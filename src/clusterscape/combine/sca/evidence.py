@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import aslinearoperator
 
 from clusterscape import kernels
 from clusterscape._core.labels import NOISE
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.coassociation import Coassociation, Normalize
+from clusterscape.linalg.components import linked_components, shared_components
 from clusterscape.linalg.markov import (
     away_sums,
     separate_noise,
@@ -105,10 +105,10 @@ def explicit_evidence(ensemble: Ensemble, reading: Reading) -> Evidence:
     zeta = _ratios(away, totals)
     known = _Known(float(nearest.max()), zeta, weighted_median(zeta, ensemble.weights))
     # Similarities that fall into pieces already need no zeroing: it would only break the pieces.
-    whole = kernels.markov.dense_components(dense).max() == 0
+    whole = linked_components(dense)[0] == 1
     if reading.zeroing and whole and not reading.is_low(known.median) and known.largest > 0:
         thinned, cutoff = _zero_small(dense, (totals, away), nearest, ensemble, reading)
-        component = kernels.markov.dense_components(dense)
+        component = linked_components(dense)[1]
         limit = reading.max_components
         if cutoff > 0 and (limit is None or component.max() < limit):
             after = weighted_median(thinned, ensemble.weights)
@@ -131,7 +131,7 @@ def explicit_evidence(ensemble: Ensemble, reading: Reading) -> Evidence:
         points, component = operator_points(operator, ensemble, reading)
     else:
         points = _explicit_points(dense, weights, removed)
-        component = kernels.markov.dense_components(dense)
+        component = linked_components(dense)[1]
     return _unzeroed(points, component, known, ensemble.n_points, reading.is_implicit(ensemble))
 
 
@@ -276,14 +276,11 @@ def _with_loops(points: PointMatrix) -> PointMatrix:
 def _implicit_components(ensemble: Ensemble) -> np.ndarray:
     """Return the component of each point in the graph of points that share a cluster."""
     if ensemble.is_soft:
-        matrix = ensemble.membership().matrix
-        graph = sparse.bmat([[None, matrix], [matrix.T, None]], format="csr")
-        found = connected_components(graph, directed=False)[1][: ensemble.n_points]
-    else:
-        linked = kernels.markov.linked_clusters(ensemble.labels, ensemble.offsets)
-        some = (ensemble.labels > NOISE).argmax(axis=1)
-        codes = ensemble.labels[np.arange(ensemble.n_points), some].astype(np.int64)
-        found = linked[ensemble.offsets[some] + codes]
+        return shared_components(ensemble.membership().matrix)[1]
+    linked = kernels.markov.linked_clusters(ensemble.labels, ensemble.offsets)
+    some = (ensemble.labels > NOISE).argmax(axis=1)
+    codes = ensemble.labels[np.arange(ensemble.n_points), some].astype(np.int64)
+    found = linked[ensemble.offsets[some] + codes]
     return np.unique(found, return_inverse=True)[1].reshape(-1)
 
 

@@ -12,6 +12,7 @@ from scipy.sparse.linalg import aslinearoperator
 
 from clusterscape._core.params import Choice, Integer, checked, shown
 from clusterscape.linalg.kmeans import kmeans, nearest_center
+from clusterscape.linalg.kmeans_engines import cluster_sums
 
 Step = Callable[[np.ndarray], np.ndarray]
 
@@ -344,7 +345,5 @@ def _centres(rows: np.ndarray, weights: np.ndarray, groups: np.ndarray) -> np.nd
     """Return the weighted mean of each group's rows; an empty group is left out."""
     k = int(groups.max()) + 1
     mass = np.bincount(groups, weights=weights, minlength=k)
-    sums = np.stack(
-        [np.bincount(groups, weights=weights * column, minlength=k) for column in rows.T], axis=1
-    )
+    sums = cluster_sums(rows, groups, weights, k)
     return sums[mass > 0] / mass[mass > 0, None]

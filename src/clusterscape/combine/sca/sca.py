@@ -13,8 +13,9 @@ from clusterscape._core.labels import canonical
 from clusterscape._core.parallel import one_thread
 from clusterscape._core.params import Choice, Flag, Integer, Null, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
-from clusterscape.combine.base import BaseConsensus, ConsensusWarning, Outcome
+from clusterscape.combine.base import BaseConsensus, Combined, ConsensusWarning
 from clusterscape.combine.landmarks import draw_landmarks, extend
+from clusterscape.combine.registry import consensus_method
 from clusterscape.combine.sca.chain import Chain, near_one
 from clusterscape.combine.sca.evidence import (
     Evidence,
@@ -41,8 +42,11 @@ _EXPLICIT_ROWS = 4000  # distinct rows up to which all similarities are formed
 _LANDMARKS = 2000
 
 
+@consensus_method(
+    "sca", cost="n r per step (m^2 r up to 4,000 rows)", memory="n r + min(m, 4,000)^2"
+)
 class SCA(BaseConsensus):
-    """Stochastic clustering algorithm (Meyer and Wessell 2012).
+    """Stochastic clustering: a Markov chain on the co-association; its eigenvalues count clusters.
 
     Co-association without its diagonal is scaled to a doubly stochastic matrix P (Sinkhorn-Knopp).
     The number of eigenvalues of P near 1 is the number of clusters, and a random distribution that
@@ -138,6 +142,12 @@ class SCA(BaseConsensus):
     landmark_agreement_ : float
         Share of the landmarks that the others would put into their cluster; NaN without landmarks.
 
+    See Also
+    --------
+    evolve : The evolution of a given chain.
+    clusterscape.validate.near_decomposability : The ratio zeta.
+    SpectralConsensus : Eigenvectors instead of the evolution.
+
     Notes
     -----
     The paper's rule (largest gaps) is fragile on many points: one that lags behind makes a cluster
@@ -145,6 +155,11 @@ class SCA(BaseConsensus):
     ``eigenvalues_`` and ``zeta_before_``. When the similarities fall into as many connected
     components as clusters are sought, these are returned directly. Noise is together with nobody.
     Points with the same row evolve as one. Memory grows with n r.
+
+    References
+    ----------
+    .. [1] C. D. Meyer and C. D. Wessell, "Stochastic data clustering", SIAM Journal on Matrix
+       Analysis and Applications 33, 1214-1236, 2012. doi:10.1137/100804395
 
     Examples
     --------
@@ -156,6 +171,7 @@ class SCA(BaseConsensus):
     (array([0, 0, 0, 1, 1, 1]), array([ 1.  ,  0.86, -0.32]))
     """
 
+    _source: ClassVar[str] = "Meyer and Wessell 2012"
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Null(), Integer(1)],
         "zeta_threshold": [Number(0, 1, open_low=True)],
@@ -212,7 +228,7 @@ class SCA(BaseConsensus):
             return f"n_clusters={self.n_clusters} of SCA"
         return "largest gap between the eigenvalues of the scaled co-association"
 
-    def _combine(self, ensemble: Ensemble, features: Any) -> Outcome:
+    def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         small, inverse = ensemble.compress()
         drawing, evolving = spawn(self.random_state, 2)
         with one_thread():  # sums in the same order on every machine
@@ -224,9 +240,9 @@ class SCA(BaseConsensus):
             points = np.unique(inverse, return_index=True)[1][path.points]
             numbered = canonical(labels, ensemble.sample_weight)  # as ``fit`` will number them
             details["trajectory_"] = replace(path, points=points, labels=numbered[points])
-        return Outcome(labels, found.cost, details)
+        return Combined(labels, found.cost, details)
 
-    def _solve(self, small: Ensemble, drawing: SeedSequence, evolving: SeedSequence) -> Outcome:
+    def _solve(self, small: Ensemble, drawing: SeedSequence, evolving: SeedSequence) -> Combined:
         reading = Reading(
             self.similarity,
             self.diagonal,
@@ -255,11 +271,11 @@ class SCA(BaseConsensus):
             "landmark_agreement_": agreement,
             "trajectory_": None if path is None else replace(path, points=rows[path.points]),
         }
-        return Outcome(labels, outcome.cost, {**outcome.details, **details})
+        return Combined(labels, outcome.cost, {**outcome.details, **details})
 
     def _without_landmarks(
         self, small: Ensemble, reading: Reading, evolving: SeedSequence
-    ) -> Outcome:
+    ) -> Combined:
         evidence = None
         if reading.is_implicit(small):
             evidence = implicit_evidence(small, reading, None)
@@ -277,7 +293,7 @@ class SCA(BaseConsensus):
             )
         return self._cluster(Chained.of(evidence), evolving)
 
-    def _cluster(self, chained: Chained, seed: SeedSequence) -> Outcome:
+    def _cluster(self, chained: Chained, seed: SeedSequence) -> Combined:
         """Count the clusters of a chain, and find them."""
         evidence, chain = chained.evidence, chained.chain
         m = chain.weights.size
@@ -313,7 +329,7 @@ class SCA(BaseConsensus):
                 )
             groups, more = self._evolve(chain, k, eigenvalues, seed)
             details |= more
-        return Outcome(groups, chain.escape(groups), details)
+        return Combined(groups, chain.escape(groups), details)
 
     def _evolve(
         self, chain: Chain, k: int, eigenvalues: np.ndarray, seed: SeedSequence
@@ -364,7 +380,7 @@ class SCA(BaseConsensus):
     def _again(self, runs: Runs, chain: Chain, k: int, seed: SeedSequence) -> np.ndarray:
         """Combine the partitions of the starts by the same algorithm."""
         chosen = [g for g, ok in zip(runs.groups, runs.stable, strict=True) if ok] or runs.groups
-        votes = Ensemble.from_labels(chosen, sample_weight=chain.weights)
+        votes = Ensemble.from_labels(chosen, orient="rows", sample_weight=chain.weights)
         params = self.get_params() | {"n_clusters": k, "starts": "vote", "random_state": seed}
         labels = type(self)(**params).fit(votes).labels_
         return by_appearance(labels)

@@ -1,0 +1,94 @@
+"""The one check of weights: of points, of partitions, of vertices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clusterscape._core.params import shown
+
+
+def optional_weights(
+    values: Any,
+    size: int,
+    *,
+    name: str = "sample_weight",
+    each: str = "point",
+    positive: bool = False,
+) -> np.ndarray | None:
+    """Return weights as a new float64 array, or None where none are given.
+
+    Parameters
+    ----------
+    values : array-like or None
+        The weights.
+    size : int
+        How many there must be.
+    name : str
+        The argument, as messages name it.
+    each : str
+        What has a weight, as messages name it: a point, a partition, a vertex.
+    positive : bool
+        Refuse a weight of zero, too. Otherwise at least one weight must be positive.
+
+    Examples
+    --------
+    >>> optional_weights([1, 2], 2)
+    array([1., 2.])
+    """
+    if values is None:
+        return None
+    try:
+        weights = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be numbers, one per {each}; got {shown(values)}.") from None
+    if weights.shape != (size,):
+        raise ValueError(
+            f"{name} must have one entry per {each}, {size} in all; got shape {weights.shape}."
+        )
+    wrong = ~np.isfinite(weights) | (weights <= 0 if positive else weights < 0)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        least = "> 0" if positive else ">= 0"
+        remedy = f" Leave out every {each} of weight zero." if weights[row] == 0 else ""
+        raise ValueError(
+            f"{name} must be finite numbers {least}; entry {row} is {weights[row]:g}.{remedy}"
+        )
+    if not weights.any():
+        raise ValueError(f"{name} is zero for every {each}; at least one must be positive.")
+    return weights
+
+
+def checked_weights(
+    values: Any,
+    size: int,
+    *,
+    name: str = "sample_weight",
+    each: str = "point",
+    positive: bool = False,
+) -> np.ndarray:
+    """Return weights as :func:`optional_weights` does, and ones where none are given.
+
+    Examples
+    --------
+    >>> checked_weights(None, 3)
+    array([1., 1., 1.])
+    """
+    weights = optional_weights(values, size, name=name, each=each, positive=positive)
+    return np.ones(size) if weights is None else weights
+
+
+def rescaled_weights(weights: np.ndarray | None) -> np.ndarray | None:
+    """Divide enormous or tiny weights by the largest, so that their squares are finite and not 0.
+
+    Use it where only the proportions of the weights matter.
+
+    Examples
+    --------
+    >>> rescaled_weights(np.array([1e200, 5e199]))
+    array([1. , 0.5])
+    """
+    if weights is None or 1e-100 < weights.max() < 1e100:
+        return weights
+    return weights / weights.max()

@@ -1,8 +1,0 @@
-"""``python -m clusterscape.cli`` is the command ``clusterscape``."""
-
-from __future__ import annotations
-
-from clusterscape.cli import main
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,206 @@
+"""What was found: as plain values for ``run.json`` and ``--json``, and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clusterscape._core.plain import plain
+
+if TYPE_CHECKING:
+    from clusterscape.ensemble import Ensemble
+    from clusterscape.model import ConsensusClustering
+    from clusterscape.validate import KSelection
+
+CONFIDENT = 0.8
+DOUBTFUL = 0.5
+_LEAST = 5  # doubtful points that are named
+_SIZES = 12  # clusters whose sizes are given
+
+
+def of_model(
+    model: ConsensusClustering, *, ids: Any = None, reference: Any = None
+) -> dict[str, Any]:
+    """Return what the main job found, as plain values."""
+    found = of_labels(
+        model.labels_,
+        model.ensemble_,
+        ids=ids,
+        reference=reference,
+        confidence=model.confidence_,
+        cluster_consensus=model.cluster_consensus_,
+        n_clusters=model.n_clusters_,
+        asked=model.n_clusters,
+        k_selection=model.k_selection_,
+    )
+    method = None
+    if model.consensus_ is not None:
+        chosen = model.consensus_choice_
+        why = "as asked" if chosen is None else chosen.reason
+        method = {"method": type(model.consensus_).__name__, "why": why}
+    return found | {"consensus": method, "structure": plain(model.structure_)}
+
+
+def of_labels(
+    labels: np.ndarray,
+    ensemble: Ensemble,
+    *,
+    confidence: np.ndarray,
+    cluster_consensus: np.ndarray,
+    n_clusters: int,
+    asked: int | None,
+    k_selection: KSelection | None,
+    ids: Any = None,
+    reference: Any = None,
+) -> dict[str, Any]:
+    """Return what is known of any labels with the clusterings behind them, as plain values."""
+    k = n_clusters
+    found: dict[str, Any] = {
+        "n_clusters": k,
+        "how": _how(k, asked, k_selection),
+        "cluster_sizes": np.bincount(labels[labels >= 0], minlength=k).tolist(),
+        "cluster_consensus": cluster_consensus,
+        "cluster_confidence": [float(confidence[labels == c].mean()) for c in range(k)],
+        "n_unclustered": int((labels < 0).sum()),
+        "confidence": _confidence(confidence, ids),
+        "consensus": None,
+        "structure": None,
+        "k_selection": plain(k_selection),
+        "n_partitions": ensemble.n_partitions,
+        "failures": [{"partition": i, "reason": why} for i, why in ensemble.failures],
+    }
+    if reference is not None:
+        found["reference"] = _agreement(labels, reference)
+    return found
+
+
+def _how(k: int, asked: int | None, selection: KSelection | None) -> str:
+    """Say where the number of clusters comes from."""
+    if asked is not None:
+        return "as asked" if asked == k else f"{asked} were asked for"
+    if selection is None:
+        return "the points do not differ"
+    return f"{'decided' if k == 1 else 'chosen'} by the {selection.criterion}"
+
+
+def _confidence(confidence: np.ndarray, ids: Any) -> dict[str, Any]:
+    """Summarise the points' confidence; a missing value counts for neither side."""
+    known = confidence[~np.isnan(confidence)]
+    doubt = np.argsort(confidence, kind="stable")[: min(_LEAST, known.size)]
+    return {
+        "mean": float(known.mean()) if known.size else None,
+        "confident": int((known >= CONFIDENT).sum()),
+        "doubtful": int((known < DOUBTFUL).sum()),
+        "missing": int(confidence.size - known.size),
+        "confident_from": CONFIDENT,
+        "doubtful_below": DOUBTFUL,
+        "least": [
+            {"id": int(i) if ids is None else ids[i], "confidence": float(confidence[i])}
+            for i in doubt
+        ],
+    }
+
+
+def _agreement(labels: np.ndarray, reference: Any) -> dict[str, Any]:
+    """Compare labels with known classes."""
+    from clusterscape.compare import accuracy, adjusted_rand
+
+    classes = np.asarray(reference).astype(str)
+    return {
+        "n_classes": int(np.unique(classes).size),
+        "adjusted_rand": adjusted_rand(labels, classes),
+        "accuracy": accuracy(labels, classes),
+    }
+
+
+# ---- in words -------------------------------------------------------------------------------
+
+
+def sentences(found: dict[str, Any], n_points: int) -> list[str]:
+    """Say in words what was found."""
+    lines = [_clusters(found, n_points), *_confidence_words(found, n_points)]
+    method = found["consensus"]
+    if method is not None and method["why"] != "as asked":
+        lines.append(f"Combined by {method['method']}: {method['why']}")
+    if found["structure"] is not None:
+        lines.append(found["structure"]["message"])
+    if found["failures"]:
+        first = found["failures"][0]
+        lines.append(
+            f"{len(found['failures'])} of {found['n_partitions']} clusterings failed and were left "
+            f"out; the first, number {first['partition']}: {first['reason']}"
+        )
+    if "reference" in found:
+        known = found["reference"]
+        lines.append(
+            f"Compared with the {known['n_classes']} known classes: {known['accuracy']:.1%} of the "
+            f"points agree under the best matching of clusters to classes; adjusted Rand index "
+            f"{known['adjusted_rand']:.3f} (1 is perfect, 0 is chance)."
+        )
+    return lines
+
+
+def _clusters(found: dict[str, Any], n_points: int) -> str:
+    k = found["n_clusters"]
+    if k == 1:
+        return f"One cluster: the {n_points} points were not divided ({found['how']})."
+    why = "" if found["k_selection"] is None else f" {found['k_selection']['reason']}"
+    sizes = _sizes(found["cluster_sizes"])
+    return f"{k} clusters ({found['how']}), numbered 0 to {k - 1} by size: {sizes}.{why}"
+
+
+def _sizes(sizes: Sequence[int]) -> str:
+    """Return the sizes of clusters, the small ones of many together."""
+    if len(sizes) <= _SIZES + 1:
+        return f"{listed([f'{s:,}' for s in sizes])} points"
+    shown = ", ".join(f"{s:,}" for s in sizes[:_SIZES])
+    rest = sizes[_SIZES:]
+    return f"{shown} points, and {len(rest)} smaller clusters with {sum(rest):,} points in all"
+
+
+def _confidence_words(found: dict[str, Any], n_points: int) -> list[str]:
+    if found["n_clusters"] == 1:
+        return []
+    score = found["confidence"]
+    sure, doubtful, missing = score["confident"], score["doubtful"], score["missing"]
+    if missing == n_points:
+        lines = [
+            "No confidence is given for any point, because the clusterings that were combined do "
+            "not differ: agreement among copies is no evidence."
+        ]
+    else:
+        lines = [
+            f"Of {n_points} points {sure} ({sure / n_points:.0%}) are confident (confidence "
+            f"{CONFIDENT:g} or more), {n_points - sure - doubtful - missing} lie between, and "
+            f"{doubtful} ({doubtful / n_points:.0%}) are doubtful (below {DOUBTFUL:g})."
+        ]
+        if missing:
+            lines[0] += f" For {missing} there is no confidence."
+        if doubtful:
+            worst = [f"{p['id']} ({p['confidence']:.2f})" for p in score["least"][:doubtful]]
+            lines[0] += f" The most doubtful: {listed(worst)}."
+        lines += _cluster_words(found["cluster_confidence"])
+    if found["n_unclustered"]:
+        lines.append(f"{found['n_unclustered']} points are in no cluster (label -1).")
+    return lines
+
+
+def _cluster_words(confidence: Sequence[float]) -> list[str]:
+    """Name the clusters with the highest and the lowest mean confidence."""
+    means = [(mean, c) for c, mean in enumerate(confidence) if mean == mean]
+    if not means:
+        return []
+    (low, weakest), (high, strongest) = min(means), max(means)
+    if f"{low:.2f}" == f"{high:.2f}":
+        return []
+    return [
+        f"Cluster {strongest} has the highest mean confidence ({high:.2f}), cluster {weakest} the "
+        f"lowest ({low:.2f})."
+    ]
+
+
+def listed(items: Sequence[str]) -> str:
+    """Join words with commas and a final "and"."""
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

@@ -1,0 +1,515 @@
+"""Options that several verbs share, each declared once.
+
+An option is an annotation; a group is a dataclass of options. A verb takes a group as one
+parameter, and ``console.verb`` gives the command all of its options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+
+import typer
+
+if TYPE_CHECKING:
+    from clusterscape.compare import Measure
+
+READING = "Reading tables"
+WORK = "The work"
+SPACE = "Distances in space"
+OUTPUT = "Output"
+
+
+def choose(option: str, given: str, known: Sequence[str]) -> str:
+    """Return ``given`` if it is known; otherwise the command was not understood."""
+    if given not in known:
+        raise typer.BadParameter(f"{given!r} is not one of {', '.join(known)}.", param_hint=option)
+    return given
+
+
+# ---- reading tables -------------------------------------------------------------------------
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="TABLE",
+        help="Table with one row per point: CSV, TSV (also .gz), Parquet, NPZ, NPY, LIBSVM or "
+        "h5ad; '-' reads CSV from stdin.",
+        show_default=False,
+    ),
+]
+LabelFiles = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILES",
+        help="Ensembles (.npz, .parquet) or tables of labels with one column per clustering; "
+        "several files are joined by their ids. '-' reads CSV from stdin.",
+        show_default=False,
+    ),
+]
+Features = Annotated[
+    str | None,
+    typer.Option(
+        "--features",
+        metavar="FILE",
+        help="Table of the points' features, for methods and measures that use them; its rows are "
+        "matched to the points by id.",
+        show_default=False,
+        rich_help_panel=READING,
+    ),
+]
+Join = Annotated[
+    str,
+    typer.Option(
+        "--join",
+        metavar="same|inner|outer|order",
+        help="How several files are joined. same: by id, and all must hold the same ids; inner: "
+        "the ids that all files hold; outer: the ids that any file holds (a point that a file "
+        "does not hold is unsampled in its clusterings); order: by position, whatever the ids. "
+        "Files without ids, all of them, are joined by position.",
+        rich_help_panel=READING,
+    ),
+]
+Reference = Annotated[
+    str | None,
+    typer.Option(
+        "--reference",
+        metavar="NAME",
+        help="Column of known classes: not used for clustering, compared with the result.",
+        show_default=False,
+        rich_help_panel=READING,
+    ),
+]
+
+
+class ReadArguments(TypedDict):
+    """Keyword arguments of ``read_table``, ``read_labels`` and ``describe_table``."""
+
+    id_column: str | None
+    columns: list[str] | None
+    exclude: list[str] | None
+    format: str | None
+    delimiter: str | None
+    header: bool | Literal["auto"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How tables are read. A value ``FILE=VALUE`` is for that one of several files."""
+
+    id_column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--id-column",
+            metavar="[FILE=]NAME",
+            help="Column that names the points. Without it a column called 'id', a first column "
+            "without a name, or (in tables of features) a first column of text that differs in "
+            "every row is used, and a message says so. Where a command reads several files, "
+            "FILE=NAME is for one of them; this holds for all options of this group that take a "
+            "value.",
+            show_default=False,
+            rich_help_panel=READING,
+        ),
+    ] = None
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--columns",
+            metavar="[FILE=]NAMES",
+            help="Use only these columns: names with commas between them, or the option repeated. "
+            "Where clusterings and features are read, names without FILE= choose clusterings.",
+            show_default=False,
+            rich_help_panel=READING,
+        ),
+    ] = None
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--exclude",
+            metavar="[FILE=]NAMES",
+            help="Leave these columns out.",
+            show_default=False,
+            rich_help_panel=READING,
+        ),
+    ] = None
+    format: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--format",
+            metavar="[FILE=]FORMAT",
+            help="csv, tsv, parquet, npz, npy, libsvm or h5ad, where the ending of the name does "
+            "not say.",
+            show_default=False,
+            rich_help_panel=READING,
+        ),
+    ] = None
+    delimiter: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--delimiter",
+            metavar="[FILE=]MARK",
+            help="What separates the fields of CSV files: one character, or 'tab'.",
+            show_default=False,
+            rich_help_panel=READING,
+        ),
+    ] = None
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether the first row of CSV files holds the column names. Without it names are "
+            "recognised where no field of the first row is a number.",
+            show_default=False,
+            rich_help_panel=READING,
+        ),
+    ] = None
+
+    def arguments(self, file: str, files: Sequence[str] = ()) -> ReadArguments:
+        """Return the arguments for one of the files that a command reads."""
+        return {
+            "id_column": self._one("id_column", file, files),
+            "columns": self.given("columns", file) or self.given("columns", None, files) or None,
+            "exclude": (self.given("exclude", file) + self.given("exclude", None, files)) or None,
+            "format": self._one("format", file, files),
+            "delimiter": self._one("delimiter", file, files),
+            "header": "auto" if self.header is None else self.header,
+        }
+
+    def given(self, name: str, file: str | None, files: Sequence[str] = ()) -> list[str]:
+        """Return the values of an option for ``file``, or those that are for all ``files``."""
+        values: list[str] = getattr(self, name) or []
+        if file is not None:
+            return [v.removeprefix(f"{file}=") for v in values if v.startswith(f"{file}=")]
+        return [v for v in values if not any(v.startswith(f"{one}=") for one in files)]
+
+    def _one(self, name: str, file: str, files: Sequence[str]) -> str | None:
+        values = self.given(name, file) or self.given(name, None, [file, *files])
+        if len(values) > 1:
+            option = "--" + name.replace("_", "-")
+            raise typer.BadParameter(
+                f"{' and '.join(map(repr, values))} are given for {file}; give one.",
+                param_hint=option,
+            )
+        return values[0] if values else None
+
+
+# ---- the work -------------------------------------------------------------------------------
+
+
+def _enough_references(value: int) -> int:
+    if value in (1, 2):
+        raise typer.BadParameter(f"{value} are too few for a test; give 0 (no test) or 3 and more.")
+    return value
+
+
+def _some_workers(value: int) -> int:
+    if value == 0:
+        raise typer.BadParameter("0 workers do nothing; give 1 or more, or -1 for all cores.")
+    return value
+
+
+Scale = Annotated[
+    str,
+    typer.Option(
+        "--scale",
+        metavar="auto|standard|none",
+        help="standard: every column to mean 0 and standard deviation 1; auto: standard for dense "
+        "tables, none for sparse ones.",
+        rich_help_panel=WORK,
+    ),
+]
+Clusters = Annotated[
+    int | None,
+    typer.Option(
+        "--clusters",
+        "-k",
+        metavar="K",
+        min=1,
+        help="Number of clusters; chosen by the eigengap of the co-association when not given.",
+        show_default=False,
+        rich_help_panel=WORK,
+    ),
+]
+Partitions = Annotated[
+    int,
+    typer.Option(
+        "--partitions",
+        "-r",
+        metavar="R",
+        min=1,
+        help="Number of clusterings to make.",
+        rich_help_panel=WORK,
+    ),
+]
+Generator = Annotated[
+    str,
+    typer.Option(
+        "--generator",
+        metavar="NAME",
+        help="How the clusterings are made to differ: random_k, random_features, restarts, "
+        "bagging, ... ('clusterscape info --list generators').",
+        rich_help_panel=WORK,
+    ),
+]
+Algorithm = Annotated[
+    str | None,
+    typer.Option(
+        "--algorithm",
+        metavar="NAME",
+        help="Base clusterer, for generators that take one: kmeans, cosine (for text), ward, ... "
+        "('clusterscape info --list algorithms').",
+        show_default=False,
+        rich_help_panel=WORK,
+    ),
+]
+Consensus = Annotated[
+    str,
+    typer.Option(
+        "--consensus",
+        "--method",
+        metavar="NAME",
+        help="How the clusterings are combined: auto (chosen by the ensemble's size), sec, eac, "
+        "spectral, ... ('clusterscape info --list methods').",
+        rich_help_panel=WORK,
+    ),
+]
+References = Annotated[
+    int,
+    typer.Option(
+        "--references",
+        metavar="N",
+        min=0,
+        callback=_enough_references,
+        help="Number of datasets without clusters that the data are tested against, 3 or more; 0 "
+        "skips the test.",
+        rich_help_panel=WORK,
+    ),
+]
+Seed = Annotated[
+    int,
+    typer.Option(
+        "--seed",
+        metavar="N",
+        min=0,
+        help="Seed of the random numbers: the same seed gives the same files, for any number of "
+        "workers.",
+        rich_help_panel=WORK,
+    ),
+]
+Jobs = Annotated[
+    int,
+    typer.Option(
+        "--jobs",
+        "-j",
+        metavar="N",
+        callback=_some_workers,
+        help="Number of workers; -1 for all cores.",
+        rich_help_panel=WORK,
+    ),
+]
+
+
+def check_generator(generator: str, algorithm: str | None) -> None:
+    """Refuse names of generators and base clusterers that are not known, before any work."""
+    from clusterscape.generate import ALGORITHMS, PRESETS
+
+    choose("--generator", generator, list(PRESETS))
+    if algorithm is None:
+        return
+    choose("--algorithm", algorithm, list(ALGORITHMS))
+    if generator in ("mixed", "random_projection"):
+        raise typer.BadParameter(
+            f"{generator} chooses its own base clusterers; leave --algorithm out.",
+            param_hint="--algorithm",
+        )
+
+
+def check_consensus(consensus: str, clusters: int | None) -> None:
+    """Refuse unknown methods, clusters for a method that takes none, and missing packages."""
+    from clusterscape.combine import METHODS
+    from clusterscape.ensemble import Ensemble
+
+    choose("--consensus", consensus, ["auto", *METHODS])
+    if consensus == "auto":
+        return
+    method = METHODS[consensus]
+    if clusters is not None and not method.takes_k:
+        raise typer.BadParameter(
+            f"{consensus} finds the number of clusters itself; leave --clusters out.",
+            param_hint="--clusters",
+        )
+    if method.extra:
+        # The method itself knows which packages it imports: four points are enough to find out
+        # whether they are there, before the work rather than after it.
+        method.estimator(n_clusters=2).fit(Ensemble.from_labels([[0, 0, 1, 1], [0, 1, 1, 0]]))
+
+
+# ---- distances in space ---------------------------------------------------------------------
+
+# Other kernels are functions or matrices, which a command line cannot name.
+_KERNELS = ("gaussian", "laplacian", "cauchy", "discrete")
+
+
+def _bandwidth(text: str | None) -> str | None:
+    if text in (None, "median"):
+        return text
+    try:
+        good = 0 < float(text) < float("inf")
+    except ValueError:
+        good = False
+    if not good:
+        raise typer.BadParameter(f"{text!r} is neither 'median' nor a positive number.")
+    return text
+
+
+def _components(text: str | None) -> str | None:
+    if text in (None, "auto", "exact"):
+        return text
+    if not text.isdecimal() or int(text) < 2 or int(text) % 2:
+        raise typer.BadParameter(
+            f"{text!r} is neither 'auto' nor 'exact' nor an even number from 2 on."
+        )
+    return text
+
+
+@dataclass(frozen=True)
+class Spatial:
+    """Options of the measures that use the points' features."""
+
+    kernel: Annotated[
+        str | None,
+        typer.Option(
+            "--kernel",
+            metavar="|".join(_KERNELS),
+            help="How similar two points are as their distance grows; gaussian when not given. "
+            "discrete: a point is similar to itself alone, and no features are needed.",
+            show_default=False,
+            rich_help_panel=SPACE,
+        ),
+    ] = None
+    bandwidth: Annotated[
+        str | None,
+        typer.Option(
+            "--bandwidth",
+            metavar="median|H",
+            callback=_bandwidth,
+            help="Distance over which points count as similar, in the units of the scaled table; "
+            "the median distance between points when not given.",
+            show_default=False,
+            rich_help_panel=SPACE,
+        ),
+    ] = None
+    components: Annotated[
+        str | None,
+        typer.Option(
+            "--components",
+            metavar="auto|exact|N",
+            callback=_components,
+            help="Number of random features that approximate the kernel, an even number; exact: "
+            "no approximation; auto (when not given): exact up to 3,000 points.",
+            show_default=False,
+            rich_help_panel=SPACE,
+        ),
+    ] = None
+
+    def given(self) -> dict[str, Any]:
+        """Return those that were given, as arguments of the library."""
+        found: dict[str, Any] = {}
+        if self.kernel is not None:
+            found["kernel"] = choose("--kernel", self.kernel, _KERNELS)
+        if self.bandwidth is not None:
+            found["bandwidth"] = (
+                self.bandwidth if self.bandwidth == "median" else float(self.bandwidth)
+            )
+        if self.components is not None:
+            words = {"auto": "auto", "exact": None}
+            text = self.components
+            found["n_components"] = words[text] if text in words else int(text)
+        return found
+
+    def check(self, measures: Sequence[Measure], features: str | None) -> None:
+        """Refuse options that no measure takes, missing features, and features without a use."""
+        from clusterscape.compare import MEASURES
+
+        given = self.given()
+        for name in given:
+            if not any(name in measure.option_names() for measure in measures):
+                able = [m.name for m in MEASURES.values() if name in m.option_names()]
+                raise typer.BadParameter(
+                    f"{_listed(measures)} no such option; leave it out, or choose one of "
+                    f"{', '.join(able)}.",
+                    param_hint="--" + name.removeprefix("n_"),
+                )
+        discrete = given.get("kernel") == "discrete"
+        using = [
+            m
+            for m in measures
+            if m.needs_features and not (discrete and "kernel" in m.option_names())
+        ]
+        if using and features is None:
+            raise typer.BadParameter(
+                f"{using[0].name} depends on where the points lie, which labels do not say; give "
+                "the table of their features.",
+                param_hint="--features",
+            )
+        if features is not None and not using:
+            if any(m.needs_features for m in measures):
+                why = "the discrete kernel does not use features"
+            else:
+                able = [m.name for m in MEASURES.values() if m.needs_features]
+                why = f"{measures[0].name} does not use features ({', '.join(able)} do)"
+            raise typer.BadParameter(f"{why}; leave them out.", param_hint="--features")
+
+
+def _listed(measures: Sequence[Measure]) -> str:
+    names = [m.name for m in measures]
+    return f"{names[0]} has" if len(names) == 1 else f"{', '.join(names)} have"
+
+
+# ---- output ---------------------------------------------------------------------------------
+
+Folder = Annotated[
+    Path,
+    typer.Option(
+        "--output", "-o", metavar="DIR", help="Folder for the results.", rich_help_panel=OUTPUT
+    ),
+]
+OutputFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="File to write; stdout when not given.",
+        show_default=False,
+        rich_help_panel=OUTPUT,
+    ),
+]
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Replace files of the same names that were not written by clusterscape.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print the result as JSON.", rich_help_panel=OUTPUT)
+]
+Debug = Annotated[
+    bool, typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=OUTPUT)
+]
+
+
+@dataclass(frozen=True)
+class Printing:
+    """What a verb prints besides its result."""
+
+    json: Json = False
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", "-q", help="No messages and no progress.", rich_help_panel=OUTPUT),
+    ] = False
+    debug: Debug = False

@@ -1,0 +1,313 @@
+"""k-means over the rows of B, for any objective whose centroids are means: starts and descent.
+
+An objective gives the cost of a grouping as a constant less the sum of the groups' energies, where
+the energy of a group is a convex function of two sums over its rows: ``totals``, the weighted sum
+of the rows, and ``group_mass``, the sum of their masses. All such costs are Bregman divergences to
+the means, so one loop serves them all, and no step of it raises the cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.random import Generator, SeedSequence
+
+from clusterscape import kernels
+from clusterscape._core.parallel import one_thread, parallel_map
+from clusterscape.linalg.rowspace import Rows
+
+START_SIZE = 20_000  # points on which starts are compared
+
+
+@dataclass(frozen=True)
+class Centroids:
+    """Centroids as look-ups: the score of x in g is ``norms[g] - scale[x] * (rows @ table)``."""
+
+    table: np.ndarray
+    norms: np.ndarray  # infinite for an empty group, which attracts no row
+
+
+@dataclass(frozen=True)
+class Points:
+    """Rows with what turns their scores into costs.
+
+    Attributes
+    ----------
+    rows : Rows
+        The points.
+    weight : (n,) array
+        Weight of each row in ``totals``.
+    mass : (n,) array
+        Weight of each row's distance in the cost.
+    scale : (n,) array
+        Factor of the look-ups of each row.
+    base : (n,) array
+        What a score lacks to be a distance.
+    unit : (n,) array
+        Size of each row's distances; ``rounding`` times it is as good as zero.
+    rounding : float
+        Relative error of a distance.
+    """
+
+    rows: Rows
+    weight: np.ndarray
+    mass: np.ndarray
+    scale: np.ndarray
+    base: np.ndarray
+    unit: np.ndarray
+    rounding: float = 1e-9
+
+    def subset(self, points: np.ndarray) -> Points:
+        """Return some of the points."""
+        return Points(
+            self.rows.subset(points),
+            self.weight[points],
+            self.mass[points],
+            self.scale[points],
+            self.base[points],
+            self.unit[points],
+            self.rounding,
+        )
+
+
+class Objective(Protocol):
+    """What is minimised."""
+
+    @property
+    def points(self) -> Points:
+        """The rows and their weights."""
+
+    def subset(self, points: np.ndarray) -> Self:
+        """Return the objective on some of the points."""
+
+    def group_mass(self, totals: np.ndarray, groups: np.ndarray) -> np.ndarray:
+        """Return the mass of each group, the last axis being the groups'."""
+
+    def energy(self, totals: np.ndarray, group_mass: np.ndarray) -> np.ndarray:
+        """Return the energy of each group."""
+
+    def centroids(self, totals: np.ndarray, group_mass: np.ndarray, rng: Generator) -> Centroids:
+        """Return the centroids of groups with these sums."""
+
+    def assign(self, centroids: Centroids, groups: np.ndarray) -> tuple[int, np.ndarray]:
+        """Move every row to its best group, in place; return how many moved, and the scores."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Where a start ended: the groups, their cost, and the centroids."""
+
+    labels: np.ndarray
+    cost: float
+    n_iter: int
+    centroids: Centroids
+
+
+class Start(NamedTuple):
+    """A start: its seed, and whether it takes single rows as they are drawn."""
+
+    seed: SeedSequence
+    plain: bool
+
+
+def minimise(
+    objective: Objective,
+    n_clusters: int,
+    *,
+    sampling: SeedSequence,
+    starts: Sequence[SeedSequence],
+    max_iter: int,
+    tol: float,
+    n_jobs: int | None,
+    start_size: int,
+) -> tuple[Run, int]:
+    """Return the best run, and the number of points on which the starts were compared.
+
+    ``sampling`` draws the sample on which starts are compared when there are more than
+    ``start_size`` points. There is one start per seed in ``starts``; every second one is plain.
+    """
+    rng = np.random.default_rng(sampling)
+    n = objective.points.rows.n_points
+    sample = objective
+    if n > start_size:
+        sample = objective.subset(np.sort(rng.choice(n, size=start_size, replace=False)))
+    tasks = [Start(seed, plain=i % 2 == 1) for i, seed in enumerate(starts)]
+    run = partial(run_from_start, sample, n_clusters=n_clusters, max_iter=max_iter, tol=tol)
+    found = parallel_map(run, tasks, n_jobs=n_jobs, prefer="threads")
+    best = min(found, key=lambda run: run.cost)
+    if sample is not objective:
+        with one_thread():
+            best = descend(objective, best.centroids, rng, max_iter=max_iter, tol=tol)
+    return best, sample.points.rows.n_points
+
+
+def run_from_start(
+    objective: Objective, start: Start, *, n_clusters: int, max_iter: int, tol: float
+) -> Run:
+    """Run k-means from one start."""
+    rng = np.random.default_rng(start.seed)
+    centroids = starting_centroids(objective, n_clusters, rng, plain=start.plain)
+    return descend(objective, centroids, rng, max_iter=max_iter, tol=tol)
+
+
+def descend(
+    objective: Objective, centroids: Centroids, rng: Generator, *, max_iter: int, tol: float
+) -> Run:
+    """Alternate assignment and centroids until no row moves or the cost stands still."""
+    points = objective.points
+    rows, weight, mass = points.rows, points.weight, points.mass
+    exact = bool((weight == np.rint(weight)).all())
+    groups = np.full(rows.n_points, -1, dtype=np.int32)
+    totals = np.zeros_like(centroids.table)
+    k = totals.shape[1]
+    previous = np.inf
+    n_iter = 0
+    while True:
+        n_iter += 1
+        before = groups.copy()
+        moved, values = objective.assign(centroids, groups)
+        cost = float(mass @ (points.base + values))
+        if moved == 0:
+            return Run(groups, cost, n_iter, centroids)
+        refill(points, groups, values, k)
+        if exact:
+            totals = rows.update(totals, None if n_iter == 1 else before, groups, weight)
+        else:  # differences of fractions would leave rounding errors where zero is due
+            totals = rows.totals(groups, weight, k)
+        group_mass = objective.group_mass(totals, groups)
+        centroids = objective.centroids(totals, group_mass, rng)
+        if n_iter >= max_iter or previous - cost <= tol * abs(cost):
+            # The labels stay; their cost is that of their own centroids.
+            cost = float(mass @ points.base - objective.energy(totals, group_mass).sum())
+            return Run(groups, cost, n_iter, centroids)
+        previous = cost
+
+
+def starting_centroids(
+    objective: Objective, n_clusters: int, rng: Generator, *, plain: bool
+) -> Centroids:
+    """Draw more rows than clusters by weighted k-means++, settle them, and merge them again.
+
+    Two rows of B differ in most partitions even inside a cluster, so K single rows say little of
+    where K clusters are; groups of rows do. Merging at the least increase of the cost (Ward's rule
+    for this objective) leaves K centroids that are close to a good optimum. Such starts resemble
+    each other, so every second one is ``plain``: K rows as they are drawn.
+    """
+    points = objective.points
+    n = points.rows.n_points
+    # Half of the points at most: starts that draw nearly all of them would all be the same.
+    wanted = min(n_clusters if plain else max(min(3 * n_clusters + 8, n // 2), n_clusters), n)
+    chosen = _distant_rows(objective, wanted, rng, several=wanted > n_clusters)
+    centroids = objective.centroids(*_single_rows(objective, chosen), rng)
+    if len(chosen) <= n_clusters:
+        missing = ((0, 0), (0, n_clusters - len(chosen)))  # empty groups, refilled if rows differ
+        norms = np.pad(centroids.norms, missing[-centroids.norms.ndim :], constant_values=np.inf)
+        return Centroids(np.pad(centroids.table, missing), norms)
+    groups = np.zeros(n, dtype=np.int32)
+    for _ in range(3):
+        objective.assign(centroids, groups)
+        totals = points.rows.totals(groups, points.weight, len(chosen))
+        group_mass = objective.group_mass(totals, groups)
+        centroids = objective.centroids(totals, group_mass, rng)
+    filled = np.bincount(groups, minlength=len(chosen)) > 0
+    merged = merge(objective, totals[:, filled], group_mass[..., filled], n_clusters)
+    return objective.centroids(*merged, rng)
+
+
+def _distant_rows(objective: Objective, wanted: int, rng: Generator, *, several: bool) -> list[int]:
+    """Draw rows far from those drawn before (k-means++), fewer if all rows are drawn already.
+
+    One row per pass is k-means++. Where more rows than clusters are drawn, ``several`` rows per
+    pass do as well, and look-ups of eight cost as much as of one.
+    """
+    points = objective.points
+    n = points.rows.n_points
+    chosen: list[int] = []
+    closest = np.full(n, np.inf)
+    groups = np.zeros(n, dtype=np.int32)
+    while len(chosen) < wanted:
+        count = kernels.rowspace.LANES if several and chosen else 1
+        weights = points.mass * closest if chosen else points.mass
+        if weights.sum() <= 0:
+            break  # every row is a chosen one
+        fresh = _draw(weights, min(count, wanted - len(chosen)), rng)
+        centroids = objective.centroids(*_single_rows(objective, fresh), rng)
+        values = objective.assign(centroids, groups)[1]
+        np.minimum(closest, np.maximum(values + points.base, 0.0), out=closest)
+        # Rounding must not leave a chosen row, or a copy of it, a chance to be drawn again.
+        closest[closest <= points.rounding * points.unit] = 0.0
+        chosen += fresh
+    return chosen
+
+
+def _draw(weights: np.ndarray, count: int, rng: Generator) -> list[int]:
+    """Draw distinct rows in proportion to their weights."""
+    total = np.cumsum(weights)
+    places = np.searchsorted(total, rng.random(count) * total[-1], "right")
+    return [int(x) for x in np.unique(np.minimum(places, weights.size - 1))]
+
+
+def _single_rows(objective: Objective, chosen: Iterable[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sums of groups that are single rows."""
+    part = objective.subset(np.array(chosen))
+    points = part.points
+    alone = np.arange(points.rows.n_points, dtype=np.int32)
+    totals = points.rows.totals(alone, points.weight, alone.size)
+    return totals, part.group_mass(totals, alone)
+
+
+def merge(
+    objective: Objective, totals: np.ndarray, group_mass: np.ndarray, n_clusters: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Merge groups two at a time, at the least increase of the cost, until few enough are left."""
+    energy = objective.energy(totals, group_mass)
+    g = energy.size
+
+    def rises(a: int, others: np.ndarray) -> np.ndarray:
+        """Return by how much the cost rises when ``a`` is merged with each of some groups."""
+        joined = objective.energy(
+            totals[:, others] + totals[:, [a]], group_mass[..., others] + group_mass[..., [a]]
+        )
+        return energy[a] + energy[others] - joined
+
+    table = np.full((g, g), np.inf)  # a pair is looked up at (smaller, larger)
+    for a in range(g - 1):
+        table[a, a + 1 :] = rises(a, np.arange(a + 1, g))
+    live = np.ones(g, dtype=bool)
+    while live.sum() > n_clusters:
+        a, b = (int(place) for place in np.unravel_index(np.argmin(table), table.shape))
+        totals[:, a] += totals[:, b]
+        group_mass[..., a] += group_mass[..., b]
+        live[b] = False
+        table[b] = table[:, b] = np.inf
+        energy[a] = objective.energy(totals[:, [a]], group_mass[..., [a]])[0]
+        others = np.flatnonzero(live & (np.arange(g) != a))
+        if others.size > 0:
+            table[np.minimum(a, others), np.maximum(a, others)] = rises(a, others)
+    totals, group_mass = totals[:, live], group_mass[..., live]
+    missing = n_clusters - totals.shape[1]
+    if missing > 0:  # fewer distinct rows than clusters: leave the rest empty
+        totals = np.pad(totals, ((0, 0), (0, missing)))
+        group_mass = np.pad(group_mass, (*(((0, 0),) * (group_mass.ndim - 1)), (0, missing)))
+    return totals, group_mass
+
+
+def refill(points: Points, groups: np.ndarray, values: np.ndarray, n_clusters: int) -> None:
+    """Give every empty group the row that is worst placed, if any row is misplaced at all."""
+    counts = np.bincount(groups, minlength=n_clusters)
+    empty = np.flatnonzero(counts == 0)
+    if empty.size == 0:
+        return
+    distance = points.mass * np.maximum(points.base + values, 0.0)
+    for g in empty:
+        x = int(np.argmax(np.where(counts[groups] > 1, distance, -1.0)))
+        if distance[x] <= points.rounding * points.mass[x] * points.unit[x]:
+            return
+        counts[groups[x]] -= 1
+        counts[g] += 1
+        groups[x] = g
+        distance[x] = 0.0

@@ -1,0 +1,112 @@
+"""What every estimator that ends with labels can say of its points, in one shape."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from clusterscape.combine.scores import ConsensusScores, scores_of, warn_of_one_opinion
+from clusterscape.ensemble import Ensemble
+
+
+class ResultMixin:
+    """Confidences and a table of the points, for estimators with ``labels_`` and ``ensemble_``.
+
+    A subclass sets ``labels_`` (0 to ``n_clusters_`` - 1, and -1 for a point in no cluster),
+    ``n_clusters_`` and ``ensemble_`` in ``fit``. All else is read off these when it is first asked
+    for, because it costs about as much as an iteration of k-means over all partitions.
+    """
+
+    labels_: np.ndarray
+    n_clusters_: int
+    ensemble_: Ensemble
+
+    # Labels, ensemble, and the scores of both: computed again when one of them is another.
+    _scored: tuple[np.ndarray, Ensemble, ConsensusScores]
+    # What can be computed again, and is not saved with the model.
+    _derived: ClassVar[tuple[str, ...]] = ("_scored",)
+
+    @property
+    def confidence_(self) -> np.ndarray:
+        """How far the ensemble prefers each point's own cluster to the others, in [0, 1].
+
+        0 is no preference; NaN throughout where the partitions are one opinion. See
+        :func:`~clusterscape.combine.consensus_scores`.
+        """
+        return self._scores().confidence
+
+    def to_frame(self, *, membership: bool = False) -> pd.DataFrame:
+        """Return one row per point: its cluster, and how far it can be believed.
+
+        Parameters
+        ----------
+        membership : bool
+            Add a column ``membership_0``, ``membership_1``, ... for each cluster.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The index holds the points' ids, or counts them from 0. The columns:
+
+            - ``label``: the cluster; -1 for a point in no cluster.
+            - ``confidence``: as in ``confidence_``; NaN where the partitions are one opinion.
+            - ``runner_up``: of the other clusters, the one that the ensemble puts the point with
+              most often; missing where there is none, or the ensemble prefers none.
+            - ``runner_up_share``: the runner-up's share of the point's co-association; missing for
+              a point in no cluster, with one cluster, and where the partitions are one opinion.
+            - ``membership_c``: the share of cluster c; the shares of a row sum to one, and are
+              zeros for a point in no cluster.
+
+        Notes
+        -----
+        All figures come from the ensemble's votes, counted by
+        :func:`~clusterscape.combine.consensus_scores`, and mean the same for every method. Where a
+        method has soft memberships of its own, they are in ``membership_``.
+        """
+        scores = self._scores()
+        index = self.ensemble_.index
+        ids = pd.RangeIndex(len(self.labels_)) if index is None else index
+        if not isinstance(ids, pd.MultiIndex) and ids.name is None:
+            ids = ids.rename("id")
+        other, share = _runner_up(scores, self.labels_)
+        columns: dict[str, Any] = {
+            "label": self.labels_,
+            "confidence": scores.confidence,
+            "runner_up": pd.array(other, dtype="Int64"),
+            "runner_up_share": share,
+        }
+        if membership:
+            columns |= {f"membership_{c}": share for c, share in enumerate(scores.membership.T)}
+        return pd.DataFrame(columns, index=ids)
+
+    def _scores(self) -> ConsensusScores:
+        """Return the scores of the labels, computed once for each fit."""
+        check_is_fitted(self, ("labels_", "ensemble_"))
+        known = getattr(self, "_scored", None)
+        if known is not None and known[0] is self.labels_ and known[1] is self.ensemble_:
+            return known[2]
+        scores = self._compute_scores()
+        self._scored = (self.labels_, self.ensemble_, scores)
+        warn_of_one_opinion(scores, stacklevel=4)
+        return scores
+
+    def _compute_scores(self) -> ConsensusScores:
+        return scores_of(self.ensemble_, self.labels_)
+
+
+def _runner_up(scores: ConsensusScores, labels: np.ndarray) -> tuple[list[Any], np.ndarray]:
+    """Return the best of the other clusters for each point, None where there is none."""
+    n, k = scores.membership.shape
+    share = np.full(n, np.nan)
+    other = np.full(n, -1)
+    inside = np.flatnonzero(labels >= 0)
+    if k > 1 and not scores.message:
+        rest = scores.membership[inside]
+        rest[np.arange(inside.size), labels[inside]] = -1.0
+        other[inside] = rest.argmax(axis=1)
+        share[inside] = rest.max(axis=1)
+        other[share == 0] = -1
+    return [None if c < 0 else int(c) for c in other], share
