@@ -323,8 +323,8 @@ def test_distances_are_those_of_differences(X, is_sparse, far):
 def test_distances_of_few_and_of_wide_rows_that_cancel(monkeypatch):
     X = np.random.default_rng(0).normal(size=(60, 5))
     X[:10] += 1e9
-    for room in (2**22, 50):
-        monkeypatch.setattr(distances_module, "_ROOM", room)
+    for block in (2**22, 50):
+        monkeypatch.setattr(distances_module, "_BLOCK", block)
         for points in (X, sparse.csr_matrix(X)):
             np.testing.assert_allclose(squared_distances(points, points), squared(X), rtol=1e-9)
 

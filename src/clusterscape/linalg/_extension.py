@@ -75,7 +75,7 @@ def checked_similarities(similarities: Any, n: int) -> Any:
     rows = given if sparse.issparse(given) else np.asarray(given, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != n:
         raise ValueError(
-            f"similarities must have one row per new point and one column for each of {n} points "
+            f"similarities must have one row per new point and one column for each of the {n} points "
             f"of the graph; got shape {rows.shape}."
         )
     entries: Any = rows.data if sparse.issparse(rows) else rows
