@@ -75,8 +75,8 @@ def checked_similarities(similarities: Any, n: int) -> Any:
     rows = given if sparse.issparse(given) else np.asarray(given, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != n:
         raise ValueError(
-            f"similarities must have one row per new point and one column for each of the {n} points "
-            f"of the graph; got shape {rows.shape}."
+            f"similarities must have one row per new point and one column for each of the "
+            f"{n} points of the graph; got shape {rows.shape}."
         )
     entries: Any = rows.data if sparse.issparse(rows) else rows
     if not (entries.min(initial=0.0) >= 0 and np.isfinite(entries.max(initial=0.0))):
