@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from clusterscape.generate.algorithms import ALGORITHMS, Algorithm
 from clusterscape.generate.generator import EnsembleGenerator, GenerationError, GenerationWarning
+from clusterscape.generate.kinds import Kind
 from clusterscape.generate.presets import (
     PRESETS,
     bagging,
+    diverse,
     generator_for,
     mixed,
     random_features,
@@ -23,7 +25,9 @@ __all__ = [
     "EnsembleGenerator",
     "GenerationError",
     "GenerationWarning",
+    "Kind",
     "bagging",
+    "diverse",
     "generator_for",
     "mixed",
     "random_features",

@@ -7,33 +7,78 @@ A clusterer is a function ``run(X, k, how)`` that returns a :class:`BaseResult`;
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.random import SeedSequence
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import has_fit_parameter
 
-from clusterscape._core.params import Choice, Rule, Such
-from clusterscape._core.seeds import sklearn_seed
+from clusterscape._core.params import Choice, Integer, Number, Rule, Such
+from clusterscape._core.seeds import sklearn_seed, spawn
 from clusterscape.generate.features import Matrix
 from clusterscape.generate.nmf import nmf
+from clusterscape.linalg.kmeans import kmeans
 
 # Linkages keep all distances between points; above this they are refused before they start.
 LINKAGE_BYTES = 2 * 1024**3
 
 
+class Pieces:
+    """What members of the same data share, computed when first needed: graphs, spanning trees.
+
+    The values depend on the data and the key alone, so results do not depend on which member asks
+    first. Copies that travel to other processes begin empty.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._locks: dict[Any, threading.Lock] = {}
+        self._made: dict[Any, Any] = {}
+
+    def get(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return the value of a key; the first caller makes it, others wait for it."""
+        with self._lock:
+            lock = self._locks.setdefault(key, threading.Lock())
+        with lock:
+            if key not in self._made:
+                self._made[key] = make()
+            return self._made[key]
+
+    def __reduce__(self) -> Any:
+        return (Pieces, ())
+
+
 @dataclass(frozen=True)
 class Settings:
-    """How a base clusterer is run; what it has no use for it ignores."""
+    """How a base clusterer is run; what does not apply to it is ignored.
+
+    ``options`` are the member's values of the clusterer's own options, ``most_clusters`` the
+    largest number of clusters that any member of its kind may have, ``pieces`` what the members
+    share.
+    """
 
     seed: SeedSequence
     weights: np.ndarray | None = None
     init: Any = "k-means++"
     n_init: int = 1
     max_iter: int = 300
+    options: Mapping[str, Any] = field(default_factory=dict)
+    most_clusters: int = 0
+    pieces: Pieces = field(default_factory=Pieces)
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a base clusterer: its default, what it may be, and what it does."""
+
+    default: Any
+    rules: Sequence[Rule]
+    summary: str
 
 
 @dataclass(frozen=True)
@@ -73,6 +118,8 @@ class Algorithm:
         Whether ``n_init`` and ``max_iter`` mean something to it.
     threads : bool
         Whether it releases the GIL long enough for threads to be worth it.
+    options : mapping
+        Its own options by name, each with ``default``, ``rules`` and ``summary``.
     """
 
     name: str
@@ -84,13 +131,12 @@ class Algorithm:
     soft: bool = False
     starts: bool = False
     threads: bool = False
+    options: Mapping[str, Option] = field(default_factory=dict)
 
 
 def _kmeans(
     X: Matrix, k: int, how: Settings, *, metric: Any = "euclidean", algorithm: Any = "lloyd"
 ) -> BaseResult:
-    from clusterscape.linalg.kmeans import kmeans
-
     found = kmeans(
         X,
         k,
@@ -132,23 +178,41 @@ def _linkage(X: Matrix, k: int, how: Settings, *, linkage: Any) -> BaseResult:
 def _mixture(X: Matrix, k: int, how: Settings, *, soft: bool) -> BaseResult:
     from sklearn.mixture import GaussianMixture
 
-    if X.shape[0] == 1:
+    n = X.shape[0]
+    if n == 1:
         one = np.ones((1, 1)) if soft else None
         return BaseResult(labels=np.zeros(1, dtype=np.int32), membership=one)
+    Z = how.pieces.get(
+        ("leading", how.options["columns"]), lambda: _leading_columns(X, how.options["columns"])
+    )
     model = GaussianMixture(
         n_components=k,
-        reg_covar=1e-6,
+        covariance_type=how.options["covariance"],
+        reg_covar=max(how.options["ridge"] * float(Z.var(axis=0).mean()), 1e-12),
         n_init=how.n_init,
         max_iter=how.max_iter,
         random_state=sklearn_seed(how.seed),
-    ).fit(X)
+    ).fit(Z)
     details = {"n_iter": int(model.n_iter_), "converged": bool(model.converged_)}
     cost = -float(model.lower_bound_)
     if soft:
-        membership = np.asarray(model.predict_proba(X), dtype=np.float64)
+        membership = np.asarray(model.predict_proba(Z), dtype=np.float64)
         membership /= membership.sum(axis=1, keepdims=True)
         return BaseResult(membership=membership, cost=cost, details=details)
-    return BaseResult(labels=model.predict(X), cost=cost, details=details)
+    return BaseResult(labels=model.predict(Z), cost=cost, details=details)
+
+
+def _leading_columns(X: Matrix, columns: Any) -> Matrix:
+    """Return the leading principal components that a mixture is fitted to, or X itself."""
+    n, d = X.shape
+    if columns == "auto":
+        # A full covariance of q columns has q^2 / 2 entries, for which each cluster has few points.
+        columns = min(30, max(2, n // 20))
+    if columns == "all" or columns >= min(n - 1, d):
+        return X
+    from sklearn.decomposition import PCA
+
+    return PCA(columns, svd_solver="randomized", random_state=0).fit_transform(X)
 
 
 def _dbscan(X: Matrix, k: int | None, how: Settings) -> BaseResult:
@@ -180,22 +244,81 @@ def knee(curve: np.ndarray) -> float:
 
 
 def _spectral(X: Matrix, k: int, how: Settings) -> BaseResult:
-    from sklearn.cluster import SpectralClustering
-
     n = X.shape[0]
     # Neither end has a spectrum to look at.
     if k == 1:
         return BaseResult(labels=np.zeros(n, dtype=np.int32))
     if k == n:
         return BaseResult(labels=np.arange(n, dtype=np.int32))
-    model = SpectralClustering(
-        n_clusters=k,
-        affinity="nearest_neighbors",
-        n_neighbors=min(10, n),
-        n_init=how.n_init,
-        random_state=sklearn_seed(how.seed),
+    count, metric = min(how.options["n_neighbors"], n), how.options["metric"]
+    wanted = min(max(k, how.most_clusters), n)
+    rows = how.pieces.get(
+        ("spectral", count, metric, wanted), lambda: _neighbor_embedding(X, count, metric, wanted)
     )
-    return BaseResult(labels=model.fit_predict(X), details={"n_neighbors": min(10, n)})
+    found = kmeans(
+        np.ascontiguousarray(rows[:, :k]),
+        k,
+        n_init=how.n_init,
+        max_iter=how.max_iter,
+        seed=how.seed,
+    )
+    return BaseResult(labels=found.labels, details={"n_neighbors": count, "metric": metric})
+
+
+def _neighbor_embedding(X: Matrix, count: int, metric: Any, wanted: int) -> np.ndarray:
+    """Return the leading eigenvectors of the graph of near neighbours, divided by the degrees."""
+    from clusterscape.linalg import symmetric_eigen
+    from clusterscape.linalg.neighbors import nearest_neighbors
+
+    n = X.shape[0]
+    near = nearest_neighbors(X, max(count - 1, 1), metric=metric)[1]
+    links = sparse.csr_matrix(
+        (np.ones(near.size), near.ravel(), np.arange(n + 1) * near.shape[1]), shape=(n, n)
+    )
+    graph = (links + links.T) / 2 + sparse.identity(n)  # a point is its own neighbour
+    root = 1.0 / np.sqrt(np.asarray(graph.sum(axis=1)).ravel())
+    scaled = sparse.csr_matrix(sparse.diags(root) @ graph @ sparse.diags(root))
+    return symmetric_eigen(scaled, wanted).vectors * root[:, None]
+
+
+def _genie(X: Matrix, k: int, how: Settings) -> BaseResult:
+    from clusterscape.linalg.genie import genie
+    from clusterscape.linalg.mst import spanning_tree
+
+    n = X.shape[0]
+    if n == 1:
+        return BaseResult(labels=np.zeros(1, dtype=np.int32))
+    near, metric = min(how.options["reachability"], n - 1), how.options["metric"]
+    tree = how.pieces.get(
+        ("tree", near, metric), lambda: spanning_tree(X, metric=metric, reachability=near)
+    )
+    merges = genie(tree, gini_threshold=how.options["gini_threshold"])
+    details = {name: how.options[name] for name in ("gini_threshold", "metric")}
+    return BaseResult(labels=merges.labels(k), details=details | {"reachability": near})
+
+
+def _landmark_spectral(X: Matrix, k: int, how: Settings) -> BaseResult:
+    from clusterscape.linalg.landmark_graph import landmark_graph
+    from clusterscape.linalg.transfer_cut import transfer_cut
+
+    drawing, cutting = spawn(how.seed, 2)
+    options = how.options
+    count = max(min(options["n_landmarks"], X.shape[0]), k)
+    graph = landmark_graph(
+        X, count, nearest=options["nearest"], metric=options["metric"], seed=drawing
+    )
+    found = transfer_cut(graph.matrix, k, n_init=how.n_init, max_iter=how.max_iter, seed=cutting)
+    return BaseResult(labels=found.labels, details={**options, "n_landmarks": count})
+
+
+def _hdbscan(X: Matrix, k: int | None, how: Settings) -> BaseResult:
+    from sklearn.cluster import HDBSCAN
+
+    least = min(how.options["min_cluster_size"], X.shape[0])
+    if least < 2:
+        return BaseResult(labels=np.zeros(X.shape[0], dtype=np.int32))
+    labels = HDBSCAN(min_cluster_size=least, copy=True).fit_predict(X)
+    return BaseResult(labels=labels, details={"min_cluster_size": int(least)})
 
 
 def _table(*entries: Algorithm) -> dict[str, Algorithm]:
@@ -203,6 +326,21 @@ def _table(*entries: Algorithm) -> dict[str, Algorithm]:
 
 
 _part = functools.partial
+
+_METRIC = Option("euclidean", (Choice("euclidean", "cosine"),), "distance of the points")
+_MIXTURE: Mapping[str, Option] = {
+    "covariance": Option(
+        "full", (Choice("full", "tied", "diag", "spherical"),), "form of the covariances"
+    ),
+    "columns": Option(
+        "all",
+        (Choice("all", "auto"), Integer(1)),
+        "leading principal components to fit; auto: at most 30 and a twentieth of the points",
+    ),
+    "ridge": Option(
+        1e-6, (Number(0),), "share of the mean variance that is added to the covariances"
+    ),
+}
 
 #: The base clusterers by name.
 ALGORITHMS: Mapping[str, Algorithm] = _table(
@@ -253,8 +391,10 @@ ALGORITHMS: Mapping[str, Algorithm] = _table(
     Algorithm(
         "gmm",
         _part(_mixture, soft=False),
-        "Gaussian mixture by EM, full covariances, most probable component",
+        "Gaussian mixture by EM, most probable component",
         starts=True,
+        threads=True,
+        options=_MIXTURE,
     ),
     Algorithm(
         "soft_gmm",
@@ -262,6 +402,8 @@ ALGORITHMS: Mapping[str, Algorithm] = _table(
         "Gaussian mixture by EM, posteriors kept as a soft partition",
         soft=True,
         starts=True,
+        threads=True,
+        options=_MIXTURE,
     ),
     Algorithm(
         "dbscan",
@@ -271,11 +413,52 @@ ALGORITHMS: Mapping[str, Algorithm] = _table(
         sparse=True,
     ),
     Algorithm(
+        "hdbscan",
+        _hdbscan,
+        "density clusters of a hierarchy (HDBSCAN); noise is -1",
+        needs_k=False,
+        options={
+            "min_cluster_size": Option(5, (Integer(2),), "points that make a cluster"),
+        },
+    ),
+    Algorithm(
         "spectral",
         _spectral,
-        "spectral clustering of the 10-neighbour graph",
+        "spectral clustering of the graph of near neighbours",
         sparse=True,
         starts=True,
+        threads=True,
+        options={
+            "n_neighbors": Option(10, (Integer(2),), "neighbours, the point itself included"),
+            "metric": _METRIC,
+        },
+    ),
+    Algorithm(
+        "landmark_spectral",
+        _landmark_spectral,
+        "spectral clustering of the graph of points and landmarks (U-SPEC), linear in the points",
+        sparse=True,
+        starts=True,
+        threads=True,
+        options={
+            "n_landmarks": Option(1000, (Integer(2),), "landmarks, at most as many as points"),
+            "nearest": Option(5, (Integer(1),), "landmarks that a point is linked to"),
+            "metric": _METRIC,
+        },
+    ),
+    Algorithm(
+        "genie",
+        _genie,
+        "Genie: single linkage on a spanning tree, with a limit on unequal sizes",
+        sparse=True,
+        threads=True,
+        options={
+            "gini_threshold": Option(0.3, (Number(0, 1),), "how unequal cluster sizes may become"),
+            "reachability": Option(
+                1, (Integer(1),), "neighbours of the mutual reachability; 1 is the plain distance"
+            ),
+            "metric": _METRIC,
+        },
     ),
 )
 
@@ -285,24 +468,8 @@ def _is_clusterer(value: Any) -> bool:
     return isinstance(value, BaseEstimator) and not isinstance(value, type) and fits
 
 
-_NAME = Choice(*ALGORITHMS)
-_CLUSTERER = Such(_is_clusterer, "a scikit-learn clusterer", refused=[object(), BaseEstimator])
-SEVERAL = Such(
-    lambda v: (
-        isinstance(v, (list, tuple))
-        and len(v) > 0
-        and all(_NAME.allows(a) or _CLUSTERER.allows(a) for a in v)
-    ),
-    "a list of names or clusterers, taken in turn",
-    refused=[[], ["kmeans", "no such option"], [None]],
-)
-RULES: Sequence[Rule] = (_NAME, _CLUSTERER, SEVERAL)
-
-
-def resolve(algorithm: Any) -> list[Algorithm]:
-    """Return the clusterers that the parameter ``algorithm`` stands for."""
-    entries = algorithm if isinstance(algorithm, (list, tuple)) else [algorithm]
-    return [ALGORITHMS[e] if isinstance(e, str) else from_estimator(e) for e in entries]
+NAME = Choice(registry=ALGORITHMS)
+CLUSTERER = Such(_is_clusterer, "a scikit-learn clusterer", refused=[object(), BaseEstimator])
 
 
 def from_estimator(estimator: Any) -> Algorithm:

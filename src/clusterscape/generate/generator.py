@@ -29,7 +29,8 @@ from clusterscape._core.seeds import RandomState, describe
 from clusterscape._core.store import stored_plan
 from clusterscape._core.weights import optional_weights
 from clusterscape.ensemble import Ensemble
-from clusterscape.generate import algorithms, plan
+from clusterscape.generate import kinds, plan
+from clusterscape.generate.algorithms import Algorithm, Pieces
 from clusterscape.generate.features import Features, read_features
 from clusterscape.generate.members import Outcome, Work, describe_run, run_all, run_member
 
@@ -54,10 +55,11 @@ class EnsembleGenerator(BaseEstimator):
     ----------
     n_partitions : int
         Number of partitions (members).
-    algorithm : str, clusterer or list of these
+    algorithm : str, clusterer, Kind or list of these
         A name of :data:`clusterscape.generate.ALGORITHMS`, a scikit-learn clusterer (it is cloned;
         its ``n_clusters`` or ``n_components`` and its ``random_state`` are set where it has them),
-        or a list: member i takes entry i mod the length of the list.
+        a :class:`Kind` (a name with numbers of clusters and settings of its own), or a list:
+        members take its entries in turn, a kind as often as its share says.
     n_clusters : int, list or tuple
         A number; a list that is taken in turn, so that with several
         algorithms or views each of them meets every entry; or a range (low, high),
@@ -110,7 +112,7 @@ class EnsembleGenerator(BaseEstimator):
 
     _parameter_rules: ClassVar[Rules] = {
         "n_partitions": (Integer(1),),
-        "algorithm": algorithms.RULES,
+        "algorithm": kinds.RULES,
         "n_clusters": plan.N_CLUSTERS,
         "columns": plan.COLUMNS,
         "rows": plan.ROWS,
@@ -177,8 +179,9 @@ class EnsembleGenerator(BaseEstimator):
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
         features = read_features(X, index=index)
         weights = optional_weights(sample_weight, features.n_points)
-        chosen = algorithms.resolve(self.algorithm)
-        axes = plan.Axes(self.n_clusters, self.columns, self.rows, features.n_points)
+        turns = kinds.turns_of(self.algorithm)
+        chosen = [turn.algorithm for turn in turns]
+        axes = [self._axes(turn, features.n_points) for turn in turns]
         needs_k = [a.needs_k for a in chosen]
         plan.check_plan(axes, features.views, needs_k)
         if weights is not None:
@@ -195,12 +198,13 @@ class EnsembleGenerator(BaseEstimator):
         work = Work(
             views=features.views,
             weights=weights,
-            algorithms=tuple(chosen),
+            turns=tuple(turns),
             init=self.init,
             n_init=self.n_init,
             max_iter=self.max_iter,
-            generator=axes.name(len(chosen)),
+            generator=axes[0].name(len(chosen)),
             store=None if self.store is None else os.path.abspath(self.store),
+            pieces=tuple(Pieces() for _ in features.views),
         )
         outcomes = run_all(
             run_member,
@@ -220,6 +224,12 @@ class EnsembleGenerator(BaseEstimator):
             index=features.index,
         )
 
+    def _axes(self, turn: kinds.Turn, n_points: int) -> plan.Axes:
+        """Return the axes of one turn; a kind may have numbers of clusters of its own."""
+        own = None if turn.kind is None else turn.kind.n_clusters
+        counts = self.n_clusters if own is None else own
+        return plan.Axes(counts, self.columns, self.rows, n_points, halved=own is not None)
+
     def _describe(
         self, features: Features, weights: np.ndarray | None, seed: dict[str, Any]
     ) -> dict[str, Any]:
@@ -232,7 +242,7 @@ class EnsembleGenerator(BaseEstimator):
             weights,
             seed,
             {
-                "algorithm": [e if isinstance(e, str) else _signature(e) for e in entries],
+                "algorithm": [_described(e) for e in entries],
                 "n_clusters": _listed(self.n_clusters),
                 "columns": _listed(self.columns),
                 "rows": _listed(self.rows),
@@ -241,6 +251,15 @@ class EnsembleGenerator(BaseEstimator):
                 "max_iter": int(self.max_iter),
             },
         )
+
+
+def _described(entry: Any) -> Any:
+    """Return an entry of ``algorithm`` as plain JSON values."""
+    if isinstance(entry, kinds.Kind):
+        own = {"n_clusters": _listed(entry.n_clusters), "share": int(entry.share)}
+        settings = {name: _text(value) for name, value in entry.settings.items()}
+        return {"kind": entry.algorithm, **own, "settings": settings}
+    return entry if isinstance(entry, str) else _signature(entry)
 
 
 def _listed(value: Any) -> Any:
@@ -263,7 +282,7 @@ def _text(value: Any) -> str:
     return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
-def _warn_unweighted(chosen: Sequence[algorithms.Algorithm]) -> None:
+def _warn_unweighted(chosen: Sequence[Algorithm]) -> None:
     names = sorted({a.name for a in chosen if not a.weights})
     if names:
         warnings.warn(

@@ -20,8 +20,9 @@ from clusterscape._core.seeds import describe
 from clusterscape._core.warnings import hear_warnings
 from clusterscape.ensemble.inputs import Partition, read_membership
 from clusterscape.ensemble.records import PartitionRecord
-from clusterscape.generate.algorithms import Algorithm, BaseResult, Settings
+from clusterscape.generate.algorithms import BaseResult, Pieces, Settings
 from clusterscape.generate.features import Features, Matrix
+from clusterscape.generate.kinds import Turn
 from clusterscape.generate.plan import Member, child, describe_rows, draw_columns, draw_rows
 
 T = TypeVar("T")
@@ -37,12 +38,13 @@ class Work:
 
     views: tuple[Matrix, ...]
     weights: np.ndarray | None
-    algorithms: tuple[Algorithm, ...]
+    turns: tuple[Turn, ...]
     init: str
     n_init: int
     max_iter: int
     generator: str
     store: str | None = None
+    pieces: tuple[Pieces, ...] = ()  # one for each view
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,8 @@ def run_member(task: tuple[Work, Member]) -> Outcome:
 
 def _cluster(work: Work, member: Member) -> tuple[np.ndarray | None, BaseResult, np.ndarray | None]:
     """Return the rows seen (None for all), what the clusterer found for them, and the columns."""
-    algorithm = work.algorithms[member.algorithm]
+    turn = work.turns[member.algorithm]
+    algorithm = turn.algorithm
     X = work.views[member.view]
     drawn = draw_rows(X.shape[0], member)
     weights = work.weights if algorithm.weights else None
@@ -116,7 +119,17 @@ def _cluster(work: Work, member: Member) -> tuple[np.ndarray | None, BaseResult,
             f"columns=('project', dims), or use another algorithm"
         )
     seed = child(member.seed, "algorithm")
-    how = Settings(seed, weights, work.init, work.n_init, work.max_iter)
+    whole = drawn is None and member.columns == "all"
+    how = Settings(
+        seed,
+        weights,
+        work.init,
+        work.n_init,
+        work.max_iter,
+        options=turn.settings(child(member.seed, "settings")),
+        most_clusters=member.most_clusters,
+        pieces=work.pieces[member.view] if whole and work.pieces else Pieces(),
+    )
     result = algorithm.run(X, member.n_clusters, how)
     if keep is not None:
         result = BaseResult(
@@ -171,7 +184,7 @@ def _spread_membership(
 
 
 def _blank_record(work: Work, member: Member, details: dict[str, Any]) -> PartitionRecord:
-    algorithm = work.algorithms[member.algorithm]
+    algorithm = work.turns[member.algorithm].algorithm
     params: dict[str, Any] = {"n_clusters": member.n_clusters}
     if algorithm.starts:
         params |= {"n_init": work.n_init, "max_iter": work.max_iter}

@@ -21,7 +21,7 @@ from clusterscape.generate.features import Matrix
 
 # The draws of a member; each has its own child of the member's seed, so that changing one axis
 # leaves what the other axes draw as it was.
-DRAWS = ("n_clusters", "columns", "rows", "algorithm")
+DRAWS = ("n_clusters", "columns", "rows", "algorithm", "settings")
 
 
 def child(seed: SeedSequence, draw: str) -> SeedSequence:
@@ -101,18 +101,23 @@ class Member:
     algorithm: int
     view: int
     n_clusters: int | None
+    most_clusters: int
     columns: Any
     rows: Any
 
 
 @dataclass(frozen=True)
 class Axes:
-    """The axes of a generator, for a given number of points."""
+    """The axes of a generator, for a given number of points.
+
+    With ``halved`` a range of numbers of clusters ends at half the number of points at most.
+    """
 
     n_clusters: Any
     columns: Any
     rows: Any
     n_points: int
+    halved: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -127,6 +132,8 @@ class Axes:
         if isinstance(self.n_clusters, tuple):
             low, high = self.n_clusters
             high = math.isqrt(self.n_points - 1) + 1 if high == "sqrt" else int(high)
+            if self.halved:
+                high = min(high, self.n_points // 2)
             return int(low), max(int(low), high)
         counts = self.n_clusters if isinstance(self.n_clusters, list) else [self.n_clusters]
         return int(min(counts)), int(max(counts))
@@ -158,46 +165,54 @@ class Axes:
 
 
 def make_plan(
-    axes: Axes,
+    axes: Sequence[Axes],
     *,
     n_partitions: int,
     needs_k: Sequence[bool],
     n_views: int,
     root: SeedSequence,
 ) -> list[Member]:
-    """Return the members; ``needs_k`` says of each algorithm whether it is told k."""
+    """Return the members; ``axes`` and ``needs_k`` have one entry for each turn of a round."""
     seeds = SeedSequence(root.entropy, spawn_key=root.spawn_key).spawn(n_partitions)
     width = len(needs_k)
-    return [
-        Member(
-            index=i,
-            seed=seed,
-            algorithm=i % width,
-            view=(i // width) % n_views,
-            n_clusters=axes.draw_k(i // (width * n_views), seed) if needs_k[i % width] else None,
-            columns=axes.columns,
-            rows=axes.rows,
+    members = []
+    for i, seed in enumerate(seeds):
+        turn = i % width
+        own = axes[turn]
+        members.append(
+            Member(
+                index=i,
+                seed=seed,
+                algorithm=turn,
+                view=(i // width) % n_views,
+                n_clusters=own.draw_k(i // (width * n_views), seed) if needs_k[turn] else None,
+                most_clusters=own.range[1] if needs_k[turn] else 0,
+                columns=own.columns,
+                rows=own.rows,
+            )
         )
-        for i, seed in enumerate(seeds)
-    ]
+    return members
 
 
-def check_plan(axes: Axes, views: Sequence[Matrix], needs_k: Sequence[bool]) -> None:
+def check_plan(axes: Sequence[Axes], views: Sequence[Matrix], needs_k: Sequence[bool]) -> None:
     """Refuse at once what no member could do with this data."""
-    if any(needs_k) and axes.range[0] > axes.n_rows:
-        n = axes.n_rows
-        seen = "" if axes.rows == "all" else f" of {axes.n_points}"
+    told = [own for own, needed in zip(axes, needs_k, strict=True) if needed]
+    if told and all(own.range[0] > own.n_rows for own in told):
+        first = told[0]
+        n = first.n_rows
+        seen = "" if first.rows == "all" else f" of {first.n_points}"
         raise ValueError(
-            f"n_clusters={axes.n_clusters!r} asks for at least {axes.range[0]} clusters, but a "
+            f"n_clusters={first.n_clusters!r} asks for at least {first.range[0]} clusters, but a "
             f"partition sees {n} sample{'s' if n != 1 else ''}{seen}. Ask for fewer clusters or "
             "give more points."
         )
-    if isinstance(axes.columns, tuple) and axes.columns[0] == "project":
+    columns = axes[0].columns
+    if isinstance(columns, tuple) and columns[0] == "project":
         for position, view in enumerate(views):
-            if axes.columns[1] > view.shape[1]:
+            if columns[1] > view.shape[1]:
                 where = f"view {position}" if len(views) > 1 else "X"
                 raise ValueError(
-                    f"columns=('project', {axes.columns[1]}) asks for more dimensions than {where} "
+                    f"columns=('project', {columns[1]}) asks for more dimensions than {where} "
                     f"has columns ({view.shape[1]}). Ask for at most {view.shape[1]}."
                 )
 

@@ -5,13 +5,14 @@ Each takes the number of partitions first and passes any other parameter of the 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from clusterscape._core.params import Choice, Integer, Number, checked
-from clusterscape.generate import algorithms, plan
+from clusterscape._core.params import Choice, Integer, Null, Number, checked
+from clusterscape.generate import kinds, plan
 from clusterscape.generate.generator import EnsembleGenerator
+from clusterscape.generate.kinds import Kind
 
 #: Names of the presets, for choices.
 PRESETS = (
@@ -22,6 +23,7 @@ PRESETS = (
     "subsample",
     "random_projection",
     "mixed",
+    "diverse",
 )
 
 #: The clusterers that :func:`mixed` takes in turn.
@@ -34,7 +36,7 @@ _K = {**_N, "n_clusters": plan.N_CLUSTERS}
 _RATIO = {"ratio": (Number(0, 1, open_low=True),)}
 
 
-@checked({**_N, "n_clusters": (Integer(1),), "algorithm": algorithms.RULES})
+@checked({**_N, "n_clusters": (Integer(1),), "algorithm": kinds.RULES})
 def random_k(
     n_partitions: int = 100, *, n_clusters: int = 2, algorithm: Any = "kmeans", **options: Any
 ) -> EnsembleGenerator:
@@ -69,7 +71,7 @@ def random_k(
     )
 
 
-@checked({**_K, **_RATIO, "algorithm": algorithms.RULES})
+@checked({**_K, **_RATIO, "algorithm": kinds.RULES})
 def random_features(
     n_partitions: int = 100,
     *,
@@ -115,7 +117,7 @@ def random_features(
     )
 
 
-@checked({**_K, "algorithm": algorithms.RULES})
+@checked({**_K, "algorithm": kinds.RULES})
 def restarts(
     n_partitions: int = 100, *, n_clusters: Any, algorithm: Any = "kmeans", **options: Any
 ) -> EnsembleGenerator:
@@ -147,7 +149,7 @@ def restarts(
     return EnsembleGenerator(n_partitions, algorithm=algorithm, n_clusters=n_clusters, **options)
 
 
-@checked({**_K, "algorithm": algorithms.RULES})
+@checked({**_K, "algorithm": kinds.RULES})
 def bagging(
     n_partitions: int = 100, *, n_clusters: Any, algorithm: Any = "kmeans", **options: Any
 ) -> EnsembleGenerator:
@@ -181,7 +183,7 @@ def bagging(
     )
 
 
-@checked({**_K, **_RATIO, "algorithm": algorithms.RULES})
+@checked({**_K, **_RATIO, "algorithm": kinds.RULES})
 def subsample(
     n_partitions: int = 100,
     *,
@@ -264,7 +266,7 @@ def random_projection(
     )
 
 
-@checked({**_K, "clusterers": (algorithms.SEVERAL,)})
+@checked({**_K, "clusterers": (kinds.SEVERAL,)})
 def mixed(
     n_partitions: int = 100,
     *,
@@ -298,6 +300,78 @@ def mixed(
     return EnsembleGenerator(
         n_partitions, algorithm=list(clusterers), n_clusters=n_clusters, **options
     )
+
+
+@checked({**_N, "n_clusters": (Null(), Integer(1)), "metric": (Choice("euclidean", "cosine"),)})
+def diverse(
+    n_partitions: int = 100,
+    *,
+    n_clusters: int | None = None,
+    metric: Literal["euclidean", "cosine"] = "euclidean",
+    **options: Any,
+) -> EnsembleGenerator:
+    """Members of several kinds, so that no single idea of a cluster decides.
+
+    Spectral clusterings of graphs of near neighbours, Genie linkages and Gaussian mixtures, most
+    of them finer than the answer that is sought, and, when the number of clusters is known, some
+    of each kind (and of k-means) with just that number. Half of the members are of the first sort.
+
+    Parameters
+    ----------
+    n_partitions : int
+        Number of partitions.
+    n_clusters : int, optional
+        Clusters that are sought, K. Spectral members have K to 3K + 10 clusters, Genie members K
+        to the square root of the number of points, mixtures K to 2K + 2. None stands for not
+        known: K is then 2 in these ranges, and no member has just K clusters.
+    metric : {"euclidean", "cosine"}
+        "cosine" is for sparse counts such as words in texts: angles decide, and spherical k-means
+        takes the place of the mixtures.
+    **options
+        Other parameters of :class:`EnsembleGenerator`.
+
+    Returns
+    -------
+    EnsembleGenerator
+
+    See Also
+    --------
+    mixed : Eight clusterers in turn, with the same numbers of clusters.
+
+    Notes
+    -----
+    Spanning trees and graphs are computed once for all members. A spanning tree of many points in
+    many dimensions takes a time that grows with the square of their number.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from clusterscape.combine import EAC
+    >>> from clusterscape.generate import diverse
+    >>> X, y = make_moons(200, noise=0.05, random_state=0)
+    >>> ensemble = diverse(40, n_clusters=2, random_state=0).generate(X)
+    >>> sorted({record.algorithm for record in ensemble.records})
+    ['genie', 'gmm', 'kmeans', 'spectral']
+    """
+    k = 2 if n_clusters is None else n_clusters
+    near = {"n_neighbors": [5, 7, 10, 15], "metric": metric}
+    tree = {"gini_threshold": (0.1, 0.7), "reachability": (1, 7), "metric": metric}
+    mixture = {"covariance": ["full", "full", "diag", "tied"], "columns": "auto", "ridge": 1e-4}
+    round_one = "gmm" if metric == "euclidean" else "cosine"
+    third: Any = mixture if metric == "euclidean" else {}
+    several = [
+        Kind("spectral", (k, 3 * k + 10), 4, near),
+        Kind("genie", (k, "sqrt"), 4, tree),
+        Kind(round_one, (k, 2 * k + 2), 2, third),
+    ]
+    if n_clusters is not None:
+        several += [
+            Kind("spectral", k, 1, near),
+            Kind("genie", k, 2, tree | {"gini_threshold": (0.1, 0.5)}),
+            Kind(round_one, k, 1, third),
+            Kind("kmeans" if metric == "euclidean" else "cosine", k, 1),
+        ]
+    return EnsembleGenerator(n_partitions, algorithm=several, n_clusters=max(k, 1), **options)
 
 
 def generator_for(
@@ -339,6 +413,8 @@ def generator_for(
     if preset is None or (preset == "random_k" and n_clusters is None):
         return EnsembleGenerator(n_partitions, n_clusters=k)
     options: dict[str, Any] = {"n_clusters": k if n_clusters is None else low}
+    if preset == "diverse":
+        options["n_clusters"] = n_clusters
     if preset == "random_projection":
         options["dims"] = min(5, n_features)
     return globals()[preset](n_partitions, **options)

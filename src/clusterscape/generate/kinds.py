@@ -1,0 +1,168 @@
+"""Kinds of members: a base clusterer with its own numbers of clusters and drawn settings."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from clusterscape._core.params import Instance, Integer, Null, Rule, Such, check_params
+from clusterscape.generate.algorithms import (
+    ALGORITHMS,
+    CLUSTERER,
+    NAME,
+    Algorithm,
+    from_estimator,
+)
+from clusterscape.generate.plan import N_CLUSTERS
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of members in an ensemble of several: a clusterer, and what it draws.
+
+    Parameters
+    ----------
+    algorithm : str
+        A name of :data:`clusterscape.generate.ALGORITHMS`.
+    n_clusters : int, list or tuple, optional
+        Number of clusters, as in :class:`EnsembleGenerator`; None takes the generator's. A range
+        ends at half the number of points at most.
+    share : int
+        Members of this kind in each round: shares 2 and 1 give twice as many of the first kind.
+    settings : mapping
+        Options of the clusterer (see its entry in ``ALGORITHMS``). A value is taken as it is; from
+        a pair (low, high) of numbers every member draws, whole numbers if both are whole; from a
+        list every member draws an entry.
+
+    See Also
+    --------
+    EnsembleGenerator : Takes kinds in ``algorithm``.
+    diverse : A mix of kinds that has been measured.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.generate import EnsembleGenerator, Kind
+    >>> kinds = [
+    ...     Kind("genie", n_clusters=(2, 4), settings={"gini_threshold": (0.1, 0.5)}),
+    ...     Kind("kmeans", n_clusters=2),
+    ... ]
+    >>> X = np.array([[0.0], [0.1], [0.3], [5.0], [5.1], [9.0], [9.1], [9.3]])
+    >>> ensemble = EnsembleGenerator(4, algorithm=kinds, random_state=0).generate(X)
+    >>> [record.algorithm for record in ensemble.records]
+    ['genie', 'kmeans', 'genie', 'kmeans']
+    """
+
+    algorithm: str
+    n_clusters: Any = None
+    share: int = 1
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        rules = {
+            "algorithm": (NAME,),
+            "n_clusters": (Null(), *N_CLUSTERS),
+            "share": (Integer(1),),
+            "settings": (Instance(Mapping),),
+        }
+        check_params("Kind", {name: getattr(self, name) for name in rules}, rules)
+        known = ALGORITHMS[self.algorithm].options
+        unknown = [name for name in self.settings if name not in known]
+        if unknown:
+            options = ", ".join(known) or "none"
+            raise ValueError(
+                f"settings: {self.algorithm} has no option {unknown[0]!r}; it has {options}."
+            )
+        for name, value in self.settings.items():
+            for end in _ends(value):
+                check_params(f"Kind({self.algorithm!r})", {name: end}, {name: known[name].rules})
+
+    def draw(self, seed: SeedSequence) -> dict[str, Any]:
+        """Return the settings of one member, as plain values."""
+        rng = np.random.default_rng(seed)
+        return {name: _drawn(value, rng) for name, value in self.settings.items()}
+
+
+def _is_range(value: Any) -> bool:
+    return (
+        isinstance(value, tuple)
+        and len(value) == 2
+        and all(isinstance(v, numbers.Real) and not isinstance(v, bool) for v in value)
+    )
+
+
+def _ends(value: Any) -> list[Any]:
+    """Return the values between which, or among which, members draw."""
+    if _is_range(value):
+        low, high = value
+        if low > high:
+            raise ValueError(f"settings: the range {value} ends below its start; exchange the two.")
+        return [low, high]
+    return list(value) if isinstance(value, list) else [value]
+
+
+def _drawn(value: Any, rng: np.random.Generator) -> Any:
+    if _is_range(value):
+        low, high = value
+        if all(isinstance(v, numbers.Integral) for v in value):
+            return int(rng.integers(low, high + 1))
+        return float(rng.uniform(low, high))
+    return value[int(rng.integers(len(value)))] if isinstance(value, list) else value
+
+
+def one_round(shares: Sequence[int]) -> list[int]:
+    """Return the order in which kinds take turns: each as often as its share, spread evenly.
+
+    Examples
+    --------
+    >>> one_round([2, 1])
+    [0, 1, 0]
+    """
+    places = [((i + 0.5) / share, kind) for kind, share in enumerate(shares) for i in range(share)]
+    return [kind for _, kind in sorted(places)]
+
+
+_KIND = Instance(Kind)
+SEVERAL = Such(
+    lambda v: (
+        isinstance(v, (list, tuple))
+        and len(v) > 0
+        and all(NAME.allows(a) or CLUSTERER.allows(a) or _KIND.allows(a) for a in v)
+    ),
+    "a list of names, clusterers or kinds, taken in turn",
+    refused=[[], ["kmeans", "no such option"], [None]],
+)
+RULES: Sequence[Rule] = (NAME, CLUSTERER, _KIND, SEVERAL)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A clusterer as a generator takes it in turn, and the kind that it stands for, if any."""
+
+    algorithm: Algorithm
+    kind: Kind | None = None
+
+    def settings(self, seed: SeedSequence) -> dict[str, Any]:
+        """Return the clusterer's options for one member."""
+        drawn = {} if self.kind is None else self.kind.draw(seed)
+        defaults = {name: option.default for name, option in self.algorithm.options.items()}
+        return defaults | drawn
+
+
+def turns_of(algorithm: Any) -> list[Turn]:
+    """Return one round of turns of what the parameter ``algorithm`` stands for."""
+    entries = list(algorithm) if isinstance(algorithm, (list, tuple)) else [algorithm]
+    turns = [_turn(entry) for entry in entries]
+    order = one_round([1 if turn.kind is None else turn.kind.share for turn in turns])
+    return [turns[i] for i in order]
+
+
+def _turn(entry: Any) -> Turn:
+    if isinstance(entry, Kind):
+        return Turn(ALGORITHMS[entry.algorithm], entry)
+    return Turn(ALGORITHMS[entry] if isinstance(entry, str) else from_estimator(entry))
