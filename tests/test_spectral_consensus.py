@@ -15,6 +15,7 @@ from clusterscape import Ensemble, kernels
 from clusterscape.combine import ConsensusWarning, spectral
 from clusterscape.combine.spectral import SpectralConsensus
 from clusterscape.datasets import make_planted_ensemble
+from clusterscape.linalg import transfer_cut
 from clusterscape.linalg.kmeans import kmeans
 from clusterscape.linalg.ncut import ncut_value
 from strategies import ensembles
@@ -39,7 +40,7 @@ def dense_spectrum(ensemble):
 
 def use_road(monkeypatch, road):
     if road == "operator":
-        monkeypatch.setattr(spectral, "_GRAM_WIDTH", 0)
+        monkeypatch.setattr(transfer_cut, "_GRAM_WIDTH", 0)
 
 
 @given(ensembles(soft=False, unsampled=True))
@@ -118,7 +119,7 @@ def test_a_sample_of_starts_goes_on_with_all_points(monkeypatch, road):
     votes, planted = make_planted_ensemble(3000, 30, n_clusters=5, k_range=(5, 20), random_state=1)
     whole = SpectralConsensus(5, random_state=0).fit(votes)
     monkeypatch.setattr(spectral, "_START_SIZE", 400)
-    monkeypatch.setattr(spectral, "_BLOCK", 700)
+    monkeypatch.setattr(transfer_cut, "_BLOCK", 4200)
     sampled = SpectralConsensus(5, random_state=0).fit(votes)
     assert (whole.start_size_, sampled.start_size_) == (3000, 400)
     np.testing.assert_array_equal(whole.labels_, sampled.labels_)

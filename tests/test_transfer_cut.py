@@ -10,9 +10,12 @@ from sklearn.metrics import adjusted_rand_score
 
 from clusterscape import Ensemble
 from clusterscape._core.params import InvalidParameter
-from clusterscape.linalg.eigen import coassociation_spectrum
 from clusterscape.linalg.rowspace import RowSpace
-from clusterscape.linalg.transfer_cut import bipartite_spectrum, transfer_cut
+from clusterscape.linalg.transfer_cut import (
+    bipartite_spectrum,
+    coassociation_spectrum,
+    transfer_cut,
+)
 
 
 def links(seed: int, n: int, p: int) -> sparse.csr_matrix:
@@ -50,7 +53,7 @@ def test_spectrum_is_that_of_the_whole_graph(shape: tuple, weighted: bool, seed:
     weight = rng.integers(1, 4, n) if weighted else np.ones(n, dtype=int)
     mass = B.T @ weight
     found = bipartite_spectrum(B, 5, column_weight=omega / mass, sample_weight=weight)
-    assert found.side == ("points" if n < p else "columns")
+    assert found.side == ("points" if n < p else "clusters")
     gamma, u = whole_problem(B.toarray(), omega, weight)
     # The lift of the method: lam = gamma (2 - gamma), so that the value is (1 - gamma)^2.
     np.testing.assert_allclose(found.values, (1.0 - gamma[:5]) ** 2, atol=1e-9)

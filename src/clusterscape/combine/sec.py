@@ -18,9 +18,9 @@ from clusterscape.combine._row_kmeans import Centroids, Points
 from clusterscape.combine.base import BaseConsensus, Combined, ConsensusWarning
 from clusterscape.combine.registry import consensus_method
 from clusterscape.ensemble import Ensemble
-from clusterscape.linalg.eigen import coassociation_spectrum
 from clusterscape.linalg.projection import sparse_projection
 from clusterscape.linalg.rowspace import DenseRows, RowSpace
+from clusterscape.linalg.transfer_cut import coassociation_spectrum
 
 _START_SIZE = _row_kmeans.START_SIZE
 

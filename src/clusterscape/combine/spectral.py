@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,17 +13,12 @@ from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine.base import BaseConsensus, Combined
 from clusterscape.combine.registry import consensus_method
 from clusterscape.ensemble import Ensemble
-from clusterscape.linalg.eigen import EigenResult, coassociation_spectrum, symmetric_eigen
 from clusterscape.linalg.kmeans import kmeans
 from clusterscape.linalg.ncut import eigengap
 from clusterscape.linalg.rowspace import RowSpace
+from clusterscape.linalg.transfer_cut import bipartite_spectrum
 
 _START_SIZE = 20_000
-_BLOCK = 2**16  # points embedded at a time
-# The clusters' Gram matrix is counted outright where it is small and products with it are cheaper
-# than two passes over the labels; counting costs n r^2 / 2 additions.
-_GRAM_WIDTH = 6_000
-_GRAM_PARTITIONS = 200
 
 
 @consensus_method(
@@ -139,11 +132,13 @@ class SpectralConsensus(BaseConsensus):
         column = np.repeat(ensemble.weights, ensemble.n_clusters)
         degree = space.product((column * ensemble.cluster_sizes())[:, None]).ravel()
         wanted = self.max_clusters + 1 if self.n_clusters is None else self.n_clusters
-        found, part = _spectrum(ensemble, space, column, degree, wanted)
+        found = bipartite_spectrum(
+            space, wanted, column_weight=column, sample_weight=ensemble.sample_weight
+        )
         k, gaps = self.n_clusters, None
         if k is None:
             k, gaps = eigengap(found.values, max_clusters=self.max_clusters)
-        XT = _embedding(part, found.values[:k] > 1e-8, degree, unit=self.rows == "unit")
+        XT = found.rows(space, n_vectors=k, unit=self.rows == "unit").T
         mass = ensemble.sample_weight * (1.0 if self.rows == "unit" else degree)
         labels, start_size = self._partition(XT, mass, k, sampling, starting)
         details = {
@@ -196,68 +191,6 @@ class SpectralConsensus(BaseConsensus):
         if self.n_clusters is not None:
             return ""
         return "largest eigengap of the normalised co-association"
-
-
-@dataclass(frozen=True)
-class _Vectors:
-    """Leading eigenvectors of the points up to a factor per point, a block of rows at a time."""
-
-    n_points: int
-    block: Callable[[slice], np.ndarray]
-    divided: bool  # by the degree already, as the rows of B V are not
-
-
-def _spectrum(
-    ensemble: Ensemble, space: RowSpace, column: np.ndarray, degree: np.ndarray, wanted: int
-) -> tuple[EigenResult, _Vectors]:
-    """Return the leading spectrum, and the way to the points' rows."""
-    n, r = ensemble.shape
-    width = column.size
-    counted = (
-        not ensemble.is_soft
-        and width <= min(_GRAM_WIDTH, n)
-        and r <= _GRAM_PARTITIONS
-        and 8 * n * r >= width**2
-    )
-    if not counted:
-        found = coassociation_spectrum(
-            ensemble.coassociation(normalize="counts"),
-            wanted,
-            sample_weight=ensemble.sample_weight,
-        )
-        root = np.sqrt(ensemble.sample_weight * degree)[:, None]
-        return found, _Vectors(n, lambda rows: found.vectors[rows] / root[rows], True)
-    gram = np.empty((width, width))
-    columns = np.ascontiguousarray(ensemble.labels.T)
-    kernels.thresholded.cluster_gram(
-        columns, ensemble.offsets, ensemble.sample_weight / degree, np.sqrt(column), gram
-    )
-    found = symmetric_eigen(gram, wanted)
-    found = EigenResult(found.values, found.vectors, found.residual, found.solver, "clusters")
-    positive = np.sqrt(np.maximum(found.values, 1e-16))
-    table = np.sqrt(column)[:, None] * found.vectors / positive
-
-    def block(rows: slice) -> np.ndarray:
-        return RowSpace(space.labels[rows], space.offsets).product(table)
-
-    return found, _Vectors(n, block, False)
-
-
-def _embedding(
-    vectors: _Vectors, keep: np.ndarray, degree: np.ndarray, *, unit: bool
-) -> np.ndarray:
-    """Return the rows for k-means, feature-major; a vector of eigenvalue zero says nothing."""
-    XT = np.empty((int(keep.sum()), vectors.n_points))
-    for start in range(0, vectors.n_points, _BLOCK):
-        rows = slice(start, min(start + _BLOCK, vectors.n_points))
-        block = vectors.block(rows)[:, : keep.size][:, keep]
-        if unit:
-            norm = np.linalg.norm(block, axis=1, keepdims=True)
-            block = np.divide(block, norm, out=np.zeros_like(block), where=norm > 0)
-        elif not vectors.divided:
-            block = block / degree[rows, None]
-        XT[:, rows] = block.T
-    return XT
 
 
 def _cut(

@@ -13,8 +13,8 @@ from clusterscape.forest.columns import column_counts
 from clusterscape.forest.grower import ForestGrower
 from clusterscape.forest.vectors import used_columns
 from clusterscape.generate import generator_for
-from clusterscape.linalg.eigen import coassociation_spectrum
 from clusterscape.linalg.ncut import eigengap
+from clusterscape.linalg.transfer_cut import coassociation_spectrum
 
 _ROWS = 5000  # points that are looked at
 # The forest that weighs the columns: of several settings tried, these found the number most often.

@@ -3,7 +3,6 @@ from clusterscape.linalg.affinity import Affinity as Affinity
 from clusterscape.linalg.coassociation import Coassociation as Coassociation
 from clusterscape.linalg.cross import cross_coassociation as cross_coassociation
 from clusterscape.linalg.eigen import EigenResult as EigenResult
-from clusterscape.linalg.eigen import coassociation_spectrum as coassociation_spectrum
 from clusterscape.linalg.eigen import symmetric_eigen as symmetric_eigen
 from clusterscape.linalg.embedding import LaplacianInverse as LaplacianInverse
 from clusterscape.linalg.embedding import laplacian_quotient as laplacian_quotient
@@ -34,6 +33,7 @@ from clusterscape.linalg.projection import SparseProjection as SparseProjection
 from clusterscape.linalg.projection import sparse_projection as sparse_projection
 from clusterscape.linalg.sinkhorn import Scaling as Scaling
 from clusterscape.linalg.thresholded import ThresholdedCoassociation as ThresholdedCoassociation
+from clusterscape.linalg.transfer_cut import coassociation_spectrum as coassociation_spectrum
 from clusterscape.linalg.transport import TransportPlan as TransportPlan
 from clusterscape.linalg.transport import transport_costs as transport_costs
 from clusterscape.linalg.transport import transport_plan as transport_plan

@@ -7,11 +7,12 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, hstack
 from scipy.sparse.linalg import LinearOperator
 
 from clusterscape import kernels
 from clusterscape._core.errors import MemoryLimitError
+from clusterscape.linalg.rowspace import RowSpace
 
 Normalize = Literal["pairs", "counts"]
 
@@ -111,6 +112,21 @@ class Coassociation(LinearOperator):
         for i, membership in self._soft.items():
             values += membership @ table[self._offsets[i] : self._offsets[i + 1]]
         return values
+
+    def row_space(self) -> RowSpace:
+        """Return B, as labels if the ensemble is hard and sparse otherwise."""
+        if not self._soft:
+            return RowSpace(self._labels, self._offsets)
+        blocks = []
+        for i in range(self._labels.shape[1]):
+            if i in self._soft:
+                blocks.append(self._soft[i])
+                continue
+            inside = np.flatnonzero(self._labels[:, i] >= 0)
+            shape = (self.shape[0], int(self._offsets[i + 1] - self._offsets[i]))
+            ends = (inside, self._labels[inside, i].astype(np.int64))
+            blocks.append(csr_matrix((np.ones(inside.size), ends), shape=shape))
+        return RowSpace(self._labels, self._offsets, hstack(blocks, format="csr"))
 
     def _counts_product(self, values: np.ndarray) -> np.ndarray:
         return self.expand(self.collect(values) * self.column_weights[:, None])

@@ -17,7 +17,6 @@ from scipy.sparse.linalg import (
     lobpcg,
 )
 
-from clusterscape.linalg.coassociation import Coassociation
 from clusterscape.linalg.operators import symmetric_operator
 
 _DENSE_BELOW = 600
@@ -204,75 +203,3 @@ def _lowered(A: LinearOperator, vectors: np.ndarray, drop: np.ndarray) -> Linear
     return symmetric_operator(
         A.shape[0], lambda block: A @ block - vectors @ (drop[:, None] * (vectors.T @ block))
     )
-
-
-def coassociation_spectrum(
-    coassociation: Coassociation,
-    n_values: int,
-    *,
-    sample_weight: np.ndarray | None = None,
-    seed: int = 0,
-) -> EigenResult:
-    """Return the leading spectrum of the normalised co-association D^-1/2 S D^-1/2.
-
-    S is ``B W B^T`` and D its row sums. The spectrum is found on the smaller side: of the n x n
-    matrix as an operator, or of the Gram matrix of the D clusters, which has the same non-zero
-    eigenvalues. All of them lie in [0, 1] and the first is 1; c eigenvalues near 1 mean c groups
-    that the partitions hardly ever mix.
-
-    Parameters
-    ----------
-    coassociation : Coassociation
-        Of any ``normalize``; the counts are used.
-    n_values : int
-        How many eigenvalues.
-    sample_weight : (n,) array, optional
-        Weights of the points, as after ``Ensemble.compress``.
-    seed : int
-        Of the Lanczos start vector.
-
-    Returns
-    -------
-    EigenResult
-        ``vectors`` belong to the points on either side and have unit norm; those of eigenvalue
-        zero are zero where they come from the clusters. ``residual`` is that of the side taken.
-
-    See Also
-    --------
-    symmetric_eigen : Of any symmetric operator.
-
-    Examples
-    --------
-    >>> from clusterscape import Ensemble
-    >>> from clusterscape.linalg import coassociation_spectrum
-    >>> S = Ensemble.from_labels([[0, 0, 1, 1], [0, 0, 1, 2]]).coassociation()
-    >>> coassociation_spectrum(S, 3).values.round(3)
-    array([1.   , 1.   , 0.333])
-    """
-    n = coassociation.shape[0]
-    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    column = np.sqrt(coassociation.column_weights)[:, None]
-    degree = coassociation.expand(column**2 * coassociation.collect(weight[:, None])).ravel()
-    scale = np.sqrt(np.divide(weight, degree, out=np.zeros(n), where=degree > 0))[:, None]
-
-    def to_clusters(values: np.ndarray) -> np.ndarray:
-        return column * coassociation.collect(scale * values)
-
-    def to_points(table: np.ndarray) -> np.ndarray:
-        return scale * coassociation.expand(column * table)
-
-    width = column.shape[0]
-    if n <= width:
-        return symmetric_eigen(
-            symmetric_operator(n, lambda v: to_points(to_clusters(v))), min(n_values, n), seed=seed
-        )
-    found = symmetric_eigen(
-        symmetric_operator(width, lambda t: to_clusters(to_points(t))),
-        min(n_values, width),
-        seed=seed,
-    )
-    positive = np.sqrt(np.maximum(found.values, 0.0))
-    vectors = to_points(found.vectors)
-    kept = np.broadcast_to(found.values > 1e-12, vectors.shape)  # below is rounding
-    vectors = np.divide(vectors, positive, out=np.zeros_like(vectors), where=kept)
-    return EigenResult(found.values, vectors, found.residual, found.solver, "clusters")

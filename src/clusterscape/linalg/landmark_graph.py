@@ -23,7 +23,6 @@ Bandwidth = Literal["mean", "rms", "lsc"] | float
 _SCORES = 2**18  # scores of a block: few enough for the cache
 _BYTES = 2**31  # of dense landmarks at most
 _SAMPLE = 10  # points per landmark among which k-means places the landmarks
-_ITERATIONS = 5  # of that k-means: more move the landmarks but not the clusters
 _FAR = 60.0  # exponents are kept below this, so that no row of weights is zero
 
 
@@ -85,6 +84,7 @@ class LandmarkGraph:
         "bandwidth": (Choice("mean", "rms", "lsc"), Number(0, open_low=True)),
         "shares": (Flag(),),
         "metric": (Choice("euclidean", "cosine"),),
+        "max_iter": (Integer(1),),
         "seed": (Seed(),),
     }
 )
@@ -97,6 +97,7 @@ def landmark_graph(
     bandwidth: Bandwidth = "mean",
     shares: bool = False,
     metric: Metric = "euclidean",
+    max_iter: int = 10,
     seed: _seeds.RandomState = 0,
 ) -> LandmarkGraph:
     """Link every point to its nearest landmarks, with Gaussian weights.
@@ -114,8 +115,8 @@ def landmark_graph(
     nearest : int
         r: links of each point, at most p.
     landmarks : {"kmeans", "random"}
-        Centres of five iterations of k-means on 10 p random points (U-SPEC), or random points
-        (LSC-R). k-means may give fewer where points are equal. Centres of sparse rows are dense.
+        Centres of k-means on 10 p random points (U-SPEC), or random points (LSC-R). k-means may
+        give fewer where points are equal. Centres of sparse rows are dense.
     bandwidth : {"mean", "rms", "lsc"} or float
         s of the weights ``exp(-d^2 / (2 s^2))``: the mean distance of the links (U-SPEC); the root
         of their mean square; the mean of all n p squared distances (the published LSC code, in
@@ -125,6 +126,8 @@ def landmark_graph(
     metric : {"euclidean", "cosine"}
         With "cosine" d is the Euclidean distance of rows of unit length. A row of zeros has no
         direction and no links.
+    max_iter : int
+        Iterations of that k-means; more move the landmarks, but hardly the clusters found by them.
     seed : int, generator or None
         Of the landmarks.
 
@@ -159,7 +162,7 @@ def landmark_graph(
            [0.  , 0.  , 0.61, 1.  ]])
     """
     X = _checked_rows(X)
-    chosen = _choose(X, min(n_landmarks, X.shape[0]), landmarks, metric, seed)
+    chosen = _choose(X, min(n_landmarks, X.shape[0]), landmarks, metric, max_iter, seed)
     count = min(nearest, chosen.shape[0])
     squares, indices = _nearest(X, chosen, count, metric)
     scale = _bandwidth(X, chosen, squares, bandwidth, metric)
@@ -173,7 +176,9 @@ def _checked_rows(X: Any) -> Any:
     return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
 
 
-def _choose(X: Any, p: int, rule: str, metric: Metric, seed: _seeds.RandomState) -> Any:
+def _choose(
+    X: Any, p: int, rule: str, metric: Metric, max_iter: int, seed: _seeds.RandomState
+) -> Any:
     """Return the landmarks, at unit length for the cosine."""
     drawing, starting = _seeds.spawn(seed, 2)
     rng = np.random.default_rng(drawing)
@@ -189,7 +194,7 @@ def _choose(X: Any, p: int, rule: str, metric: Metric, seed: _seeds.RandomState)
         )
     size = min(n, _SAMPLE * p)
     some = X if size == n else X[np.sort(rng.choice(n, size, replace=False))]
-    found = kmeans(some, p, metric=metric, init="random", max_iter=_ITERATIONS, seed=starting)
+    found = kmeans(some, p, metric=metric, init="random", max_iter=max_iter, seed=starting)
     return normalize(found.centers) if metric == "cosine" else found.centers
 
 

@@ -16,13 +16,17 @@ from scipy import sparse
 from clusterscape import kernels
 from clusterscape._core import seeds as _seeds
 from clusterscape._core.params import Choice, Integer, Seed, checked
-from clusterscape.linalg.eigen import symmetric_eigen
+from clusterscape.linalg.coassociation import Coassociation
+from clusterscape.linalg.eigen import EigenResult, symmetric_eigen
 from clusterscape.linalg.kmeans import kmeans
 from clusterscape.linalg.operators import symmetric_operator
 from clusterscape.linalg.rowspace import RowSpace
 
-_GRAM_WIDTH = 6_000  # columns up to which their Gram matrix is formed
-_NOTHING = 1e-10  # an eigenvalue below this is rounding, and its vector says nothing
+# The columns' Gram matrix is formed where it is small and products with it are cheaper than two
+# passes over the links; forming it costs r^2 / 2 additions for the r links of a point.
+_GRAM_WIDTH = 6_000
+_GRAM_LINKS = 200
+_NOTHING = 1e-8  # an eigenvalue below this is rounding, and its vector says nothing
 _BLOCK = 2**22  # elements of a temporary block
 
 
@@ -81,6 +85,13 @@ class Incidence:
         """Return B @ table."""
         return self.product(table, slice(0, self.shape[0]))
 
+    @property
+    def is_small(self) -> bool:
+        """Whether forming the Gram matrix of the columns pays."""
+        n, p = self.shape
+        links = self.matrix.nnz if self.labels is None else self.labels.size
+        return p <= _GRAM_WIDTH and links <= _GRAM_LINKS * n and 8 * links >= p * p
+
     def gram(self, scale: np.ndarray, column: np.ndarray) -> np.ndarray:
         """Return ``C B^T diag(scale) B C``, C the diagonal of ``column``."""
         out = np.empty((self.shape[1],) * 2)
@@ -111,7 +122,7 @@ class BipartiteSpectrum:
     solver : str
         How they were found.
     side : str
-        "points" or "columns": the side that was solved.
+        "points" or "clusters" (the columns of B): the side that was solved.
     """
 
     values: np.ndarray
@@ -121,32 +132,34 @@ class BipartiteSpectrum:
     solver: str
     side: str
 
-    def rows(self, B: Any, *, unit: bool = True) -> np.ndarray:
+    def rows(self, B: Any, *, n_vectors: int | None = None, unit: bool = True) -> np.ndarray:
         """Return the rows of the points in the space of the eigenvectors.
 
         Parameters
         ----------
         B : (n, p) sparse matrix or RowSpace
             Links of the points, of those that the spectrum is of or of new ones.
+        n_vectors : int, optional
+            Leading eigenvectors that are taken, all by default; those of eigenvalue zero are left
+            out.
         unit : bool
             Scale the rows to unit length.
 
         Returns
         -------
         (n, m) array
-            Zero for points without links.
+            In Fortran order: ``.T`` is contiguous. Zero for points without links.
         """
         incidence = _incidence(B)
-        kept = self.values > _NOTHING
+        kept = np.flatnonzero(self.values[:n_vectors] > _NOTHING)
         both = np.column_stack([self.table[:, kept], self.column_degree])
-        out = np.empty((incidence.shape[0], int(kept.sum())))
+        out = np.zeros((kept.size, incidence.shape[0])).T
         step = max(1, _BLOCK // both.shape[1])
         for start in range(0, incidence.shape[0], step):
             part = slice(start, min(start + step, incidence.shape[0]))
             block = incidence.product(both, part)
             divisor = np.linalg.norm(block[:, :-1], axis=1) if unit else block[:, -1]
             some = (divisor > 0) & (block[:, -1] > 0)
-            out[part] = 0.0
             np.divide(block[:, :-1], divisor[:, None], out=out[part], where=some[:, None])
         return out
 
@@ -181,8 +194,9 @@ def bipartite_spectrum(
 
     Notes
     -----
-    With up to 6,000 columns, and no more than points, their Gram matrix is formed, which costs
-    O(n r^2) for r links of a point; otherwise products with B are made as the solver needs them.
+    With up to 6,000 columns, no more than points, and up to 200 links of a point, the Gram matrix
+    of the columns is formed, which costs O(n r^2) for r links of a point; otherwise products with
+    B are made as the solver needs them.
     Groups that no link joins have an eigenvalue of 1 each; all its copies are found.
 
     Examples
@@ -207,7 +221,7 @@ def bipartite_spectrum(
         operator = symmetric_operator(
             n, lambda v: half * incidence.expand(root**2 * incidence.collect(half * v))
         )
-    elif p <= _GRAM_WIDTH:
+    elif incidence.is_small:
         operator = incidence.gram(scale, root.ravel())
     else:
         operator = symmetric_operator(
@@ -221,8 +235,68 @@ def bipartite_spectrum(
         table = _divided(root * vectors, values)
     else:
         table = _divided(root * vectors, np.sqrt(values))
-    side = "points" if n < p else "columns"
+    side = "points" if n < p else "clusters"
     return BipartiteSpectrum(values, table, column_degree, found.residual, found.solver, side)
+
+
+def coassociation_spectrum(
+    coassociation: Coassociation,
+    n_values: int,
+    *,
+    sample_weight: np.ndarray | None = None,
+    seed: int = 0,
+) -> EigenResult:
+    """Return the leading spectrum of the normalised co-association D^-1/2 S D^-1/2.
+
+    S is ``B W B^T`` and D its row sums. The spectrum is found on the smaller side: of the n x n
+    matrix as an operator, or of the Gram matrix of the D clusters, which has the same non-zero
+    eigenvalues. All of them lie in [0, 1] and the first is 1; c eigenvalues near 1 mean c groups
+    that the partitions hardly ever mix.
+
+    Parameters
+    ----------
+    coassociation : Coassociation
+        Of any ``normalize``; the counts are used.
+    n_values : int
+        How many eigenvalues.
+    sample_weight : (n,) array, optional
+        Weights of the points, as after ``Ensemble.compress``.
+    seed : int
+        Of the Lanczos start vector.
+
+    Returns
+    -------
+    EigenResult
+        ``vectors`` belong to the points on either side and have unit norm; those of eigenvalue
+        zero are zero. ``residual`` is that of the side taken.
+
+    See Also
+    --------
+    bipartite_spectrum : With any weights of the clusters, and for new points.
+    clusterscape.linalg.symmetric_eigen : Of any symmetric operator.
+
+    Examples
+    --------
+    >>> from clusterscape import Ensemble
+    >>> from clusterscape.linalg import coassociation_spectrum
+    >>> S = Ensemble.from_labels([[0, 0, 1, 1], [0, 0, 1, 2]]).coassociation()
+    >>> coassociation_spectrum(S, 3).values.round(3)
+    array([1.   , 1.   , 0.333])
+    """
+    incidence = Incidence(coassociation.row_space())
+    n = incidence.shape[0]
+    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    found = bipartite_spectrum(
+        incidence,
+        n_values,
+        column_weight=coassociation.column_weights,
+        sample_weight=weight,
+        seed=seed,
+    )
+    degree = incidence.expand(found.column_degree[:, None]).ravel()
+    scale = np.sqrt(np.divide(weight, degree, out=np.zeros(n), where=degree > 0))
+    vectors = scale[:, None] * incidence.expand(found.table)
+    return EigenResult(found.values, vectors, found.residual, found.solver, found.side)
 
 
 def _incidence(B: Any) -> Incidence:

@@ -9,8 +9,8 @@ import numpy as np
 
 from clusterscape._core.params import Integer, checked
 from clusterscape.ensemble import as_ensemble
-from clusterscape.linalg.eigen import coassociation_spectrum
 from clusterscape.linalg.ncut import eigengap
+from clusterscape.linalg.transfer_cut import coassociation_spectrum
 
 
 @dataclass(frozen=True)
