@@ -26,7 +26,7 @@ from clusterscape._core.params import (
     Such,
     check_params,
 )
-from clusterscape._core.progress import with_progress
+from clusterscape._core.progress import showing
 from clusterscape._core.seeds import RandomState, parent, restore, spawn
 from clusterscape._core.store import stored_plan
 from clusterscape.combine import (
@@ -175,7 +175,6 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         self.progress = progress
         self.store = store
 
-    @with_progress
     def fit(self, X: Any, y: Any = None) -> Self:
         """Generate the partitions, combine them, and score the result.
 
@@ -201,14 +200,14 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         seeds = self._seeds()
         generator = self._generator(X.shape, seeds[0])
         metric = "cosine" if generator.algorithm == "cosine" else "euclidean"
-        self.structure_ = self._test(X, metric, seeds[2])
-        ensemble = generator.generate(X, index=index if _is_index(index) else None)
-        self._conclude(ensemble, seeds[1], X)
+        with showing(self.progress):
+            self.structure_ = self._test(X, metric, seeds[2])
+            ensemble = generator.generate(X, index=index if _is_index(index) else None)
+            self._conclude(ensemble, seeds[1], X)
         self._metric = metric
         self._fit_X = normalize(X) if metric == "cosine" else X
         return self
 
-    @with_progress
     def fit_ensemble(self, ensemble: Any, *, features: Any = None) -> Self:
         """Combine and score clusterings that exist already; nothing is clustered anew.
 
@@ -229,7 +228,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         self.structure_ = None
         if hasattr(self, "_fit_X"):
             del self._fit_X  # of an earlier fit
-        self._conclude(as_ensemble(ensemble), self._seeds()[1], features)
+        with showing(self.progress):
+            self._conclude(as_ensemble(ensemble), self._seeds()[1], features)
         return self
 
     def make_generator(self, n_points: int, n_features: int) -> EnsembleGenerator:

@@ -23,7 +23,7 @@ from clusterscape._core.params import (
     Seed,
     check_params,
 )
-from clusterscape._core.progress import with_progress
+from clusterscape._core.progress import showing
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine.base import ConsensusWarning
 from clusterscape.forest import vectors as vectors
@@ -248,7 +248,6 @@ class ClusterForest(ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.progress = progress
 
-    @with_progress
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows of X.
 
@@ -278,9 +277,10 @@ class ClusterForest(ClusterMixin, BaseEstimator):
         self.eigenvalues_: np.ndarray | None = None
         k = self.n_clusters
         if k is None and distinct > 1:
-            k, self.eigenvalues_ = find_number(
-                X, weights, self._grower(1, 2, choosing), min(self.max_clusters, distinct)
-            )
+            with showing(self.progress):
+                k, self.eigenvalues_ = find_number(
+                    X, weights, self._grower(1, 2, choosing), min(self.max_clusters, distinct)
+                )
         k = 1 if k is None else k
         self.n_base_clusters_ = min(self.n_base_clusters or max(k, 2), distinct)
         if distinct > 1:
@@ -290,7 +290,8 @@ class ClusterForest(ClusterMixin, BaseEstimator):
         else:
             self.ensemble_ = vectors.one_cluster(X.shape[0], self.n_vectors, given)
         self._read_columns()
-        self._aggregate(X, weights, k, (drawing, cutting))
+        with showing(self.progress):
+            self._aggregate(X, weights, k, (drawing, cutting))
         return self
 
     def _check_counts(self, n: int) -> None:

@@ -25,7 +25,6 @@ from clusterscape._core.params import (
     Seed,
     check_params,
 )
-from clusterscape._core.progress import with_progress
 from clusterscape._core.seeds import RandomState, describe
 from clusterscape._core.store import stored_plan
 from clusterscape.ensemble import Ensemble
@@ -190,7 +189,6 @@ class ForestGrower(BaseEstimator):
         self.progress = progress
         self.store = store
 
-    @with_progress
     def generate(self, X: Any, *, sample_weight: Any = None, index: Any = None) -> Ensemble:
         """Return the ensemble of the partitions of ``n_partitions`` clustering vectors.
 
