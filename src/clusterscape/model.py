@@ -28,7 +28,7 @@ from clusterscape._core.params import (
     Such,
     check_params,
 )
-from clusterscape._core.progress import with_progress
+from clusterscape._core.progress import showing
 from clusterscape._core.seeds import RandomState, parent, restore, spawn
 from clusterscape._core.store import stored_plan
 from clusterscape.combine import BaseConsensus, MethodChoice, choose_method
@@ -217,7 +217,6 @@ OneOpinionWarning` says so).
         self.progress = progress
         self.store = store
 
-    @with_progress
     def fit(self, X: Any, y: Any = None) -> Self:
         """Generate the partitions, combine them, and score the result.
 
@@ -243,14 +242,14 @@ OneOpinionWarning` says so).
         seeds = self._seeds()
         generator = self._generator(X.shape, seeds[0])
         metric = "cosine" if generator.algorithm == "cosine" else "euclidean"
-        self.structure_ = self._test(X, metric, seeds[2])
-        ensemble = generator.generate(X, index=ids)
-        self._conclude(ensemble, seeds[1], X)
+        with showing(self.progress):
+            self.structure_ = self._test(X, metric, seeds[2])
+            ensemble = generator.generate(X, index=ids)
+            self._conclude(ensemble, seeds[1], X)
         self.metric_ = metric
         self.features_ = normalize(X) if metric == "cosine" else X
         return self
 
-    @with_progress
     def fit_ensemble(self, ensemble: Any, *, features: Any = None) -> Self:
         """Combine and score clusterings that exist already; nothing is clustered anew.
 
@@ -271,7 +270,8 @@ OneOpinionWarning` says so).
         self.structure_ = None
         if hasattr(self, "features_"):
             del self.features_, self.metric_  # of an earlier fit
-        self._conclude(as_ensemble(ensemble), self._seeds()[1], features)
+        with showing(self.progress):
+            self._conclude(as_ensemble(ensemble), self._seeds()[1], features)
         return self
 
     def make_generator(self, n_points: int, n_features: int) -> EnsembleGenerator:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import multiprocessing
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
-M = TypeVar("M", bound=Callable[..., Any])
 
 _wish: ContextVar[bool | None] = ContextVar("clusterscape_progress", default=None)
 _noted: set[str] = set()
@@ -30,17 +28,6 @@ def showing(progress: bool | None) -> Iterator[None]:
         yield
     finally:
         _wish.reset(token)
-
-
-def with_progress(method: M) -> M:
-    """Let a method follow the ``progress`` of its object."""
-
-    @functools.wraps(method)
-    def wrapper(self: Any, *args: Any, **options: Any) -> Any:
-        with showing(self.progress):
-            return method(self, *args, **options)
-
-    return wrapper  # type: ignore[return-value]
 
 
 def note_once(text: str) -> None:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from clusterscape._core.labels import canonical
 from clusterscape._core.params import Choice, Integer, Null, Number, Rules, check_params
-from clusterscape._core.progress import with_progress
+from clusterscape._core.progress import showing
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape._core.weights import optional_weights, rescaled_weights
 from clusterscape.combine.base import ConsensusWarning
@@ -224,7 +224,6 @@ class ClusterForest(ResultMixin, ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.progress = progress
 
-    @with_progress
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows of X.
 
@@ -255,9 +254,10 @@ class ClusterForest(ResultMixin, ClusterMixin, BaseEstimator):
         self.eigenvalues_: np.ndarray | None = None
         k = self.n_clusters
         if k is None and distinct > 1:
-            k, self.eigenvalues_ = find_n_clusters(
-                X, weights, self._grower(2, choosing), min(self.max_clusters, distinct)
-            )
+            with showing(self.progress):
+                k, self.eigenvalues_ = find_n_clusters(
+                    X, weights, self._grower(2, choosing), min(self.max_clusters, distinct)
+                )
         k = 1 if k is None else k
         self.n_base_clusters_ = min(self.n_base_clusters or max(k, 2), distinct)
         if distinct > 1:
@@ -267,7 +267,8 @@ class ClusterForest(ResultMixin, ClusterMixin, BaseEstimator):
             alike = vectors.one_cluster(X.shape[0], self.n_vectors, given)
             self.ensemble_ = alike.with_index(ids)
         self._read_columns()
-        self._aggregate(X, weights, k, (drawing, cutting))
+        with showing(self.progress):
+            self._aggregate(X, weights, k, (drawing, cutting))
         return self
 
     def _check_counts(self, n: int) -> None:

@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator
 
 from clusterscape._core.labels import smallest_type
 from clusterscape._core.params import Instance, Integer, Null, Rules, check_params
-from clusterscape._core.progress import with_progress
 from clusterscape._core.seeds import RandomState, describe
 from clusterscape._core.store import stored_plan
 from clusterscape._core.weights import optional_weights
@@ -146,7 +145,6 @@ class ForestGrower(BaseEstimator):
         self.progress = progress
         self.store = store
 
-    @with_progress
     def generate(self, X: Any, *, sample_weight: Any = None, index: Any = None) -> Ensemble:
         """Return the ensemble of the partitions of ``n_partitions`` clustering vectors.
 

@@ -24,7 +24,6 @@ from clusterscape._core.params import (
     check_params,
 )
 from clusterscape._core.plain import plain
-from clusterscape._core.progress import with_progress
 from clusterscape._core.seeds import RandomState, describe
 from clusterscape._core.store import stored_plan
 from clusterscape._core.weights import optional_weights
@@ -154,7 +153,6 @@ class EnsembleGenerator(BaseEstimator):
         self.progress = progress
         self.store = store
 
-    @with_progress
     def generate(self, X: Any, *, sample_weight: Any = None, index: Any = None) -> Ensemble:
         """Return the ensemble of ``n_partitions`` clusterings of the rows of ``X``.
 
