@@ -197,7 +197,9 @@ def test_random_k_is_that() -> None:
 
 
 def members(axes: plan.Axes, count: int) -> list[plan.Member]:
-    return plan.make_plan(axes, n_partitions=count, needs_k=[True], n_views=1, root=SeedSequence(0))
+    return plan.make_plan(
+        [axes], n_partitions=count, needs_k=[True], n_views=1, root=SeedSequence(0)
+    )
 
 
 def test_draws_are_uniform() -> None:
@@ -332,7 +334,7 @@ def test_every_algorithm_finds_separated_groups(name: str) -> None:
     assert record.algorithm == name
     assert record.n_clusters == ensemble.n_clusters[0] == 3
     assert record.error is None
-    assert (record.cost is not None) == (ALGORITHMS[name].starts and name != "spectral")
+    assert (record.cost is not None) == (ALGORITHMS[name].starts and "spectral" not in name)
     assert ensemble.is_soft == ALGORITHMS[name].soft
 
 
