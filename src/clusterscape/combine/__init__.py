@@ -13,6 +13,8 @@ from clusterscape.combine.hgpa import HGPA
 from clusterscape.combine.ikl import IKL
 from clusterscape.combine.kcc import KCC
 from clusterscape.combine.lift import LiftHAC, LiftKM
+from clusterscape.combine.lwea import LWEA
+from clusterscape.combine.lwgp import LWGP
 from clusterscape.combine.majority import MajorityVote
 from clusterscape.combine.mcla import MCLA
 from clusterscape.combine.median import MedianPartition
@@ -39,6 +41,8 @@ __all__ = [
     "IKL",
     "KCC",
     "LSCE",
+    "LWEA",
+    "LWGP",
     "MCLA",
     "METHODS",
     "NSCE",

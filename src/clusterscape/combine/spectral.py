@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,19 +12,17 @@ from clusterscape import kernels
 from clusterscape._core.params import Choice, Integer, Null, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.eci import WEIGHTING, Weighting, column_weights
 from clusterscape.combine.registry import consensus_method
 from clusterscape.ensemble import Ensemble
-from clusterscape.linalg.eigen import EigenResult, coassociation_spectrum, symmetric_eigen
 from clusterscape.linalg.kmeans import kmeans
 from clusterscape.linalg.ncut import eigengap
 from clusterscape.linalg.rowspace import RowSpace
+from clusterscape.linalg.transfer_cut import NOTHING, BipartiteSpectrum, bipartite_spectrum
 
 _START_SIZE = 20_000
 _BLOCK = 2**16  # points embedded at a time
-# The clusters' Gram matrix is counted outright where it is small and products with it are cheaper
-# than two passes over the labels; counting costs n r^2 / 2 additions.
-_GRAM_WIDTH = 6_000
-_GRAM_PARTITIONS = 200
+_SIDES = {"points": "points", "columns": "clusters"}
 
 
 @consensus_method(
@@ -55,6 +52,8 @@ class SpectralConsensus(BaseConsensus):
         20,000, and the best one goes on with all points.
     max_iter : int
         Iterations of k-means at most.
+    weighting, theta
+        As in :class:`SEC`: with "eci" the links between points and unreliable clusters are weak.
     random_state : int, generator or None
         Seed of the starts.
 
@@ -81,6 +80,7 @@ class SpectralConsensus(BaseConsensus):
     See Also
     --------
     SEC : The same objective by a weighted k-means, for a given number of clusters.
+    LWGP : The cut of the graph of points and clusters, where large clusters count less.
     SCA : Also finds the number of clusters from eigenvalues.
     clusterscape.validate.select_k : The eigengap alone.
 
@@ -112,6 +112,7 @@ class SpectralConsensus(BaseConsensus):
         "rows": [Choice("unit", "degree")],
         "n_init": [Integer(1)],
         "max_iter": [Integer(1)],
+        **WEIGHTING,
         "random_state": [Seed()],
     }
 
@@ -123,6 +124,8 @@ class SpectralConsensus(BaseConsensus):
         rows: Literal["unit", "degree"] = "unit",
         n_init: int = 10,
         max_iter: int = 100,
+        weighting: Weighting = None,
+        theta: float = 0.4,
         random_state: RandomState = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -130,32 +133,43 @@ class SpectralConsensus(BaseConsensus):
         self.rows = rows
         self.n_init = n_init
         self.max_iter = max_iter
+        self.weighting = weighting
+        self.theta = theta
         self.random_state = random_state
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         sampling, starting = spawn(self.random_state, 2)
         membership = ensemble.membership().matrix if ensemble.is_soft else None
         space = RowSpace(ensemble.labels, ensemble.offsets, membership)
-        column = np.repeat(ensemble.weights, ensemble.n_clusters)
-        degree = space.product((column * ensemble.cluster_sizes())[:, None]).ravel()
+        column = self._links(
+            column_weights(ensemble, self.weighting, self.theta), ensemble.cluster_sizes()
+        )
         wanted = self.max_clusters + 1 if self.n_clusters is None else self.n_clusters
-        found, part = _spectrum(ensemble, space, column, degree, wanted)
+        found = bipartite_spectrum(
+            space, wanted, column_weight=column, sample_weight=ensemble.sample_weight
+        )
+        degree = space.product(found.column_degree[:, None]).ravel()
         k, gaps = self.n_clusters, None
         if k is None:
             k, gaps = eigengap(found.values, max_clusters=self.max_clusters)
-        XT = _embedding(part, found.values[:k] > 1e-8, degree, unit=self.rows == "unit")
+        leading = replace(found, values=found.values[:k], table=found.table[:, :k])
+        XT = _embedding(leading, space, unit=self.rows == "unit")
         mass = ensemble.sample_weight * (1.0 if self.rows == "unit" else degree)
         labels, start_size = self._partition(XT, mass, k, sampling, starting)
         details = {
             "eigenvalues_": found.values,
             "gaps_": gaps,
             "residual_": found.residual,
-            "solver_": f"{found.solver}, {found.side}",
+            "solver_": f"{found.solver}, {_SIDES[found.side]}",
             "start_size_": start_size,
         }
         return Combined(
             labels, _cut(space, column, degree, ensemble.sample_weight, labels), details
         )
+
+    def _links(self, column: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """Return W of the similarity ``B W B^T`` that is cut, by the columns' weights and sizes."""
+        return column
 
     def _partition(
         self,
@@ -198,65 +212,13 @@ class SpectralConsensus(BaseConsensus):
         return "largest eigengap of the normalised co-association"
 
 
-@dataclass(frozen=True)
-class _Vectors:
-    """Leading eigenvectors of the points up to a factor per point, a block of rows at a time."""
-
-    n_points: int
-    block: Callable[[slice], np.ndarray]
-    divided: bool  # by the degree already, as the rows of B V are not
-
-
-def _spectrum(
-    ensemble: Ensemble, space: RowSpace, column: np.ndarray, degree: np.ndarray, wanted: int
-) -> tuple[EigenResult, _Vectors]:
-    """Return the leading spectrum, and the way to the points' rows."""
-    n, r = ensemble.shape
-    width = column.size
-    counted = (
-        not ensemble.is_soft
-        and width <= min(_GRAM_WIDTH, n)
-        and r <= _GRAM_PARTITIONS
-        and 8 * n * r >= width**2
-    )
-    if not counted:
-        found = coassociation_spectrum(
-            ensemble.coassociation(normalize="counts"),
-            wanted,
-            sample_weight=ensemble.sample_weight,
-        )
-        root = np.sqrt(ensemble.sample_weight * degree)[:, None]
-        return found, _Vectors(n, lambda rows: found.vectors[rows] / root[rows], True)
-    gram = np.empty((width, width))
-    columns = np.ascontiguousarray(ensemble.labels.T)
-    kernels.thresholded.cluster_gram(
-        columns, ensemble.offsets, ensemble.sample_weight / degree, np.sqrt(column), gram
-    )
-    found = symmetric_eigen(gram, wanted)
-    found = EigenResult(found.values, found.vectors, found.residual, found.solver, "clusters")
-    positive = np.sqrt(np.maximum(found.values, 1e-16))
-    table = np.sqrt(column)[:, None] * found.vectors / positive
-
-    def block(rows: slice) -> np.ndarray:
-        return RowSpace(space.labels[rows], space.offsets).product(table)
-
-    return found, _Vectors(n, block, False)
-
-
-def _embedding(
-    vectors: _Vectors, keep: np.ndarray, degree: np.ndarray, *, unit: bool
-) -> np.ndarray:
+def _embedding(spectrum: BipartiteSpectrum, space: RowSpace, *, unit: bool) -> np.ndarray:
     """Return the rows for k-means, feature-major; a vector of eigenvalue zero says nothing."""
-    XT = np.empty((int(keep.sum()), vectors.n_points))
-    for start in range(0, vectors.n_points, _BLOCK):
-        rows = slice(start, min(start + _BLOCK, vectors.n_points))
-        block = vectors.block(rows)[:, : keep.size][:, keep]
-        if unit:
-            norm = np.linalg.norm(block, axis=1, keepdims=True)
-            block = np.divide(block, norm, out=np.zeros_like(block), where=norm > 0)
-        elif not vectors.divided:
-            block = block / degree[rows, None]
-        XT[:, rows] = block.T
+    n = space.n_points
+    XT = np.empty((int((spectrum.values > NOTHING).sum()), n))
+    for start in range(0, n, _BLOCK):
+        part = np.arange(start, min(start + _BLOCK, n))
+        XT[:, part[0] : part[-1] + 1] = spectrum.rows(space.subset(part), unit=unit).T
     return XT
 
 

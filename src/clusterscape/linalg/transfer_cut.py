@@ -22,8 +22,9 @@ from clusterscape.linalg.operators import symmetric_operator
 from clusterscape.linalg.rowspace import RowSpace
 
 _GRAM_WIDTH = 6_000  # columns up to which their Gram matrix is formed
-_NOTHING = 1e-10  # an eigenvalue below this is rounding, and its vector says nothing
+NOTHING = 1e-10  # an eigenvalue below this is rounding, and its vector says nothing
 _BLOCK = 2**22  # elements of a temporary block
+_GRAM_PARTITIONS = 200  # counting the Gram matrix of r partitions costs n r^2 / 2 additions
 
 
 class Incidence:
@@ -62,6 +63,14 @@ class Incidence:
             matrix.sum_duplicates()
         self.matrix = matrix
         self.shape = matrix.shape
+
+    @property
+    def counts_gram(self) -> bool:
+        """Whether counting the Gram matrix costs less than a solver's passes over the labels."""
+        if self.labels is None:
+            return True
+        n, r = self.labels.shape
+        return r <= _GRAM_PARTITIONS and 8 * n * r >= self.shape[1] ** 2
 
     def collect(self, values: np.ndarray) -> np.ndarray:
         """Return B^T @ values."""
@@ -137,7 +146,7 @@ class BipartiteSpectrum:
             Zero for points without links.
         """
         incidence = _incidence(B)
-        kept = self.values > _NOTHING
+        kept = self.values > NOTHING
         both = np.column_stack([self.table[:, kept], self.column_degree])
         out = np.empty((incidence.shape[0], int(kept.sum())))
         step = max(1, _BLOCK // both.shape[1])
@@ -207,7 +216,7 @@ def bipartite_spectrum(
         operator = symmetric_operator(
             n, lambda v: half * incidence.expand(root**2 * incidence.collect(half * v))
         )
-    elif p <= _GRAM_WIDTH:
+    elif p <= _GRAM_WIDTH and incidence.counts_gram:
         operator = incidence.gram(scale, root.ravel())
     else:
         operator = symmetric_operator(
@@ -231,7 +240,7 @@ def _incidence(B: Any) -> Incidence:
 
 def _divided(table: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Divide the columns by their values, and make those of nothing zero."""
-    kept = np.broadcast_to(values > _NOTHING, table.shape)
+    kept = np.broadcast_to(values > NOTHING, table.shape)
     return np.divide(table, values, out=np.zeros_like(table), where=kept)
 
 
