@@ -16,6 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 from clusterscape import Ensemble
 from clusterscape.combine import ConsensusWarning
 from clusterscape.combine.cspa import CSPA, similarity_graph
+from clusterscape.combine.eci import column_weights
 from clusterscape.combine.gcc import GCC
 from clusterscape.combine.hbgf import HBGF, bipartite_graph
 from clusterscape.combine.hgpa import HGPA, Hyperedges, Sample
@@ -292,7 +293,7 @@ def test_meta_graph_is_the_jaccard_matrix(ensemble):
     work = clustered(ensemble)
     if work is None:
         return
-    edges = Hyperedges.of(work)
+    edges = Hyperedges.of(work, column_weights(work, None, 0.4))
     found = meta_graph(work, edges).toarray()
     expected = dense_jaccard(work)[np.ix_(edges.column, edges.column)]
     expected *= np.outer(edges.weight, edges.weight)
@@ -304,7 +305,7 @@ def test_hyperedges_are_the_distinct_columns_of_b(ensemble):
     work = clustered(ensemble)
     if work is None:
         return
-    edges = Hyperedges.of(work)
+    edges = Hyperedges.of(work, column_weights(work, None, 0.4))
     matrix = work.membership().matrix.toarray()
     weight = np.repeat(work.weights, work.n_clusters)
     distinct = {tuple(column): 0.0 for column in matrix.T}
@@ -321,7 +322,7 @@ def test_bipartite_graph_joins_points_and_clusters(ensemble):
     work = clustered(ensemble)
     if work is None:
         return
-    edges = Hyperedges.of(work)
+    edges = Hyperedges.of(work, column_weights(work, None, 0.4))
     sample = Sample.of(work, None, np.random.default_rng(0))
     graph = bipartite_graph(sample, edges).toarray()
     n = work.n_points

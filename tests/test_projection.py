@@ -14,6 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from clusterscape import Ensemble
 from clusterscape.combine import ConsensusWarning, sec
+from clusterscape.combine.eci import column_weights
 from clusterscape.combine.sec import SEC
 from clusterscape.linalg.projection import sparse_projection
 from clusterscape.linalg.rowspace import DenseRows
@@ -172,7 +173,7 @@ def test_svd_rows_are_those_of_a_dense_svd(ensemble, n_dims):
         return
     votes = ensemble.subset(inside)
     n_dims = min(n_dims, votes.n_points, int(votes.offsets[-1]))
-    whole = sec.NormalisedCut.of(votes, blockwise=False)
+    whole = sec.NormalisedCut.of(votes, column_weights(votes, None, 0.4), blockwise=False)
     found = sec._leading_rows(votes, whole, n_dims, SeedSequence(0)) / whole.degree[:, None]
     rows, mass = weighted_rows(votes)
     _, values, V = np.linalg.svd(np.sqrt(mass)[:, None] * rows, full_matrices=False)

@@ -13,9 +13,12 @@ from clusterscape.combine.hgpa import HGPA
 from clusterscape.combine.ikl import IKL
 from clusterscape.combine.kcc import KCC
 from clusterscape.combine.lift import LiftHAC, LiftKM
+from clusterscape.combine.lwea import LWEA
+from clusterscape.combine.lwgp import LWGP
 from clusterscape.combine.majority import MajorityVote
 from clusterscape.combine.mcla import MCLA
 from clusterscape.combine.median import MedianPartition
+from clusterscape.combine.neighbor_choice import NeighborChoice
 from clusterscape.combine.random_projection import RandomProjectionEnsemble
 from clusterscape.combine.rce import RCE
 from clusterscape.combine.registry import METHODS, Method, consensus_method
@@ -39,6 +42,8 @@ __all__ = [
     "IKL",
     "KCC",
     "LSCE",
+    "LWEA",
+    "LWGP",
     "MCLA",
     "METHODS",
     "NSCE",
@@ -56,6 +61,7 @@ __all__ = [
     "MedianPartition",
     "Method",
     "MethodChoice",
+    "NeighborChoice",
     "OneOpinionWarning",
     "OracleThreshold",
     "RandomProjectionEnsemble",

@@ -59,7 +59,9 @@ def choose_method(ensemble: Any, n_clusters: int | None = None) -> MethodChoice:
 
     Notes
     -----
-    The rule rests on ``benchmarks/quality/methods.py``. Where classes are of equal size the good
+    Members of several kinds are combined by :class:`NeighborChoice`, which was the best on the sets
+    of ``benchmarks/quality/main_job.py``. For members of one kind the rule rests on
+    ``benchmarks/quality/methods.py``. Where classes are of equal size the good
     methods hardly differ; where they are not, those that favour equal sizes (KCC and every balanced
     partitioner) fall behind. SEC does not, copes with outliers better than linkage, is linear in
     the number of points, and needs no extra of the package. An iteration takes n r K look-ups;
@@ -72,7 +74,17 @@ def choose_method(ensemble: Any, n_clusters: int | None = None) -> MethodChoice:
     >>> choose_method([[0, 0, 1], [0, 1, 1]], 2).name
     'sec'
     """
-    n, r = as_ensemble(ensemble).shape
+    source = as_ensemble(ensemble)
+    n, r = source.shape
+    kinds = sorted({record.algorithm for record in source.records if record.algorithm})
+    if len(kinds) > 1:
+        angles = any(record.params.get("metric") == "cosine" for record in source.records)
+        return MethodChoice(
+            "neighbor_choice",
+            f"members of {len(kinds)} kinds ({', '.join(kinds)}): their finer partitions and those "
+            "with as many clusters as sought are combined apart, and the near neighbours decide.",
+            {"metric": "cosine" if angles else "euclidean"},
+        )
     k = 10 if n_clusters is None else n_clusters
     if n * r * k > _MANY_LOOKUPS and r >= 2 * _PROJECTED:
         return MethodChoice(

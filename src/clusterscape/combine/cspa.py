@@ -13,6 +13,7 @@ from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.params import Choice, Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, sklearn_seed, spawn
 from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.eci import WEIGHTING, Weighting, column_weights
 from clusterscape.combine.registry import consensus_method
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.graphcut import partition_graph, whole_numbers
@@ -44,6 +45,8 @@ class CSPA(BaseConsensus):
         A large one does not find unequal clusters: the least cut then splits off a few points.
     max_gb : float
         Refuse when a graph of all pairs could take more memory than this.
+    weighting, theta
+        As in :class:`SEC`: with "eci" an edge counts the reliability of each shared cluster.
     random_state : int, generator or None
         Seed of the partitioner.
 
@@ -100,6 +103,7 @@ class CSPA(BaseConsensus):
         "neighbors": [Choice("auto", "all"), Integer(1)],
         "imbalance": [Number(0, 1)],
         "max_gb": [Number(0, open_low=True)],
+        **WEIGHTING,
         "random_state": [Seed()],
     }
 
@@ -110,12 +114,16 @@ class CSPA(BaseConsensus):
         neighbors: int | Literal["auto", "all"] = "auto",
         imbalance: float = 0.05,
         max_gb: float = 4.0,
+        weighting: Weighting = None,
+        theta: float = 0.4,
         random_state: RandomState = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.neighbors = neighbors
         self.imbalance = imbalance
         self.max_gb = max_gb
+        self.weighting = weighting
+        self.theta = theta
         self.random_state = random_state
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
@@ -127,13 +135,19 @@ class CSPA(BaseConsensus):
             return Combined(inverse, details=details)
         (seed,) = spawn(self.random_state, 1)
         cut = partition_graph(
-            similarity_graph(small, kept),
+            similarity_graph(small, kept, self._votes(ensemble)),
             self.n_clusters,
             vertex_weights=small.sample_weight,
             imbalance=self.imbalance,
             seed=sklearn_seed(seed),
         )
         return Combined(cut.labels[inverse], cut.value, details)
+
+    def _votes(self, ensemble: Ensemble) -> np.ndarray | None:
+        """Return the weights of the columns of B, None where they are those of the partitions."""
+        if self.weighting is None:
+            return None
+        return column_weights(ensemble, self.weighting, self.theta)
 
     def _neighbors(self, m: int) -> int | None:
         """Return how many neighbours of each row are kept, None for all."""
@@ -152,7 +166,9 @@ class CSPA(BaseConsensus):
         return wanted if wanted < m - 1 else None
 
 
-def similarity_graph(ensemble: Ensemble, n_neighbors: int | None) -> sparse.csr_matrix:
+def similarity_graph(
+    ensemble: Ensemble, n_neighbors: int | None, column: np.ndarray | None = None
+) -> sparse.csr_matrix:
     """Return the weights of the partitions that put two rows together, times the rows' weights.
 
     Parameters
@@ -161,6 +177,8 @@ def similarity_graph(ensemble: Ensemble, n_neighbors: int | None) -> sparse.csr_
         Distinct rows.
     n_neighbors : int or None
         Keep the strongest of each row, or all.
+    column : (D,) array, optional
+        Weights of the columns of B, in place of those of the partitions.
 
     Returns
     -------
@@ -168,10 +186,9 @@ def similarity_graph(ensemble: Ensemble, n_neighbors: int | None) -> sparse.csr_
         Symmetric, with an empty diagonal.
     """
     m = ensemble.n_points
-    weights, unit = _partition_weights(ensemble)
-    total = int(weights.sum())
+    votes, total, unit = _whole_votes(ensemble, column)
     starts, targets, values = [np.zeros(1, dtype=np.int64)], [], []
-    for start, block in _agreements(ensemble, weights, unit):
+    for start, block in _agreements(ensemble, column, votes, total, unit):
         if n_neighbors is None:
             kept = block > 0
             counts, ends = kept.sum(axis=1), np.nonzero(kept)[1].astype(np.int32)
@@ -197,31 +214,44 @@ def similarity_graph(ensemble: Ensemble, n_neighbors: int | None) -> sparse.csr_
     return graph.maximum(graph.T)
 
 
-def _partition_weights(ensemble: Ensemble) -> tuple[np.ndarray, float]:
-    """Return whole weights of the partitions in the smallest type, and the factor they carry."""
+def _whole_votes(ensemble: Ensemble, column: np.ndarray | None) -> tuple[np.ndarray, int, float]:
+    """Return whole weights of the columns of B in the smallest type, and what they are made by.
+
+    Then come the largest agreement that they allow, and the factor that made them whole.
+    """
+    if column is not None:
+        filled = ensemble.n_clusters > 0
+        largest = np.maximum.reduceat(column, ensemble.offsets[:-1][filled])
+        unit = (65_535.0 - largest.size) / float(largest.sum())
+        votes = np.rint(column * unit).astype(np.uint16)
+        return votes, int(np.ceil(largest.sum() * unit)) + largest.size, unit
     if ensemble.is_soft:  # agreements are fractions
         unit = 65_535.0 / float(ensemble.weights.sum())
-        return np.floor(ensemble.weights * unit).astype(np.uint16), unit
-    weights, unit = whole_numbers(ensemble.weights, 65_535.0 - ensemble.n_partitions)
-    return weights.astype(np.uint8 if weights.sum() < 256 else np.uint16), unit
+        weights = np.floor(ensemble.weights * unit).astype(np.uint16)
+    else:
+        whole, unit = whole_numbers(ensemble.weights, 65_535.0 - ensemble.n_partitions)
+        weights = whole.astype(np.uint8 if whole.sum() < 256 else np.uint16)
+    return np.repeat(weights, ensemble.n_clusters), int(weights.sum(dtype=np.int64)), unit
 
 
 def _agreements(
-    ensemble: Ensemble, weights: np.ndarray, unit: float
+    ensemble: Ensemble, column: np.ndarray | None, votes: np.ndarray, total: int, unit: float
 ) -> Iterator[tuple[int, np.ndarray]]:
     """Yield the whole-numbered agreements of all rows with all, a block of rows at a time."""
     m = ensemble.n_points
     step = max(1, min(m, _BLOCK_BYTES // (m * (8 if ensemble.is_soft else 1))))
     columns = np.ascontiguousarray(ensemble.labels.T)
     operator = ensemble.coassociation(normalize="counts")
-    block = np.empty((step, m), dtype=weights.dtype)
+    if column is not None:
+        operator.column_weights = column
+    block = np.empty((step, m), dtype=votes.dtype)
     for start in range(0, m, step):
         part = block[: min(step, m - start)]
         if ensemble.is_soft:
             # Rounding must not lift an agreement above that of equal rows, the largest there is.
             found = np.rint(operator.rows(start, start + len(part)) * unit)
-            part[:] = np.minimum(found, float(weights.sum(dtype=np.int64)))
+            part[:] = np.minimum(found, float(total))
             part[np.arange(len(part)), np.arange(start, start + len(part))] = 0
         else:
-            kernels.graph.agreements(columns, weights, start, part)
+            kernels.graph.agreements(columns, ensemble.offsets, votes, start, part)
         yield start, part

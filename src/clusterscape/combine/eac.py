@@ -7,16 +7,24 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from scipy.spatial.distance import squareform
 
 from clusterscape import kernels
 from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.params import Choice, Flag, Integer, Null, Number, Rules, Such, checked
 from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.eci import WEIGHTING, Weighting, column_weights
 from clusterscape.combine.registry import consensus_method
 from clusterscape.compare import MEASURES
 from clusterscape.ensemble import Ensemble, as_ensemble
+from clusterscape.linalg.genie import genie
+from clusterscape.linalg.graphcut import whole_numbers
+from clusterscape.linalg.mst import SpanningTree, spanning_tree
 
 _METHODS = {"single": 0, "average": 1, "complete": 2}
+_MOST_MASS = 1e8  # total weight of the points that Genie counts sizes in
+
+Linkage = Literal["average", "single", "complete", "genie"]
 
 
 @consensus_method("eac", cost="m^2 r", memory="m^2 (single linkage: n r)")
@@ -25,14 +33,19 @@ class EAC(BaseConsensus):
 
     The dissimilarity of two points is one minus their co-association (co-occurrences over
     co-samplings); a linkage of it is cut at a number of clusters, at a similarity threshold, or
-    where the dendrogram has its longest-lived partition.
+    where the dendrogram has its longest-lived partition. With ``weighting="eci"`` a co-occurrence
+    counts the reliability of the cluster that the two points share.
 
     Parameters
     ----------
     n_clusters : int, optional
         Cut into this many clusters.
-    linkage : {"average", "single", "complete"}
-        The 2005 and the 2002 papers use average and single linkage.
+    linkage : {"average", "single", "complete", "genie"}
+        The 2005 and the 2002 papers use average and single linkage. "genie" is single linkage that
+        takes up the smallest clusters first while sizes are very unequal; it needs ``n_clusters``.
+    gini : float
+        Threshold of "genie": the Gini index of the cluster sizes above which a smallest cluster
+        must take part in the next merge. 1 is single linkage. Read with "genie" only.
     threshold : float, optional
         Cut the linkage at this similarity, equal included. With single linkage the clusters are
         the components of the graph that links pairs with co-association >= threshold, which is
@@ -40,6 +53,9 @@ class EAC(BaseConsensus):
         lifetime is taken.
     include_one : bool
         Let a single cluster compete in the lifetime rule.
+    weighting, theta
+        As in :class:`SEC`. With "eci" the similarities are those of :class:`LWEA`: below 1 even for
+        points that are always together, so thresholds must be lower.
     max_gb : float
         Refuse when the distances would take more memory than this.
 
@@ -50,7 +66,8 @@ class EAC(BaseConsensus):
     n_clusters_ : int
         Clusters found.
     heights_ : array
-        Merge heights in ascending order, one less than there are points in a cluster.
+        Merge heights in ascending order, one less than there are points in a cluster; 0 for
+        points with equal rows. With "genie" in the order of the merges, which need not ascend.
     n_micro_clusters_ : int
         Distinct rows among the points; linkage works on these, which is exact.
     precision_ : str
@@ -58,6 +75,7 @@ class EAC(BaseConsensus):
 
     See Also
     --------
+    LWEA : Average linkage of the locally weighted co-association.
     MajorityVote : Single linkage cut just above one half, without a matrix.
     eac_oracle : The threshold that fits known classes best.
     clusterscape.combine.RandomProjectionEnsemble : The same linkage on projected features.
@@ -65,8 +83,10 @@ class EAC(BaseConsensus):
     Notes
     -----
     Points with the same labels everywhere are merged first, so cost and memory grow with the square
-    of the number of distinct rows (single linkage of hard partitions needs no matrix at all). On
-    overlapping clusters single linkage chains everything into one cluster.
+    of the number of distinct rows (single linkage and Genie on hard partitions need no matrix at
+    all). On overlapping clusters single linkage chains everything into one cluster. Genie starts
+    from the distinct rows as clusters of so many points; weights of points that are not whole are
+    rounded for its sizes.
 
     References
     ----------
@@ -75,6 +95,9 @@ class EAC(BaseConsensus):
     .. [2] A. L. N. Fred and A. K. Jain, "Combining multiple clusterings using evidence
        accumulation", IEEE Transactions on Pattern Analysis and Machine Intelligence 27, 835-850,
        2005. doi:10.1109/TPAMI.2005.113
+    .. [3] M. Gagolewski, M. Bartoszuk and A. Cena, "Genie: a new, fast, and outlier-resistant
+       hierarchical clustering algorithm", Information Sciences 363, 8-23, 2016.
+       doi:10.1016/j.ins.2016.05.003
 
     Examples
     --------
@@ -88,9 +111,11 @@ class EAC(BaseConsensus):
     _source: ClassVar[str] = "Fred and Jain 2002, 2005"
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Null(), Integer(1)],
-        "linkage": [Choice(*_METHODS)],
+        "linkage": [Choice(*_METHODS, "genie")],
+        "gini": [Number(0, 1)],
         "threshold": [Null(), Number(0, 1)],
         "include_one": [Flag()],
+        **WEIGHTING,
         "max_gb": [Number(0, open_low=True)],
     }
 
@@ -98,15 +123,21 @@ class EAC(BaseConsensus):
         self,
         n_clusters: int | None = None,
         *,
-        linkage: Literal["average", "single", "complete"] = "average",
+        linkage: Linkage = "average",
+        gini: float = 0.3,
         threshold: float | None = None,
         include_one: bool = False,
+        weighting: Weighting = None,
+        theta: float = 0.4,
         max_gb: float = 4.0,
     ) -> None:
         self.n_clusters = n_clusters
         self.linkage = linkage
+        self.gini = gini
         self.threshold = threshold
         self.include_one = include_one
+        self.weighting = weighting
+        self.theta = theta
         self.max_gb = max_gb
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
@@ -115,10 +146,24 @@ class EAC(BaseConsensus):
                 f"give n_clusters={self.n_clusters} or threshold={self.threshold}, not both: each "
                 "alone says where the dendrogram is cut."
             )
+        if self.linkage == "genie" and self.n_clusters is None:
+            raise ValueError(
+                "linkage='genie' needs n_clusters: its merges do not ascend in height, so neither "
+                "a threshold nor a lifetime says where to cut; give n_clusters, or use "
+                "linkage='average'."
+            )
         small, inverse = ensemble.compress(keep_noise_apart=True)
-        pairs, heights, precision = self._tree(small)
+        column = None
+        if self.weighting is not None:
+            column = column_weights(ensemble, self.weighting, self.theta)
+        pairs, heights, precision = self._tree(small, column)
         order = np.argsort(heights, kind="stable")
         pairs, heights = pairs[order], np.maximum(heights[order], 0.0)
+        if self.linkage == "genie":
+            tree = SpanningTree(pairs, heights, small.n_points, "prim")
+            sizes = whole_numbers(small.sample_weight, _MOST_MASS)[0]
+            grown = genie(tree, gini_threshold=self.gini, weights=np.maximum(sizes, 1))
+            pairs, heights = grown.pairs, grown.lengths
         merges = self._merges(heights, ensemble.n_points, precision)
         labels = kernels.linkage.cut(pairs, merges, small.n_points)[inverse]
         duplicates = np.zeros(ensemble.n_points - small.n_points)
@@ -129,16 +174,23 @@ class EAC(BaseConsensus):
         }
         return Combined(labels, details=details)
 
-    def _tree(self, small: Ensemble) -> tuple[np.ndarray, np.ndarray, str]:
-        """Return the merges (unsorted), their heights, and the precision of the distances."""
+    def _tree(
+        self, small: Ensemble, column: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, str]:
+        """Return the merges (unsorted), their heights, and the precision of the distances.
+
+        For "genie" the merges are the edges of a minimum spanning tree.
+        """
         m = small.n_points
         if m == 1:
             return np.empty((0, 2), dtype=np.int64), np.empty(0), "float64"
-        if self.linkage == "single" and not small.is_soft:
+        clusters = None if column is None else (small.offsets, column)
+        if self.linkage in ("single", "genie") and not small.is_soft:
             columns = np.ascontiguousarray(small.labels.T)
-            return *kernels.linkage.spanning_tree(columns, small.weights), "float64"
+            return *kernels.linkage.spanning_tree(columns, small.weights, clusters), "float64"
         precision = np.float64 if m <= 5_000 else np.float32
         need = m * (m - 1) / 2 * np.dtype(precision).itemsize / 1e9
+        need *= 3 if self.linkage == "genie" else 1  # the square matrix of a soft ensemble
         if need > self.max_gb:
             raise MemoryLimitError(
                 f"{self.linkage} linkage needs the distances of {m:,} distinct rows, which",
@@ -149,11 +201,14 @@ class EAC(BaseConsensus):
         distances = np.empty(m * (m - 1) // 2, dtype=precision)
         if small.is_soft:
             order = np.arange(m)
-            _fill_distances(small, distances)
+            _fill_distances(small, column, distances)
         else:
             order = _alike_together(small)
             columns = np.ascontiguousarray(small.labels[order].T)
-            kernels.linkage.condensed_distances(columns, small.weights, distances)
+            kernels.linkage.condensed_distances(columns, small.weights, distances, clusters)
+        if self.linkage == "genie":
+            tree = spanning_tree(squareform(distances), metric="precomputed")
+            return tree.pairs, tree.lengths, np.dtype(precision).name
         sizes = small.sample_weight[order]
         pairs, heights = kernels.linkage.agglomerate(distances, sizes, _METHODS[self.linkage])
         return order[pairs], heights, np.dtype(precision).name
@@ -167,7 +222,8 @@ class EAC(BaseConsensus):
             # Equal counts as linked; the slack is for rounding in sums of weights.
             slack = 1e-9 if precision == "float64" else 1e-5
             return int(np.searchsorted(heights, 1.0 - self.threshold + slack, "right"))
-        levels = np.concatenate([[0.0] if n > m else [], heights])
+        # Equal rows are not at distance 0 where evidence is weighted, so no lifetime starts there.
+        levels = np.concatenate([[0.0] if n > m and self.weighting is None else [], heights])
         skipped = levels.size - heights.size
         if self.include_one:
             levels = np.append(levels, 1.0)
@@ -183,6 +239,8 @@ class EAC(BaseConsensus):
             return f"n_clusters={self.n_clusters} of EAC"
         if self.threshold is not None:
             return f"similarity threshold {self.threshold:g} of EAC"
+        if self.linkage == "genie":
+            return ""
         return "longest lifetime in the dendrogram"
 
 
@@ -197,9 +255,11 @@ def _alike_together(ensemble: Ensemble) -> np.ndarray:
     return np.argsort(first[inverse], kind="stable")
 
 
-def _fill_distances(ensemble: Ensemble, distances: np.ndarray) -> None:
+def _fill_distances(ensemble: Ensemble, column: np.ndarray | None, distances: np.ndarray) -> None:
     """Write the condensed distances of a soft ensemble, a block of rows at a time."""
     operator = ensemble.coassociation()
+    if column is not None:
+        operator.column_weights = column
     m = ensemble.n_points
     step = max(1, 2**22 // m)
     position = 0

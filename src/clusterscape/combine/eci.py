@@ -7,9 +7,34 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clusterscape._core.params import Choice, Number, checked
+from clusterscape._core.params import Choice, Null, Number, Rules, checked
 from clusterscape.compare.tables import Columns, Tables
 from clusterscape.ensemble import Ensemble, as_ensemble
+
+Weighting = Literal["eci"] | None
+
+# The rules of the two parameters that every method with weighted columns of B has.
+WEIGHTING: Rules = {"weighting": [Null(), Choice("eci")], "theta": [Number(0, open_low=True)]}
+
+
+def column_weights(ensemble: Ensemble, weighting: Weighting, theta: float) -> np.ndarray:
+    """Return the weight of every column of B: that of its partition, times its reliability.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        Not compressed, or points that are noise would be counted as one.
+    weighting : {None, "eci"}
+        None leaves the weights of the partitions.
+    theta : float
+        Of :func:`cluster_reliability`.
+
+    Returns
+    -------
+    (D,) array
+    """
+    column = np.repeat(ensemble.weights, ensemble.n_clusters)
+    return column if weighting is None else column * cluster_reliability(ensemble, theta=theta)
 
 
 @checked(

@@ -10,6 +10,7 @@ from scipy import sparse
 from clusterscape._core.params import Integer, Null, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, sklearn_seed, spawn
 from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.eci import WEIGHTING, Weighting, column_weights
 from clusterscape.combine.hgpa import Hyperedges, Sample
 from clusterscape.combine.registry import consensus_method
 from clusterscape.ensemble import Ensemble
@@ -36,6 +37,8 @@ class HBGF(BaseConsensus):
         clusters is cut, and every point goes to the part that most of its clusters are in; sizes
         are then only about equal. None always cuts the whole graph, which takes about 4 GB
         for a million points and fifty partitions.
+    weighting, theta
+        As in :class:`SEC`: with "eci" the edges to unreliable clusters are weak.
     random_state : int, generator or None
         Seed of the partitioner and of the sample.
 
@@ -85,6 +88,7 @@ class HBGF(BaseConsensus):
         "n_clusters": [Integer(1)],
         "imbalance": [Number(0, 1)],
         "max_points": [Null(), Integer(1)],
+        **WEIGHTING,
         "random_state": [Seed()],
     }
 
@@ -94,11 +98,15 @@ class HBGF(BaseConsensus):
         *,
         imbalance: float = 0.05,
         max_points: int | None = 30_000,
+        weighting: Weighting = None,
+        theta: float = 0.4,
         random_state: RandomState = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.imbalance = imbalance
         self.max_points = max_points
+        self.weighting = weighting
+        self.theta = theta
         self.random_state = random_state
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
@@ -108,7 +116,8 @@ class HBGF(BaseConsensus):
             return Combined(inverse, details=details)
         drawing, cutting = spawn(self.random_state, 2)
         sample = Sample.of(small, self.max_points, np.random.default_rng(drawing))
-        edges = Hyperedges.of(small)
+        column = column_weights(ensemble, self.weighting, self.theta)
+        edges = Hyperedges.of(small, column)
         n, m = sample.ensemble.n_points, edges.weight.size
         cut = partition_graph(
             bipartite_graph(sample, edges),
@@ -124,7 +133,7 @@ class HBGF(BaseConsensus):
             # Most clusters decide; where they tie, the sampled points of these clusters do.
             table = sample.shares(labels, self.n_clusters) / (1 << 20)
             table[np.arange(part.size), part] += 1.0
-            labels = sample.follow(small, labels, table)
+            labels = sample.follow(small, labels, table * column[:, None])
         return Combined(labels[inverse], cut.value, details)
 
 

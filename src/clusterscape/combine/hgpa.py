@@ -12,6 +12,7 @@ from clusterscape import kernels
 from clusterscape._core.params import Integer, Null, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, sklearn_seed, spawn
 from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.eci import WEIGHTING, Weighting, column_weights
 from clusterscape.combine.registry import consensus_method
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.graphcut import partition_hypergraph
@@ -36,6 +37,8 @@ class HGPA(BaseConsensus):
         Above this many distinct rows, a random sample of that many is cut, and every point goes
         where the sampled members of its clusters are; sizes are then only about equal. None always
         cuts all.
+    weighting, theta
+        As in :class:`SEC`: with "eci" cutting an unreliable cluster costs less.
     random_state : int, generator or None
         Seed of the partitioner and of the sample.
 
@@ -88,6 +91,7 @@ class HGPA(BaseConsensus):
         "n_clusters": [Integer(1)],
         "imbalance": [Number(0, 1)],
         "max_points": [Null(), Integer(1)],
+        **WEIGHTING,
         "random_state": [Seed()],
     }
     _accepts_soft: ClassVar[bool] = False
@@ -98,17 +102,22 @@ class HGPA(BaseConsensus):
         *,
         imbalance: float = 0.05,
         max_points: int | None = 2_000,
+        weighting: Weighting = None,
+        theta: float = 0.4,
         random_state: RandomState = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.imbalance = imbalance
         self.max_points = max_points
+        self.weighting = weighting
+        self.theta = theta
         self.random_state = random_state
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         small, inverse = ensemble.compress()
         details = {"n_micro_clusters_": small.n_points, "sample_size_": None}
-        edges = Hyperedges.of(small)
+        column = column_weights(ensemble, self.weighting, self.theta)
+        edges = Hyperedges.of(small, column)
         if small.n_points <= self.n_clusters:
             labels = np.arange(small.n_points)
             return Combined(inverse, edges.cut(small, labels), details)
@@ -128,7 +137,7 @@ class HGPA(BaseConsensus):
         if sample.rows is not None:
             details["sample_size_"] = sample.rows.size
             share = sample.shares(labels, self.n_clusters)
-            labels = sample.follow(small, labels, share)
+            labels = sample.follow(small, labels, share * column[:, None])
             cost = edges.cut(small, labels)
         return Combined(labels[inverse], cost, details)
 
@@ -146,8 +155,11 @@ class Hyperedges:
     of_column: np.ndarray  # (D,) hyperedge of each column of B
 
     @classmethod
-    def of(cls, ensemble: Ensemble) -> Hyperedges:
-        """Return the hyperedges of an ensemble without empty clusters."""
+    def of(cls, ensemble: Ensemble, column_weight: np.ndarray) -> Hyperedges:
+        """Return the hyperedges of an ensemble without empty clusters.
+
+        ``column_weight`` are those of the columns of B.
+        """
         labels, offsets = np.ascontiguousarray(ensemble.labels), ensemble.offsets
         ranks = np.full(int(offsets[-1]), -1, dtype=np.int64)
         kernels.graph.first_seen(labels, offsets, ranks)
@@ -169,7 +181,7 @@ class Hyperedges:
         of_column = np.empty(ranks.size, dtype=np.int64)
         for column in order:
             of_column[column] = found.setdefault(names[column], len(found))
-        weight = np.bincount(of_column, weights=ensemble.weights[partition], minlength=len(found))
+        weight = np.bincount(of_column, weights=column_weight, minlength=len(found))
         first_column = np.empty(len(found), dtype=np.int64)
         first_column[of_column[order[::-1]]] = order[::-1]
         return cls(first_column, weight, of_column)
@@ -217,12 +229,12 @@ class Sample:
     def follow(self, whole: Ensemble, labels: np.ndarray, table: np.ndarray) -> np.ndarray:
         """Return labels of all rows: each goes where the entries of its clusters add up to most.
 
+        ``table`` has one row per column of B, times the column's weight.
         Rows of the sample go with the others, unless that leaves one of their parts empty.
         """
-        weighted = table * np.repeat(whole.weights, whole.n_clusters)[:, None]
         groups = np.full(whole.n_points, -1, dtype=np.int64)
         scale = np.ones(whole.n_points)
-        _space(whole).assign(weighted, np.zeros(table.shape[1]), scale=scale, groups=groups)
+        _space(whole).assign(table, np.zeros(table.shape[1]), scale=scale, groups=groups)
         if (np.bincount(groups, minlength=table.shape[1]) == 0).any():
             groups[self.rows] = labels
         return groups

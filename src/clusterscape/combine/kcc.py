@@ -15,6 +15,7 @@ from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine import _row_kmeans
 from clusterscape.combine._row_kmeans import Centroids, Points
 from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.eci import WEIGHTING, Weighting, cluster_reliability
 from clusterscape.combine.registry import consensus_method
 from clusterscape.compare import utilities
 from clusterscape.compare.utilities import UtilityName
@@ -47,6 +48,13 @@ class KCC(BaseConsensus):
     normalized : bool
         Divide each partition's utility by abs(mu) of its cluster sizes: its entropy, for
         "entropy", where partitions of one cluster are left out.
+    weighting : {None, "eci"}
+        How much a point's membership in a cluster of a partition counts: 1, or the cluster's
+        ensemble-driven cluster index v (see :class:`SEC`). The columns of B are multiplied by it,
+        so in its partition's utility the members of the cluster count as v points each, and their
+        distances to the centroid's block v times.
+    theta : float
+        As in :class:`SEC`.
     n_init, max_iter, tol, random_state, n_jobs
         As in :class:`SEC`, with the same scheme of starts.
 
@@ -58,9 +66,10 @@ class KCC(BaseConsensus):
         Clusters found; fewer than asked when the partitions distinguish fewer groups.
     cost_ : float
         Least sum of distances over the starts: n times (a constant of the ensemble less
-        ``utility_``).
+        ``utility_``); with ``weighting="eci"`` the sum of weighted distances.
     utility_ : float
-        The weighted sum of utilities, as :func:`clusterscape.compare.ensemble_utility` has it.
+        The weighted sum of utilities, as :func:`clusterscape.compare.ensemble_utility` has it:
+        every point counts alike, whatever the ``weighting``.
     n_iter_ : int
         Iterations of the best start, over all points.
     start_size_ : int
@@ -105,6 +114,7 @@ class KCC(BaseConsensus):
         "utility": [Choice(*utilities.UTILITIES)],
         "p": [utilities.POWER],
         "normalized": [Flag()],
+        **WEIGHTING,
         "n_init": [Integer(1)],
         "max_iter": [Integer(1)],
         "tol": [Number(0)],
@@ -119,6 +129,8 @@ class KCC(BaseConsensus):
         utility: UtilityName = "entropy",
         p: float = 5,
         normalized: bool = False,
+        weighting: Weighting = None,
+        theta: float = 0.4,
         n_init: int = 10,
         max_iter: int = 100,
         tol: float = 1e-6,
@@ -129,6 +141,8 @@ class KCC(BaseConsensus):
         self.utility = utility
         self.p = p
         self.normalized = normalized
+        self.weighting = weighting
+        self.theta = theta
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
@@ -136,8 +150,15 @@ class KCC(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
+        factors = None
+        if self.weighting is not None:
+            factors = cluster_reliability(ensemble, theta=self.theta)
         objective = Divergence.of(
-            ensemble, utility=self.utility, p=self.p, normalized=self.normalized
+            ensemble,
+            utility=self.utility,
+            p=self.p,
+            normalized=self.normalized,
+            factors=factors,
         )
         sampling, *starts = spawn(self.random_state, self.n_init + 1)
         best, start_size = _row_kmeans.minimise(
@@ -171,9 +192,18 @@ class Divergence:
     noisy: np.ndarray  # partitions that have a column of noise
     utility: str
     p: float
+    factors: np.ndarray | None = None  # (D,) of the columns of B, None where all are 1
 
     @classmethod
-    def of(cls, ensemble: Ensemble, *, utility: str, p: float, normalized: bool) -> Divergence:
+    def of(
+        cls,
+        ensemble: Ensemble,
+        *,
+        utility: str,
+        p: float,
+        normalized: bool,
+        factors: np.ndarray | None = None,
+    ) -> Divergence:
         """Return the objective of an ensemble."""
         weight, labels = ensemble.sample_weight, ensemble.labels
         everybody = np.zeros(ensemble.n_points, dtype=np.int32)
@@ -190,17 +220,21 @@ class Divergence:
                 "defined; use normalized=False, or partitions with more clusters."
             )
         if not useful.all():
+            if factors is not None:
+                factors = factors[np.repeat(useful, ensemble.n_clusters)]
             ensemble, weights = ensemble.select(useful), weights[useful]
         rows, noisy = _rows_with_noise(ensemble)
         column = np.repeat(weights, ensemble.n_clusters)
+        if factors is not None:
+            column = column * factors
         unit = rows.product(np.concatenate([column, weights[noisy]])[:, None]).ravel()
         base = np.zeros_like(unit)
         if ensemble.is_soft:
-            base = _soft_base(ensemble, weights, utility, p)
+            base = _soft_base(ensemble, weights, factors, utility=utility, p=p)
         elif utility != "entropy":
             base = rows.product(np.concatenate([column, np.zeros(noisy.size)])[:, None]).ravel()
         points = Points(rows, weight, weight, np.ones_like(unit), base, unit)
-        return cls(points, weights, ensemble.offsets, noisy, utility, p)
+        return cls(points, weights, ensemble.offsets, noisy, utility, p, factors)
 
     def subset(self, points: np.ndarray) -> Self:
         """Return the objective on some of the points."""
@@ -211,17 +245,21 @@ class Divergence:
         """Columns of B, those of noise not counted."""
         return int(self.offsets[-1])
 
+    def _inside(self, totals: np.ndarray) -> np.ndarray:
+        """Return the totals of the columns of B, times their factors."""
+        inside = totals[: self.width]
+        return inside if self.factors is None else inside * self.factors[:, None]
+
     def group_mass(self, totals: np.ndarray, groups: np.ndarray) -> np.ndarray:
         """Return the (r, K) mass that each partition saw of each group."""
-        seen = np.add.reduceat(totals[: self.width], self.offsets[:-1], axis=0)
+        seen = np.add.reduceat(self._inside(totals), self.offsets[:-1], axis=0)
         seen[self.noisy] += totals[self.width :]
         return seen
 
     def energy(self, totals: np.ndarray, group_mass: np.ndarray) -> np.ndarray:
         """Return the weighted concentration of each group."""
-        inside = totals[: self.width]
         return self.weights @ utilities.concentration(
-            inside, group_mass, self.offsets, utility=self.utility, p=self.p
+            self._inside(totals), group_mass, self.offsets, utility=self.utility, p=self.p
         )
 
     def centroids(self, totals: np.ndarray, group_mass: np.ndarray, rng: Generator) -> Centroids:
@@ -230,7 +268,7 @@ class Divergence:
         A row has one membership per block, so what a block costs every row is taken off the gains.
         """
         widths = np.diff(self.offsets)
-        shares, mass = totals[: self.width], np.repeat(group_mass, widths, axis=0)
+        shares, mass = self._inside(totals), np.repeat(group_mass, widths, axis=0)
         shares = np.divide(shares, mass, out=np.zeros_like(shares), where=mass > 0)
         filled = (group_mass > 0).any(axis=0)
         self._guess_unseen(shares, (group_mass <= 0) & filled, rng)
@@ -239,6 +277,8 @@ class Divergence:
             gains -= np.repeat(block, widths, axis=0)
         noise = np.zeros_like(group_mass) if block is None else -block
         gains *= np.repeat(self.weights, widths)[:, None]
+        if self.factors is not None:
+            gains *= self.factors[:, None]
         noise *= self.weights[:, None]
         table = np.concatenate([gains, noise[self.noisy]])
         return Centroids(table, np.where(filled, 0.0, np.inf))
@@ -279,7 +319,11 @@ class Divergence:
             if found.size > 0:
                 columns, values = rows.row(int(found[0]))
                 inside = (columns >= self.offsets[i]) & (columns < self.offsets[i + 1])
-                shares[columns[inside], g] = values[inside]
+                share = values[inside]
+                if self.factors is not None:
+                    share = share * self.factors[columns[inside]]
+                    share /= max(share.sum(), _EPSILON)
+                shares[columns[inside], g] = share
 
     def assign(self, centroids: Centroids, groups: np.ndarray) -> tuple[int, np.ndarray]:
         """Move every row to its nearest centroid, in place; return the moves and the scores."""
@@ -308,11 +352,20 @@ def _rows_with_noise(ensemble: Ensemble) -> tuple[RowSpace, np.ndarray]:
     return RowSpace(labels, offsets, membership), noisy
 
 
-def _soft_base(ensemble: Ensemble, weights: np.ndarray, utility: str, p: float) -> np.ndarray:
-    """Return the weighted sum of mu over the blocks of each row of B."""
+def _soft_base(
+    ensemble: Ensemble,
+    weights: np.ndarray,
+    factors: np.ndarray | None,
+    *,
+    utility: str,
+    p: float,
+) -> np.ndarray:
+    """Return the weighted sum of mu over the blocks of each row of B, times the blocks' masses."""
     matrix = ensemble.membership().matrix.copy()
     blocks = np.repeat(np.arange(ensemble.n_partitions), ensemble.n_clusters)
     column = weights[blocks]
+    if factors is not None:
+        return _scaled_base(matrix @ sparse.diags(factors), ensemble, weights, utility, p)
     if utility in ("entropy", "category"):
         values = matrix.data
         logs = np.log2(np.where(values > 0, values, 1.0))
@@ -324,3 +377,17 @@ def _soft_base(ensemble: Ensemble, weights: np.ndarray, utility: str, p: float) 
     sums = matrix @ block
     sums.data **= 1.0 / power
     return np.asarray(sums @ weights)
+
+
+def _scaled_base(
+    matrix: sparse.csr_matrix, ensemble: Ensemble, weights: np.ndarray, utility: str, p: float
+) -> np.ndarray:
+    """Return the same for rows whose blocks do not sum to one."""
+    found = np.zeros(ensemble.n_points)
+    for i, weight in enumerate(weights):
+        block = matrix[:, ensemble.offsets[i] : ensemble.offsets[i + 1]].toarray().T
+        mass = block.sum(axis=0, keepdims=True)
+        offsets = np.array([0, len(block)])
+        # Every point is a group of its own.
+        found += weight * utilities.concentration(block, mass, offsets, utility=utility, p=p)[0]
+    return found

@@ -11,6 +11,7 @@ from scipy import sparse
 from clusterscape._core.params import Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, sklearn_seed, spawn
 from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.eci import WEIGHTING, Weighting, column_weights
 from clusterscape.combine.hgpa import Hyperedges
 from clusterscape.combine.registry import consensus_method
 from clusterscape.compare.tables import Columns
@@ -32,6 +33,9 @@ class MCLA(BaseConsensus):
         Meta-clusters; some may win no point, so that the consensus can have fewer clusters.
     imbalance : float
         How far a meta-cluster may exceed the average total size of its clusters, as a share of it.
+    weighting, theta
+        As in :class:`SEC`: with "eci" a cluster counts as so many copies of it as its
+        reliability says.
     random_state : int, generator or None
         Seed of the partitioner and of the ties between associations.
 
@@ -85,6 +89,7 @@ class MCLA(BaseConsensus):
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Integer(1)],
         "imbalance": [Number(0, 1)],
+        **WEIGHTING,
         "random_state": [Seed()],
     }
 
@@ -95,24 +100,30 @@ class MCLA(BaseConsensus):
         n_clusters: int = 2,
         *,
         imbalance: float = 0.05,
+        weighting: Weighting = None,
+        theta: float = 0.4,
         random_state: RandomState = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.imbalance = imbalance
+        self.weighting = weighting
+        self.theta = theta
         self.random_state = random_state
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         # A cluster of all points holds no information, and would fill a meta-cluster alone.
+        column = column_weights(ensemble, self.weighting, self.theta)
         informative = (ensemble.n_clusters > 1) | (ensemble.labels < 0).any(axis=0)
         if informative.any() and not informative.all():
             rest = ensemble.select(informative)
             if (rest.labels >= 0).any(axis=1).all():  # every point is still in some cluster
+                column = column[np.repeat(informative, ensemble.n_clusters)]
                 ensemble = rest
         small, inverse = ensemble.compress()
         if small.n_points <= self.n_clusters:
             return Combined(inverse, membership=np.eye(small.n_points)[inverse])
         cutting, tying = spawn(self.random_state, 2)
-        edges = Hyperedges.of(small)
+        edges = Hyperedges.of(small, column)
         cut = partition_graph(
             meta_graph(small, edges),
             self.n_clusters,
@@ -120,7 +131,7 @@ class MCLA(BaseConsensus):
             imbalance=self.imbalance,
             seed=sklearn_seed(cutting),
         )
-        share = _association(small, cut.labels[edges.of_column], self.n_clusters)
+        share = _association(small, column, cut.labels[edges.of_column], self.n_clusters)
         won = _winners(share, np.random.default_rng(tying))
         if small.n_points < ensemble.n_points:
             won, share = won[inverse], share[inverse]
@@ -168,9 +179,10 @@ def meta_graph(ensemble: Ensemble, edges: Hyperedges) -> sparse.csr_matrix:
     return half + half.T
 
 
-def _association(ensemble: Ensemble, meta: np.ndarray, n_parts: int) -> np.ndarray:
+def _association(
+    ensemble: Ensemble, column: np.ndarray, meta: np.ndarray, n_parts: int
+) -> np.ndarray:
     """Return each point's mean membership in the clusters of each meta-cluster."""
-    column = np.repeat(ensemble.weights, ensemble.n_clusters)
     total = np.bincount(meta, weights=column, minlength=n_parts)
     table = np.zeros((meta.size, n_parts))
     table[np.arange(meta.size), meta] = column / total[meta]

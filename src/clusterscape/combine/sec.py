@@ -16,6 +16,7 @@ from clusterscape._core.seeds import RandomState, kernel_seed, spawn
 from clusterscape.combine import _row_kmeans
 from clusterscape.combine._row_kmeans import Centroids, Points
 from clusterscape.combine.base import BaseConsensus, Combined, ConsensusWarning
+from clusterscape.combine.eci import WEIGHTING, Weighting, column_weights
 from clusterscape.combine.registry import consensus_method
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.projection import sparse_projection
@@ -63,6 +64,13 @@ class SEC(BaseConsensus):
         consensus; partitions of many small clusters need 100 or 200, or points are misplaced.
     n_blocks : int
         Non-zeros in each row of the sparse random matrix; a few are enough.
+    weighting : {None, "eci"}
+        Weight every column of B, which is a cluster of some partition, by that partition's weight
+        alone, or also by how far the other partitions agree with the cluster (its ensemble-driven
+        cluster index, :func:`~clusterscape.combine.eci.cluster_reliability`): S is then the locally
+        weighted co-association of [3]_.
+    theta : float
+        How strongly the index falls with disagreement; smaller is stronger. Read with "eci" only.
     random_state : int, generator or None
         Seed of the starts.
     n_jobs : int or None
@@ -107,6 +115,8 @@ class SEC(BaseConsensus):
     .. [2] W. Liu, M. Ye, J. Wei and X. Hu, "Fast constrained spectral clustering and cluster
        ensemble with random projection", Computational Intelligence and Neuroscience, 2658707, 2017.
        doi:10.1155/2017/2658707
+    .. [3] D. Huang, C.-D. Wang and J.-H. Lai, "Locally weighted ensemble clustering", IEEE
+       Transactions on Cybernetics 48, 1460-1473, 2018. doi:10.1109/TCYB.2017.2702343
 
     Examples
     --------
@@ -127,6 +137,7 @@ class SEC(BaseConsensus):
         "projection": [Null(), Choice("sparse", "svd")],
         "n_dims": [Integer(1)],
         "n_blocks": [Integer(1)],
+        **WEIGHTING,
         "random_state": [Seed()],
         "n_jobs": N_JOBS,
     }
@@ -142,6 +153,8 @@ class SEC(BaseConsensus):
         projection: Literal["sparse", "svd"] | None = None,
         n_dims: int = 40,
         n_blocks: int = 4,
+        weighting: Weighting = None,
+        theta: float = 0.4,
         random_state: RandomState = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -153,12 +166,15 @@ class SEC(BaseConsensus):
         self.projection = projection
         self.n_dims = n_dims
         self.n_blocks = n_blocks
+        self.weighting = weighting
+        self.theta = theta
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         sampling, *starts, drawing = spawn(self.random_state, self.n_init + 2)
-        whole = NormalisedCut.of(ensemble, blockwise=self.incomplete == "blockwise")
+        column = column_weights(ensemble, self.weighting, self.theta)
+        whole = NormalisedCut.of(ensemble, column, blockwise=self.incomplete == "blockwise")
         used = self._projected(whole, ensemble, drawing)
         best, start_size = _row_kmeans.minimise(
             whole if used is None else used,
@@ -212,17 +228,16 @@ class NormalisedCut:
     """Weighted k-means on the rows b(x) / w(x): a constant plus the normalised cut."""
 
     points: Points
-    column_weight: np.ndarray  # (D,) weight of the partition that a cluster belongs to
+    column_weight: np.ndarray  # (D,) weight of each cluster
     blocks: np.ndarray  # (D,) partition of each cluster
     degree: np.ndarray  # (n,) row sums of S
     sampled: np.ndarray | None  # (n, r) which partition sampled the point, when blockwise
 
     @classmethod
-    def of(cls, ensemble: Ensemble, *, blockwise: bool) -> NormalisedCut:
-        """Return the objective of an ensemble."""
+    def of(cls, ensemble: Ensemble, column: np.ndarray, *, blockwise: bool) -> NormalisedCut:
+        """Return the objective of an ensemble whose columns of B have some weights."""
         membership = ensemble.membership().matrix if ensemble.is_soft else None
         rows = RowSpace(ensemble.labels, ensemble.offsets, membership)
-        column = np.repeat(ensemble.weights, ensemble.n_clusters)
         degree = rows.product((column * ensemble.cluster_sizes())[:, None]).ravel()
         if membership is None:
             squares = rows.product(column[:, None]).ravel()
@@ -335,8 +350,10 @@ def _leading_rows(
     ensemble: Ensemble, whole: NormalisedCut, n_dims: int, seed: SeedSequence
 ) -> np.ndarray:
     """Return B V, with V the leading right singular vectors of B weighted as in the k-means."""
+    operator = ensemble.coassociation(normalize="counts")
+    operator.column_weights = whole.column_weight
     found = coassociation_spectrum(
-        ensemble.coassociation(normalize="counts"),
+        operator,
         n_dims,
         sample_weight=ensemble.sample_weight,
         seed=kernel_seed(seed) % 2**32,

@@ -11,6 +11,7 @@ from clusterscape import kernels
 from clusterscape._core.params import Choice, Integer, Null, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.eci import WEIGHTING, Weighting, column_weights
 from clusterscape.combine.registry import consensus_method
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.kmeans import kmeans
@@ -48,6 +49,8 @@ class SpectralConsensus(BaseConsensus):
         20,000, and the best one goes on with all points.
     max_iter : int
         Iterations of k-means at most.
+    weighting, theta
+        As in :class:`SEC`: with "eci" the links between points and unreliable clusters are weak.
     random_state : int, generator or None
         Seed of the starts.
 
@@ -74,6 +77,7 @@ class SpectralConsensus(BaseConsensus):
     See Also
     --------
     SEC : The same objective by a weighted k-means, for a given number of clusters.
+    LWGP : The cut of the graph of points and clusters, where large clusters count less.
     SCA : Also finds the number of clusters from eigenvalues.
     clusterscape.validate.select_k : The eigengap alone.
 
@@ -105,6 +109,7 @@ class SpectralConsensus(BaseConsensus):
         "rows": [Choice("unit", "degree")],
         "n_init": [Integer(1)],
         "max_iter": [Integer(1)],
+        **WEIGHTING,
         "random_state": [Seed()],
     }
 
@@ -116,6 +121,8 @@ class SpectralConsensus(BaseConsensus):
         rows: Literal["unit", "degree"] = "unit",
         n_init: int = 10,
         max_iter: int = 100,
+        weighting: Weighting = None,
+        theta: float = 0.4,
         random_state: RandomState = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -123,18 +130,22 @@ class SpectralConsensus(BaseConsensus):
         self.rows = rows
         self.n_init = n_init
         self.max_iter = max_iter
+        self.weighting = weighting
+        self.theta = theta
         self.random_state = random_state
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         sampling, starting = spawn(self.random_state, 2)
         membership = ensemble.membership().matrix if ensemble.is_soft else None
         space = RowSpace(ensemble.labels, ensemble.offsets, membership)
-        column = np.repeat(ensemble.weights, ensemble.n_clusters)
-        degree = space.product((column * ensemble.cluster_sizes())[:, None]).ravel()
+        column = self._links(
+            column_weights(ensemble, self.weighting, self.theta), ensemble.cluster_sizes()
+        )
         wanted = self.max_clusters + 1 if self.n_clusters is None else self.n_clusters
         found = bipartite_spectrum(
             space, wanted, column_weight=column, sample_weight=ensemble.sample_weight
         )
+        degree = space.product(found.column_degree[:, None]).ravel()
         k, gaps = self.n_clusters, None
         if k is None:
             k, gaps = eigengap(found.values, max_clusters=self.max_clusters)
@@ -151,6 +162,10 @@ class SpectralConsensus(BaseConsensus):
         return Combined(
             labels, _cut(space, column, degree, ensemble.sample_weight, labels), details
         )
+
+    def _links(self, column: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """Return W of the similarity ``B W B^T`` that is cut, by the columns' weights and sizes."""
+        return column
 
     def _partition(
         self,

@@ -12,11 +12,12 @@ from clusterscape.kernels._jit import jit
 
 
 @jit
-def agreements(columns, weights, start, out):
-    """Fill ``out`` (b, n) with the weight of the partitions that put two points together.
+def agreements(columns, offsets, votes, start, out):
+    """Fill ``out`` (b, n) with the weight of the clusters that put two points together.
 
     ``columns`` is (r, n) and contiguous; row x of ``out`` belongs to point ``start + x``. The
-    weights have the type of ``out``. Noise and unsampled points are together with nobody.
+    weight of cluster c of partition i is ``votes[offsets[i] + c]``, in the type of ``out``. Noise
+    and unsampled points are together with nobody.
     """
     r, n = columns.shape
     for x in range(out.shape[0]):
@@ -25,7 +26,7 @@ def agreements(columns, weights, start, out):
         for i in range(r):
             code = columns[i, start + x]
             if code >= 0:
-                w = weights[i]
+                w = votes[offsets[i] + code]
                 codes = columns[i]
                 for y in range(n):
                     line[y] += w * (codes[y] == code)

@@ -28,14 +28,46 @@ def _place(i, j, n):
     return n * i - i * (i + 1) // 2 + j - i - 1
 
 
-def condensed_distances(columns, weights, out):
-    """Write 1 - co-association of every pair of points to the condensed ``out``."""
-    _condensed_distances(columns, tallies(weights), columns.min() > -2, out)
+def _votes(columns, weights, clusters):
+    """Return (offsets, table, weights): what a cluster's vote counts, and what a partition's does.
+
+    The vote of cluster c of partition i is ``table[offsets[i] + c]``. ``clusters`` are the votes in
+    the order of the columns of B; without them a cluster votes with its partition's weight.
+    """
+    offsets = np.zeros(len(columns), dtype=np.int64)
+    widths = np.maximum(columns.max(axis=1).astype(np.int64) + 1, 0)
+    if clusters is None:
+        offsets[1:] = np.cumsum(widths)[:-1]
+        weights = tallies(weights)
+        return offsets, np.repeat(weights, widths), weights
+    starts, table = clusters
+    return starts[:-1].astype(np.int64), table, weights.astype(table.dtype)
 
 
 @jit
-def _condensed_distances(columns, weights, is_complete, out):
+def _own_votes(columns, x, offsets, table, own):
+    """Fill ``own`` with the votes of the clusters that x is in."""
+    own[:] = 0
+    for i in range(own.size):
+        code = columns[i, x]
+        if code >= 0:
+            own[i] = table[offsets[i] + code]
+
+
+def condensed_distances(columns, weights, out, clusters=None):
+    """Write 1 - co-association of every pair of points to the condensed ``out``.
+
+    ``clusters``, if given, are the offsets of the partitions and the weights of the columns of B:
+    a pair then counts the weight of each cluster that it shares.
+    """
+    votes = _votes(columns, weights, clusters)
+    _condensed_distances(columns, *votes, columns.min() > -2, out)
+
+
+@jit
+def _condensed_distances(columns, offsets, table, weights, is_complete, out):
     n = columns.shape[1]
+    own = np.empty(weights.size, weights.dtype)
     together = np.empty(_TILE_COLUMNS, weights.dtype)
     counts = np.empty(_TILE_COLUMNS, weights.dtype)
     counts[:] = weights.sum()
@@ -45,7 +77,8 @@ def _condensed_distances(columns, weights, is_complete, out):
             for x in range(top, min(top + _TILE_ROWS, stop - 1)):
                 start = max(left, x + 1)
                 size = stop - start
-                votes_together(columns, x, start, weights, together[:size])
+                _own_votes(columns, x, offsets, table, own)
+                votes_together(columns, x, start, own, together[:size])
                 if not is_complete:
                     votes_sampled(columns, x, start, weights, counts[:size])
                 position = _place(x, start, n)
@@ -263,17 +296,19 @@ def agglomerate(distances, sizes, method):
     return pairs, heights
 
 
-def spanning_tree(columns, weights):
+def spanning_tree(columns, weights, clusters=None):
     """Return (pairs, heights): a minimum spanning tree under 1 - co-association.
 
-    Rows of the distance matrix are computed when they are needed, so memory is O(n).
+    Rows of the distance matrix are computed when they are needed, so memory is O(n). ``clusters``
+    are as in :func:`condensed_distances`.
     """
-    return _spanning_tree(columns, tallies(weights), columns.min() > -2)
+    return _spanning_tree(columns, *_votes(columns, weights, clusters), columns.min() > -2)
 
 
 @jit
-def _spanning_tree(columns, weights, is_complete):
+def _spanning_tree(columns, offsets, table, weights, is_complete):
     n = columns.shape[1]
+    own = np.empty(weights.size, weights.dtype)
     together = np.empty(n, weights.dtype)
     counts = np.empty(n, weights.dtype)
     counts[:] = weights.sum()
@@ -286,7 +321,8 @@ def _spanning_tree(columns, weights, is_complete):
     x = 0
     outside[0] = False
     for edge in range(n - 1):
-        votes_together(columns, x, 0, weights, together)
+        _own_votes(columns, x, offsets, table, own)
+        votes_together(columns, x, 0, own, together)
         if not is_complete:
             votes_sampled(columns, x, 0, weights, counts)
         _write_distances(together, counts, distance)
