@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from clusterscape import kernels
-from clusterscape._core.errors import MemoryLimitError
+from clusterscape._core.errors import MemoryLimitError, ParameterError
 from clusterscape._core.params import Choice, Flag, Integer, Null, Number, Rules, Such, checked
 from clusterscape.combine.base import BaseConsensus, Combined
 from clusterscape.combine.registry import consensus_method
@@ -111,9 +111,11 @@ class EAC(BaseConsensus):
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         if self.n_clusters is not None and self.threshold is not None:
-            raise ValueError(
-                f"give n_clusters={self.n_clusters} or threshold={self.threshold}, not both: each "
-                "alone says where the dendrogram is cut."
+            raise ParameterError(
+                "give {n_clusters} or {threshold}, not both: each alone says where the dendrogram "
+                "is cut.",
+                n_clusters=self.n_clusters,
+                threshold=self.threshold,
             )
         small, inverse = ensemble.compress(keep_noise_apart=True)
         pairs, heights, precision = self._tree(small)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.random import SeedSequence
 
+from clusterscape._core.errors import ParameterError
 from clusterscape._core.params import Choice, Integer, Number, Rule, Such
 from clusterscape._core.seeds import RandomState, restore, root_sequence
 from clusterscape.generate.features import Matrix
@@ -187,15 +188,16 @@ def check_plan(axes: Axes, views: Sequence[Matrix], needs_k: Sequence[bool]) -> 
     if any(needs_k) and axes.range[0] > axes.n_rows:
         n = axes.n_rows
         seen = "" if axes.rows == "all" else f" of {axes.n_points}"
-        raise ValueError(
-            f"n_clusters={axes.n_clusters!r} asks for at least {axes.range[0]} clusters, but a "
-            f"partition sees {n} sample{'s' if n != 1 else ''}{seen}. Ask for fewer clusters or "
-            "give more points."
+        raise ParameterError(
+            f"{{n_clusters}} asks for at least {axes.range[0]} clusters, but a partition sees {n} "
+            f"sample{'s' if n != 1 else ''}{seen}. Ask for fewer clusters or give more points.",
+            n_clusters=axes.n_clusters,
         )
     if isinstance(axes.columns, tuple) and axes.columns[0] == "project":
         for position, view in enumerate(views):
             if axes.columns[1] > view.shape[1]:
                 where = f"view {position}" if len(views) > 1 else "X"
+                # Not the option --columns of the command line, which names columns.
                 raise ValueError(
                     f"columns=('project', {axes.columns[1]}) asks for more dimensions than {where} "
                     f"has columns ({view.shape[1]}). Ask for at most {view.shape[1]}."
