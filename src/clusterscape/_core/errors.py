@@ -100,7 +100,6 @@ class ParameterError(Worded, ValueError):
 
     def worded(self, spell: Spell) -> str:
         """Return the sentence; what ``spell`` does not know is spelled as Python does."""
-
         return _worded(self.template, self.parameters, spell)
 
 
