@@ -216,7 +216,10 @@ def summary_of_frame(
     frame: pd.DataFrame, names: Sequence[str], *, wanted: Wanted, where: Where
 ) -> TableSummary:
     """Summarise a frame whose cells may be anything."""
-    roles = take_first_text_column(frame, names, plan_roles(names, wanted, where))
+    planned = plan_roles(names, wanted, where)
+    roles = take_first_text_column(frame, names, planned)
+    if not roles.features:
+        roles = planned  # nothing would be left to cluster, so the column itself is described
     return TableSummary(
         where.name,
         len(frame),

@@ -374,7 +374,9 @@ def check_results_folder(
             overwrite=True,
         )
     nearest = next(p for p in (home.absolute(), *home.absolute().parents) if p.exists())
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+    if not nearest.is_dir():
+        raise ValueError(f"{nearest} is a file, not a folder; name another folder.")
+    if not os.access(nearest, os.W_OK | os.X_OK):
         raise ValueError(f"{nearest} cannot be written to; name another folder.")
 
 
