@@ -119,6 +119,19 @@ def test_sparse_tables(folder: str) -> None:
     assert message.startswith("points.csv has 3 columns and the model was fitted on 2; ")
 
 
+def test_columns_of_the_same_name_are_matched_by_position(folder: str) -> None:
+    text = points().drop(columns="kind").to_csv(index=False)
+    Path("same.csv").write_text(text.replace("wide,narrow,flat", "x,x,y", 1))
+    done = call("run", "same.csv", "-o", "same", *QUICK)
+    assert done.exit_code == 0, done.stderr
+    wanted = pd.read_csv("out/labels.csv")[["id", "label"]]
+    pd.testing.assert_frame_equal(pd.read_csv("same/labels.csv")[["id", "label"]], wanted)
+    done = call("predict", "same", "same.csv", "-o", "p.csv")
+    assert done.exit_code == 0, done.stderr
+    assert "matched by position" in done.stderr
+    pd.testing.assert_frame_equal(pd.read_csv("p.csv"), wanted)
+
+
 def test_refusals(folder: str) -> None:
     frame = points().drop(columns="narrow").rename(columns={"wide": "wid"})
     frame.to_csv("other.csv", index=False)

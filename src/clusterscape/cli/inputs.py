@@ -96,13 +96,16 @@ def scaled(X: Any, how: str) -> tuple[Any, str]:
 
 
 def framed(X: Any, table: Table) -> Any:
-    """Return dense features with the names of their columns and the ids of the rows."""
+    """Return dense features with the ids of the rows and, where they differ, the columns' names."""
     import pandas as pd
     from scipy import sparse
 
     if sparse.issparse(X):
         return X
-    return pd.DataFrame(X, index=table.ids, columns=[str(name) for name in table.feature_names])
+    names = [str(name) for name in table.feature_names]
+    return pd.DataFrame(
+        X, index=table.ids, columns=names if len(set(names)) == len(names) else None
+    )
 
 
 def fitted(model: ConsensusClustering, table: Table, scale: str, *, jobs: int) -> Any:

@@ -71,7 +71,8 @@ def predict(
 def _loaded(path: Path) -> tuple[Any, list[str] | None]:
     """Return the model, and the names of the columns that it was fitted on, where they are known.
 
-    A model that was fitted on a sparse table has no names; the run.json beside it has them.
+    A model that was fitted on a sparse table has no names; the run.json beside it has them. Names
+    that repeat do not say which column is which.
     """
     from clusterscape.io import load_model
     from clusterscape.io.models import last_step
@@ -91,7 +92,8 @@ def _loaded(path: Path) -> tuple[Any, list[str] | None]:
     if names is None and path.is_dir():
         origin = (read_run(path) or {}).get("input")
         names = origin.get("feature_names") if isinstance(origin, dict) else None
-    return fitted, None if names is None else [str(name) for name in names]
+    known = None if names is None else [str(name) for name in names]
+    return fitted, known if known is not None and len(set(known)) == len(known) else None
 
 
 def _lacking(error: UnknownColumn, names: list[str]) -> Exception:
@@ -118,7 +120,8 @@ def _matched(table: Table, names: list[str] | None, fitted: Any, *, quiet: bool)
                 f"{fitted.n_features_in_:,}; choose them with --columns or --exclude."
             )
         say(
-            "the model does not hold the names of its columns: they are matched by position.",
+            "the model does not name its columns, or names two alike: they are matched by "
+            "position.",
             quiet=quiet,
         )
         return table.X
