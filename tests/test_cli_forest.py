@@ -55,7 +55,7 @@ def test_labels_and_importances(table: str) -> None:
     assert done.stdout == ""
     model = expected()
     frame = pd.read_csv("out.csv")
-    assert list(frame.columns) == ["id", "label", "confidence"]
+    assert list(frame.columns) == ["id", "label", "confidence", "runner_up", "runner_up_share"]
     assert list(frame["id"]) == [f"p{i}" for i in range(50)]
     np.testing.assert_array_equal(frame["label"], model.labels_)
     np.testing.assert_array_equal(frame["label"], np.repeat([0, 1], [30, 20]))
@@ -78,7 +78,7 @@ def test_labels_and_importances(table: str) -> None:
     assert rows[0] == ["column", "in", "vectors", "importance"]
     assert [row[0] for row in rows[1:]] == list(found["column"])
     assert rows[1][1] == f"{found['share'][0]:.0%}"
-    assert "out.csv: the cluster and the confidence" in words
+    assert "out.csv: the cluster of every point, its confidence" in words
     assert "imp.csv: how important every column is." in words
 
 
@@ -88,7 +88,7 @@ def test_to_stdout_and_from_a_pipe(table: str) -> None:
     assert done.exit_code == 0, done.stderr
     assert done.stderr == ""
     lines = done.stdout.splitlines()
-    assert lines[0] == "id,label,confidence"
+    assert lines[0] == "id,label,confidence,runner_up,runner_up_share"
     assert len(lines) == 51
     call("forest", table, "-q", "-o", "out.csv", *QUICK)
     assert Path("out.csv").read_text() == done.stdout

@@ -304,6 +304,24 @@ def test_info_on_tables_that_are_matrices(here: Path) -> None:
     assert "To cluster it" not in text
 
 
+@pytest.mark.parametrize("chosen", [(), ("--columns", "x"), ("--exclude", "y")])
+@pytest.mark.parametrize("names", [["a", "b", "c"], ["a", "a", "c"], ["a", "", "c"]])
+def test_info_takes_the_ids_that_run_would(here: Path, chosen, names) -> None:
+    table = pd.DataFrame({"name": names, "x": [1.5, 2.5, 9.0], "y": [3.5, 1.5, 8.0]})
+    table.to_csv("t.csv", index=False)
+    found = json.loads(call("info", "t.csv", "--json", *chosen).stdout)
+    words = ("run", "t.csv", "-o", "out", "-k", "2", "-r", "3", "--references", "0", "--json")
+    done = call(*words, *chosen)
+    if done.exit_code == 0:
+        report = json.loads(done.stdout)
+        assert found["id_column"] == report["input"]["id_column"]
+        used = [c["name"] for c in found["columns"]]
+        assert used == report["input"]["feature_names"]
+    else:
+        assert found["id_column"] is None
+        assert "name" in [c["name"] for c in found["columns"]]
+
+
 def test_info_keeps_the_options_in_what_it_suggests(here: Path) -> None:
     Path("e.csv").write_text("a;b c\n1.5;2\n2.5;3\n")
     text = call("info", "e.csv", "--delimiter", ";", "--exclude", "b c").stdout
@@ -356,7 +374,7 @@ def no_work(*_, **__):
 
 def test_outputs_are_checked_before_the_work(here: Path, monkeypatch) -> None:
     measured().to_csv("t.csv", index=False)
-    monkeypatch.setattr("clusterscape.cli.inputs.scaled", no_work)
+    monkeypatch.setattr("clusterscape.cli.inputs.scaling", no_work)
     assert "t.csv is a file, not a folder" in refused("run", "t.csv", "-o", "t.csv/deep/out")
     real = os.access
 
@@ -378,7 +396,7 @@ def test_outputs_are_checked_before_the_work(here: Path, monkeypatch) -> None:
 
 def test_missing_packages_are_said_before_the_work(here: Path, monkeypatch) -> None:
     measured().to_csv("t.csv", index=False)
-    monkeypatch.setattr("clusterscape.cli.inputs.scaled", no_work)
+    monkeypatch.setattr("clusterscape.cli.inputs.scaling", no_work)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     for words in (
         ("generate", "t.csv", "-o", "e.parquet"),

@@ -301,8 +301,11 @@ def test_the_number_of_clusters_is_found_beside_noise(k, seed):
     model = ClusterForest(**QUICK).fit(X)
     assert model.n_clusters_ == k
     assert model.n_base_clusters_ == k
-    assert model.eigenvalues_[k - 1] > model.eigenvalues_[k] + 0.02
-    assert ClusterForest(2, **QUICK).fit(X).eigenvalues_ is None
+    chosen = model.k_selection_
+    assert chosen.n_clusters == k
+    assert chosen.eigenvalues[k - 1] > chosen.eigenvalues[k] + 0.02
+    assert chosen.gaps.argmax() == k - 1
+    assert ClusterForest(2, **QUICK).fit(X).k_selection_ is None
 
 
 def test_one_gaussian_gets_some_number_all_the_same():

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import copy
+import warnings
 
 import pytest
 from joblib import Parallel, delayed
 
-from clusterscape._core.errors import InvalidParameter, MemoryLimitError, ParameterError
+from clusterscape._core.errors import (
+    InvalidParameter,
+    MemoryLimitError,
+    ParameterError,
+    ParameterWarning,
+)
 from clusterscape._core.params import Choice, Integer, Null, check_params
 from clusterscape._core.store import ABSENT, AnotherRunError, PartitionStore, StoreInUseError
 
@@ -80,12 +86,26 @@ def test_memory_is_refused_with_what_the_reader_can_do() -> None:
     assert "raise" not in str(memory_error(parameter=None))
 
 
+def test_braces_that_are_no_fields_stay() -> None:
+    error = ParameterError("the file {x}.csv does not go with {k}", k=2)
+    assert str(error) == "the file {x}.csv does not go with k=2"
+    assert str(ParameterWarning("{x} and {y.z}")) == "{x} and {y.z}"
+
+
+def test_warnings_are_worded_from_their_fields() -> None:
+    with pytest.warns(ParameterWarning, match="n_components=2 is few") as caught:
+        warnings.warn(ParameterWarning("{n_components} is few", n_components=2), stacklevel=1)
+    assert caught[0].message.worded(shell) == "--components 2 is few"
+    assert caught[0].message.worded(nothing) == "n_components=2 is few"
+
+
 @pytest.mark.parametrize(
     "error",
     [
         ParameterError("{k} is wrong", k=2),
         InvalidParameter("f", "k", 2, expected="three", rules=[Integer(3)]),
         memory_error(),
+        ParameterWarning("{k} is odd", k=3),
     ],
     ids=lambda e: type(e).__name__,
 )

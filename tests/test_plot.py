@@ -10,6 +10,7 @@ from sklearn.datasets import make_blobs
 
 from clusterscape import ConsensusClustering, Ensemble, EnsembleGenerator
 from clusterscape.combine import SEC
+from clusterscape.forest import ClusterForest
 from clusterscape.generate import random_features
 from clusterscape.plot import (
     ConsensusMatrixDisplay,
@@ -63,6 +64,9 @@ def test_display_draws_on_given_axes(model):
 def test_k_selection(model):
     display = KSelectionDisplay.from_estimator(model)
     assert len(display.ax_.patches) == len(model.k_selection_.eigenvalues)
+    forest = ClusterForest(n_vectors=5, random_state=0).fit(make_blobs(60, random_state=0)[0])
+    display = KSelectionDisplay.from_estimator(forest)
+    assert len(display.ax_.patches) == len(forest.k_selection_.eigenvalues)
     given = ConsensusClustering(2).fit_ensemble([[0, 0, 1, 1], [0, 0, 0, 1]])
     with pytest.raises(ValueError, match="fit it with n_clusters=None"):
         KSelectionDisplay.from_estimator(given)

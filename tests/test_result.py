@@ -10,7 +10,10 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.cluster import AgglomerativeClustering, KMeans
+from sklearn.decomposition import PCA
 from sklearn.mixture import GaussianMixture
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 from clusterscape import ConsensusClustering, Ensemble, EnsembleGenerator
 from clusterscape._core.atomic import atomic_folder
@@ -419,6 +422,45 @@ def test_results_are_saved_and_read_back(tmp_path):
     save_results(folder, model, membership=True)
     assert not (folder / "note.txt").exists()
     assert read_labels(folder / "labels.csv").names == ("label",)
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler((-1, 1)), RobustScaler()])
+def test_pipelines_are_saved_and_read_back(scaler, tmp_path):
+    model = ConsensusClustering(3, n_references=0, n_partitions=8, random_state=0)
+    pipe = make_pipeline(scaler.set_output(transform="pandas"), model).fit(FRAME)
+    save_results(tmp_path / "out", pipe)
+    found = load_results(tmp_path / "out")
+    assert type(found.model) is type(pipe)
+    np.testing.assert_array_equal(found.model.predict(FRAME), pipe.predict(FRAME))
+    np.testing.assert_array_equal(found.model[0].transform(FRAME), pipe[0].transform(FRAME))
+    assert list(found.labels.index) == IDS
+    pd.testing.assert_frame_equal(found.labels, model.to_frame())
+    save_model(found.model, tmp_path / "again.npz")
+    assert (tmp_path / "again.npz").read_bytes() == (tmp_path / "out" / "model.npz").read_bytes()
+
+
+def test_pipelines_with_other_steps_are_refused(tmp_path):
+    model = ConsensusClustering(2, n_references=0, n_partitions=3, random_state=0)
+    pipe = make_pipeline(PCA(2), model).fit(X)
+    with pytest.raises(ValueError, match="step 'pca' is of type PCA; before the clusterer only"):
+        save_model(pipe, tmp_path / "model.npz")
+    with pytest.raises(ValueError, match="is not fitted"):
+        save_model(make_pipeline(StandardScaler(), ConsensusClustering()), tmp_path / "model.npz")
+    forged(
+        tmp_path / "model.npz",
+        {"kind": "transformer", "class": "FunctionTransformer", "params": {}, "fitted": {}},
+    )
+    with pytest.raises(ModelFileError, match="a transformer 'FunctionTransformer'"):
+        load_model(tmp_path / "model.npz")
+
+
+def test_ids_of_arrays(tmp_path):
+    model = ConsensusClustering(2, n_references=0, n_partitions=3, random_state=0)
+    assert list(model.fit(sparse.csr_matrix(X), index=IDS).to_frame().index) == IDS
+    forest = ClusterForest(2, n_vectors=3, random_state=0).fit(X, index=IDS)
+    assert list(forest.to_frame().index) == IDS
+    with pytest.raises(ValueError, match="index has 2 entries"):
+        model.fit(X, index=IDS[:2])
 
 
 def test_a_failure_leaves_the_folder_as_it_was(tmp_path):

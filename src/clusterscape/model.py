@@ -16,6 +16,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from clusterscape import combine, generate
+from clusterscape._core.errors import ParameterError, ParameterWarning
 from clusterscape._core.params import (
     N_JOBS,
     PROGRESS,
@@ -40,7 +41,7 @@ from clusterscape.generate.features import point_ids, validated_features
 from clusterscape.validate import KSelection, StructureVerdict, select_k, structure_test
 
 
-class NoStructureWarning(UserWarning):
+class NoStructureWarning(ParameterWarning):
     """Clusters were asked for where the data show none.
 
     Examples
@@ -217,7 +218,7 @@ OneOpinionWarning` says so).
         self.progress = progress
         self.store = store
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, index: Any = None) -> Self:
         """Generate the partitions, combine them, and score the result.
 
         Parameters
@@ -226,25 +227,29 @@ OneOpinionWarning` says so).
             Features.
         y : ignored
             Not used, present for API consistency.
+        index : (n,) array, optional
+            The points' ids; by default the index of a pandas data frame.
 
         Returns
         -------
         self
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
-        ids = point_ids(X)
+        ids = point_ids(X) if index is None else index
         X = validated_features(self, X)
         n = X.shape[0]
         if self.n_clusters is not None and self.n_clusters > n:
-            raise ValueError(
-                f"n_clusters={self.n_clusters} is more than the {n} samples in X; ask for fewer."
+            raise ParameterError(
+                f"{{n_clusters}} is more than the {n} samples in X; ask for fewer.",
+                n_clusters=self.n_clusters,
             )
         seeds = self._seeds()
         generator = self._generator(X.shape, seeds[0])
         metric = "cosine" if generator.algorithm == "cosine" else "euclidean"
         with showing(self.progress):
-            self.structure_ = self._test(X, metric, seeds[2])
+            # First, because it refuses a store of another run and counts that do not fit.
             ensemble = generator.generate(X, index=ids)
+            self.structure_ = self._test(X, metric, seeds[2])
             self._conclude(ensemble, seeds[1], X)
         self.metric_ = metric
         self.features_ = normalize(X) if metric == "cosine" else X
@@ -382,10 +387,11 @@ OneOpinionWarning` says so).
         else:
             method = combine.METHODS[self.consensus].estimator()
         if self.n_clusters is not None and "n_clusters" not in method.get_params(deep=False):
-            raise ValueError(
-                f"{type(method).__name__} does not take n_clusters (got n_clusters="
-                f"{self.n_clusters}): it finds the number of clusters itself. Leave n_clusters "
-                "out, or choose another consensus."
+            raise ParameterError(
+                f"{type(method).__name__} does not take n_clusters (got {{n_clusters}}): it finds "
+                "the number of clusters itself. Leave {n_clusters.name} out, or choose another "
+                "{consensus.name}.",
+                n_clusters=self.n_clusters,
             )
         return method
 
@@ -393,17 +399,16 @@ OneOpinionWarning` says so).
         """Turn the ensemble's votes into memberships and confidences."""
         scores = self._scores()
         self.membership_ = scores.membership
-        self.cluster_consensus_ = scores.cluster_consensus
         found = self.structure_ is None or self.structure_.found
         if self.n_clusters is not None and self.n_clusters > 1 and not found:
             assert self.structure_ is not None
             doubt = "" if scores.message else " confidence_ is 0."
-            warnings.warn(
-                f"n_clusters={self.n_clusters} was asked for, {self.n_clusters_} returned. "
+            warning = NoStructureWarning(
+                f"{{n_clusters}} was asked for, {self.n_clusters_} returned. "
                 f"{self.structure_.message}{doubt}",
-                NoStructureWarning,
-                stacklevel=4,
+                n_clusters=self.n_clusters,
             )
+            warnings.warn(warning, stacklevel=4)
 
     def _compute_scores(self) -> ConsensusScores:
         scores = scores_of(self.ensemble_, self.labels_)

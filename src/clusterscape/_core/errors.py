@@ -1,4 +1,4 @@
-"""Errors whose sentences another layer can spell in its own words.
+"""Errors and warnings whose sentences another layer can spell in its own words.
 
 A function argument is ``n_clusters=5`` in Python and ``--clusters 5`` on the command line. An error
 that names arguments therefore keeps its parts as fields; ``str(error)`` spells them for Python,
@@ -38,13 +38,23 @@ def filled(template: str, parameters: Mapping[str, Any], spell: Spell) -> str | 
 
     def one(match: re.Match[str]) -> str:
         nonlocal missing
-        value = () if match[2] else (parameters[match[0].strip("{}")],)
+        field = match[0].strip("{}").removesuffix(".name")
+        if field not in parameters and not match[2]:
+            return match[0]  # braces of a file name, not of ours
+        value = () if match[2] else (parameters[field],)
         text = spell(match[1], *value)
         missing = missing or text is None
         return text or ""
 
     text = _FIELD.sub(one, template)
     return None if missing else text
+
+
+def _worded(template: str, parameters: Mapping[str, Any], spell: Spell) -> str:
+    def known(name: str, *value: Any) -> str:
+        return spell(name, *value) or python_words(name, *value)
+
+    return filled(template, parameters, known) or template
 
 
 def _restored(kind: type[BaseException], args: tuple[Any, ...], state: Any) -> BaseException:
@@ -90,11 +100,27 @@ class ParameterError(Worded, ValueError):
 
     def worded(self, spell: Spell) -> str:
         """Return the sentence; what ``spell`` does not know is spelled as Python does."""
+        return _worded(self.template, self.parameters, spell)
 
-        def known(name: str, *value: Any) -> str:
-            return spell(name, *value) or python_words(name, *value)
 
-        return filled(self.template, self.parameters, known) or self.template
+class ParameterWarning(Worded, UserWarning):
+    """A warning that names arguments; the parts are those of :class:`ParameterError`.
+
+    Examples
+    --------
+    >>> warning = ParameterWarning("{n_clusters} was asked for and 2 returned.", n_clusters=3)
+    >>> str(warning), warning.worded(lambda name, *value: f"--clusters {value[0]}")
+    ('n_clusters=3 was asked for and 2 returned.', '--clusters 3 was asked for and 2 returned.')
+    """
+
+    def __init__(self, template: str, **parameters: Any) -> None:
+        self.template = template
+        self.parameters = parameters
+        super().__init__(self.worded(python_words))
+
+    def worded(self, spell: Spell) -> str:
+        """Return the sentence; what ``spell`` does not know is spelled as Python does."""
+        return _worded(self.template, self.parameters, spell)
 
 
 class InvalidParameter(ParameterError, TypeError):

@@ -21,10 +21,14 @@ def combine(
     reading: opt.Reading,
     printing: opt.Printing,
 ) -> None:
-    """Combine clusterings into one, and write id, label and confidence of every point.
+    """Combine clusterings into one, and write the cluster and the confidence of every point.
+
+    The columns written: id, label, confidence, runner_up (the cluster that comes next for the
+    point) and runner_up_share (its share of the point's votes). The confidence is empty where the
+    clusterings are all the same. The file ends in .csv or .parquet.
 
     In a table of labels -1 is noise, and an empty cell or -2 a point that the clustering did not
-    see; a column called confidence is left out. The file written ends in .csv or .parquet.
+    see; the columns that this command writes beside the labels are left out.
 
     Example: `clusterscape combine kmeans.csv ward.csv --clusters 4 -o consensus.csv`
     """
@@ -48,15 +52,8 @@ def combine(
         n_jobs=jobs,
         progress=False if quiet else None,
     ).fit_ensemble(ensemble, features=X)
-    ids = ensemble.index
-    found = findings.of_model(model, ids=ids)
-    out.write_points(
-        output,
-        ids,
-        model.labels_,
-        confidence=model.confidence_,
-        json=found if printing.json else None,
-    )
+    found = findings.of_model(model)
+    out.write_points(output, model, json=found if printing.json else None)
     for line in findings.sentences(found, ensemble.n_points):
         say(line, quiet=quiet or printing.json)
     if output is not None:

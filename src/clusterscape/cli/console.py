@@ -7,7 +7,6 @@ import errno
 import functools
 import inspect
 import os
-import re
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator
@@ -32,6 +31,7 @@ _OPTIONS = {
     "n_partitions": "--partitions",
     "n_references": "--references",
     "n_jobs": "--jobs",
+    "overwrite": "--force",
     "random_state": "--seed",
     "store": "--resume",
 }
@@ -75,7 +75,7 @@ def verb(function: F) -> F:
             with warnings.catch_warnings(), showing(not options.get("quiet")):
                 warnings.simplefilter("ignore" if options.get("quiet") else "default")
                 warnings.filterwarnings("ignore", category=DeprecationWarning)
-                warnings.showwarning = _show_warning
+                warnings.showwarning = functools.partial(_show_warning, options)
                 function(**arguments)
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
@@ -118,8 +118,13 @@ def _stop(text: str, code: int) -> NoReturn:
     raise typer.Exit(code) from None
 
 
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    say(f"clusterscape: note: {respelled(str(message))}")
+def _show_warning(options: Collection[str], message: Warning | str, *_: Any, **__: Any) -> None:
+    from clusterscape._core.errors import ParameterWarning
+
+    text = str(message)
+    if isinstance(message, ParameterWarning):
+        text = message.worded(lambda name, *value: option_words(name, *value, options=options))
+    say(f"clusterscape: note: {text}")
 
 
 # ---- errors ---------------------------------------------------------------------------------
@@ -153,7 +158,7 @@ def sentence(error: Exception, options: Collection[str] = ()) -> str:
         unnamed = "the output cannot be written" if full else "reading or writing failed"
         return f"{error.filename or unnamed}: {error.strerror}."
     if isinstance(error, (ValueError, OSError, ImportError)):
-        return respelled(str(error))
+        return str(error)
     return (
         f"unexpected error ({type(error).__name__}: {error}); run the command again with --debug "
         "and report what it shows."
@@ -168,11 +173,17 @@ def option_words(name: str, *value: Any, options: Collection[str]) -> str | None
     >>> option_words("n_clusters", 5, options=["clusters"])
     '--clusters 5'
     >>> option_words("max_gb", 4.0, options=["clusters"])
+
+    A flag has no value; nor is one shown that the library derived, such as a range of numbers.
+
+    >>> option_words("overwrite", True, options=["force"])
+    '--force'
     """
     option = _OPTIONS.get(name, "--" + name.replace("_", "-"))
     if option.removeprefix("--").replace("-", "_") not in options:
         return None
-    return " ".join([option, *(f"{v:g}" if isinstance(v, float) else str(v) for v in value)])
+    shown = [v for v in value if not isinstance(v, (bool, tuple, list))]
+    return " ".join([option, *(f"{v:g}" if isinstance(v, float) else str(v) for v in shown)])
 
 
 def _another_run(error: AnotherRunError) -> str:
@@ -200,16 +211,3 @@ def _value(value: Any) -> str:
     else:
         text = str(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def respelled(text: str) -> str:
-    """Return a message of the library with its arguments spelled as options.
-
-    The only place that reads our own sentences: for warnings, and for errors on an argument that
-    are not yet a ``ParameterError``.
-    """
-    for name, option in _OPTIONS.items():
-        # Only where the word is an argument; it may also be part of a path.
-        text = re.sub(rf"^(\w+: )?{name}(?= must be )", rf"\g<1>{option}", text)
-        text = re.sub(rf"(?<![\w./\\-]){name}=(?=[^\s/\\]+(\s|$))", f"{option} ", text)
-    return text

@@ -40,14 +40,15 @@ def demo(
     from clusterscape import datasets
     from clusterscape.cli import findings, inputs
     from clusterscape.cli import output as out
+    from clusterscape.io import Table, check_results_folder, save_results
     from clusterscape.model import ConsensusClustering
 
     quiet = printing.quiet
     opt.choose("DATASET", dataset, list(_SETS))
-    out.check_folder(output, force)
+    check_results_folder(output, names=list(out.FILES), overwrite=force)
     data = datasets.load(dataset)
-    X, done = inputs.scaled(data.data, "standard")
-    n, d = X.shape
+    table = Table(data.data, None, tuple(data.feature_names), dataset, data.target)
+    n, d = data.data.shape
     say(f"{dataset}: {_SETS[dataset]} ({data.source}); every column standardised.", quiet=quiet)
     parameters = {
         "clusters": None,
@@ -61,14 +62,13 @@ def demo(
         generator="random_k",
         n_partitions=100,
         random_state=seed,
-        n_jobs=jobs,
         progress=False if quiet else None,
     )
     say(
         f"clustering {n} points with {d} features 100 times, each time a little differently.",
         quiet=quiet,
     )
-    model.fit(X)
+    whole = inputs.fitted(model, table, "standard", jobs=jobs)
     found = findings.of_model(model, reference=data.target)
     origin = {
         "file": dataset,
@@ -80,9 +80,9 @@ def demo(
         "id_column": None,
         "notes": [],
     }
-    parameters |= {"dataset": dataset, "scaled": done}
+    parameters |= {"dataset": dataset, "scaled": "standard"}
     report = out.run_report(
         model, command="demo", origin=origin, parameters=parameters, result=found
     )
-    report = out.save_run(output, model, ids=None, report=report)
+    report = save_results(output, whole, run=report, files=out.pictures(model), overwrite=force)
     out.show_run(report, output, json=printing.json, quiet=quiet)

@@ -10,7 +10,7 @@ import numpy as np
 from clusterscape._core.plain import plain
 
 if TYPE_CHECKING:
-    from clusterscape.ensemble import Ensemble
+    from clusterscape.forest.estimator import ClusterForest
     from clusterscape.model import ConsensusClustering
     from clusterscape.validate import KSelection
 
@@ -20,54 +20,34 @@ _LEAST = 5  # doubtful points that are named
 _SIZES = 12  # clusters whose sizes are given
 
 
-def of_model(
-    model: ConsensusClustering, *, ids: Any = None, reference: Any = None
-) -> dict[str, Any]:
+def of_model(model: ConsensusClustering, *, reference: Any = None) -> dict[str, Any]:
     """Return what the main job found, as plain values."""
-    found = of_labels(
-        model.labels_,
-        model.ensemble_,
-        ids=ids,
-        reference=reference,
-        confidence=model.confidence_,
-        cluster_consensus=model.cluster_consensus_,
-        n_clusters=model.n_clusters_,
-        asked=model.n_clusters,
-        k_selection=model.k_selection_,
-    )
     method = None
     if model.consensus_ is not None:
         chosen = model.consensus_choice_
         why = "as asked" if chosen is None else chosen.reason
         method = {"method": type(model.consensus_).__name__, "why": why}
-    return found | {"consensus": method, "structure": plain(model.structure_)}
+    found = {"consensus": method, "structure": plain(model.structure_)}
+    return of_result(model, reference=reference) | found
 
 
-def of_labels(
-    labels: np.ndarray,
-    ensemble: Ensemble,
-    *,
-    confidence: np.ndarray,
-    cluster_consensus: np.ndarray,
-    n_clusters: int,
-    asked: int | None,
-    k_selection: KSelection | None,
-    ids: Any = None,
-    reference: Any = None,
+def of_result(
+    model: ConsensusClustering | ClusterForest, *, reference: Any = None
 ) -> dict[str, Any]:
-    """Return what is known of any labels with the clusterings behind them, as plain values."""
-    k = n_clusters
+    """Return what is known of the labels of any fitted model, as plain values."""
+    k, labels, confidence = model.n_clusters_, model.labels_, model.confidence_
+    ensemble = model.ensemble_
     found: dict[str, Any] = {
         "n_clusters": k,
-        "how": _how(k, asked, k_selection),
+        "how": _how(k, model.n_clusters, model.k_selection_),
         "cluster_sizes": np.bincount(labels[labels >= 0], minlength=k).tolist(),
-        "cluster_consensus": cluster_consensus,
+        "cluster_consensus": model.cluster_consensus_,
         "cluster_confidence": [float(confidence[labels == c].mean()) for c in range(k)],
         "n_unclustered": int((labels < 0).sum()),
-        "confidence": _confidence(confidence, ids),
+        "confidence": _confidence(confidence, ensemble.index),
         "consensus": None,
         "structure": None,
-        "k_selection": plain(k_selection),
+        "k_selection": plain(model.k_selection_),
         "n_partitions": ensemble.n_partitions,
         "failures": [{"partition": i, "reason": why} for i, why in ensemble.failures],
     }

@@ -13,7 +13,6 @@ from clusterscape.cli.console import say, verb
 if TYPE_CHECKING:
     import pandas as pd
 
-    from clusterscape.combine import ConsensusScores
     from clusterscape.forest.estimator import ClusterForest
     from clusterscape.io import Table
 
@@ -109,10 +108,10 @@ def forest(
     """Cluster a table by a cluster forest, and say which columns matter for the clusters.
 
     For tables with many columns of which few matter: every clustering vector is grown on few
-    columns and keeps those that divide the points cleanly. Writes id, label and confidence of
-    every point (.csv or .parquet), and with --importances the share of the vectors that use each
-    column. With --scale none a column of large numbers can dominate the others; a note then says
-    so.
+    columns and keeps those that divide the points cleanly. Writes id, label, confidence, runner_up
+    (the cluster that comes next for the point) and runner_up_share of every point (.csv or
+    .parquet), and with --importances the share of the vectors that use each column. With --scale
+    none a column of large numbers can dominate the others; a note then says so.
 
     Example: `clusterscape forest genes.csv -k 5 -o labels.csv --importances columns.csv`
     """
@@ -147,16 +146,8 @@ def forest(
         random_state=seed,
         n_jobs=jobs,
         progress=False if quiet else None,
-    ).fit(_named(X, table.feature_names))
+    ).fit(inputs.framed(X, table), index=table.ids)
     _write(model, table, output=output, importances=importances, printing=printing)
-
-
-def _named(X: Any, names: Any) -> Any:
-    """Return a dense table with its names, so that a warning can name a column."""
-    import pandas as pd
-    from scipy import sparse
-
-    return X if sparse.issparse(X) else pd.DataFrame(X, columns=[str(name) for name in names])
 
 
 def importance_frame(model: ClusterForest, names: Any) -> pd.DataFrame:
@@ -173,23 +164,13 @@ def importance_frame(model: ClusterForest, names: Any) -> pd.DataFrame:
     return frame.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
 
 
-def _result(model: ClusterForest, table: Table, scores: ConsensusScores) -> dict[str, Any]:
+def _result(model: ClusterForest, table: Table) -> dict[str, Any]:
     """Return what was found as plain values."""
     import numpy as np
 
     from clusterscape.cli import findings
 
-    found = findings.of_labels(
-        model.labels_,
-        model.ensemble_,
-        confidence=scores.confidence,
-        cluster_consensus=scores.cluster_consensus,
-        n_clusters=model.n_clusters_,
-        asked=model.n_clusters,
-        k_selection=_selection(model),
-        ids=table.ids,
-        reference=table.labels,
-    )
+    found = findings.of_result(model, reference=table.labels)
     best = importance_frame(model, table.feature_names).head(_SHOWN)
     found["forest"] = {
         "n_vectors": model.n_vectors,
@@ -206,26 +187,6 @@ def _result(model: ClusterForest, table: Table, scores: ConsensusScores) -> dict
     return found
 
 
-def _selection(model: ClusterForest) -> Any:
-    """Return how the forest found its number of clusters, where it was not given."""
-    if model.n_clusters is not None or model.eigenvalues_ is None:
-        return None
-    import numpy as np
-
-    from clusterscape.linalg.ncut import log_gaps
-    from clusterscape.validate import KSelection
-
-    k = model.n_clusters_
-    values = np.append(model.eigenvalues_, 0.0)  # the rest of a short spectrum is zero
-    return KSelection(
-        k,
-        "largest eigengap of fine partitions on the columns that a forest prefers",
-        model.eigenvalues_,
-        log_gaps(np.clip(values, 0.0, 1.0)),
-        f"Eigenvalue {k} is {values[k - 1]:.3f} and the next one {values[k]:.3f}.",
-    )
-
-
 def _write(
     model: ClusterForest,
     table: Table,
@@ -237,23 +198,15 @@ def _write(
     """Write the files that were asked for, print the rest, and say what was found."""
     from clusterscape._core.atomic import write_bytes
     from clusterscape.cli import output as out
-    from clusterscape.combine import consensus_scores
     from clusterscape.io.results import labels_csv
 
-    scores = consensus_scores(model.ensemble_, model.labels_)
-    found = _result(model, table, scores)
+    found = _result(model, table)
     where = {}
     if importances is not None:
         frame = importance_frame(model, table.feature_names)
         write_bytes(importances, labels_csv(frame).encode())
         where["importances"] = str(importances)
-    out.write_points(
-        output,
-        table.ids,
-        model.labels_,
-        confidence=scores.confidence,
-        json=found | where if printing.json else None,
-    )
+    out.write_points(output, model, json=found | where if printing.json else None)
     _tell(found, table.n_points, quiet=printing.quiet or printing.json)
     if output is not None:
         say(f"{output}: {out.FILES['labels.csv']}.", quiet=printing.quiet)

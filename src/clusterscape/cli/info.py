@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json as js
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,7 +30,7 @@ def info(
         str,
         typer.Argument(
             metavar="FILE",
-            help="A table, labels, an ensemble, run.json, or the folder of a run.",
+            help="A table, labels, an ensemble, a model, run.json, or the folder of a run.",
             show_default=False,
         ),
     ] = "",
@@ -108,7 +107,13 @@ def _describe(file: str, reading: opt.Reading) -> Description:
     if path.is_dir() or path.name == "run.json":
         return _run(path)
     from clusterscape.cli import output as out
-    from clusterscape.io import TableError, describe_table, is_ensemble_file, read_labels
+    from clusterscape.io import (
+        TableError,
+        describe_table,
+        is_ensemble_file,
+        is_model_file,
+        read_labels,
+    )
 
     arguments = reading.arguments(file)
     if is_ensemble_file(file):
@@ -117,6 +122,8 @@ def _describe(file: str, reading: opt.Reading) -> Description:
             f"{file} is an ensemble: {ensemble.describe()}.",
             f"To combine it: clusterscape combine {shlex.quote(file)}",
         ]
+    if is_model_file(file):
+        return _of_model(file)
     if _is_labels(file):
         return _of_labels(file, read_labels(file, **arguments))
     found = describe_table(file, **arguments)
@@ -232,30 +239,31 @@ def _of_labels(file: str, labels: Ensemble) -> Description:
 
 
 def _is_labels(file: str) -> bool:
-    """Say whether a CSV file is what ``write_labels`` writes."""
+    """Say whether a CSV file is what ``run``, ``combine``, ``forest`` or ``predict`` writes."""
     if not file.lower().endswith(".csv") or not Path(file).is_file():
         return False
     with open(file, "rb") as handle:
         head = handle.readline(200).decode("utf8", "replace").strip()
-    return head in ("id,label", "id,label,confidence")
+    return head.split(",")[:3] in (["id", "label"], ["id", "label", "confidence"])
 
 
 def _run(path: Path) -> Description:
     """Describe the folder of a run, and say whether its files are still those that were written."""
-    from clusterscape.cli import output as out
+    from clusterscape.io.results import read_run
 
     folder = path if path.is_dir() else path.parent
     file = folder / "run.json"
     if not file.is_file():
         what = f"{path} holds no run.json" if path.is_dir() else f"there is no file {path}"
         raise ValueError(f"{what}; name a folder that 'clusterscape run' wrote, or a file.")
-    if not out.is_run(folder):
+    report = read_run(folder)
+    if report is None:
         raise ValueError(
             f"{file} is damaged, or was not written by clusterscape; name a folder that "
             "'clusterscape run' wrote, or another file."
         )
     try:
-        return _of_run(folder, js.loads(file.read_text(encoding="utf8")))
+        return _of_run(folder, report)
     except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(
             f"{file} is damaged: not everything that 'clusterscape run' writes is there; run the "
@@ -265,13 +273,17 @@ def _run(path: Path) -> Description:
 
 def _of_run(folder: Path, report: dict[str, Any]) -> Description:
     from clusterscape.cli.findings import sentences
-    from clusterscape.cli.output import file_digest
+    from clusterscape.io.results import file_digest
 
     changed = [
         name
         for name, digest in report["outputs"].items()
         if not (folder / name).is_file() or file_digest(folder / name) != digest
     ]
+    if "input" not in report:  # saved from Python
+        saved = report["versions"]["clusterscape"]
+        lines = [f"{folder} holds results of clusterscape {saved}: {', '.join(report['outputs'])}."]
+        return _of_folder(folder, report, lines, changed)
     made = report["input"]
     lines = [
         f"{folder} holds a run of clusterscape {report['versions']['clusterscape']} on "
@@ -279,6 +291,37 @@ def _of_run(folder: Path, report: dict[str, Any]) -> Description:
         f"{report['parameters']['seed']}.",
         *sentences(report["result"], made["n_points"]),
     ]
+    return _of_folder(folder, report, lines, changed)
+
+
+def _of_folder(
+    folder: Path, report: dict[str, Any], lines: list[str], changed: list[str]
+) -> Description:
     if changed:
         lines.append(f"Changed or missing since the run: {', '.join(changed)}.")
     return {"kind": "run", "folder": str(folder), "changed": changed, **report}, lines
+
+
+def _of_model(file: str) -> Description:
+    """Describe a saved model, and suggest the command that uses it."""
+    from clusterscape.io import load_model
+    from clusterscape.io.models import last_step
+
+    whole = load_model(file)
+    model = last_step(whole)
+    names = getattr(whole, "feature_names_in_", None)
+    facts = {
+        "kind": "model",
+        "file": file,
+        "class": type(model).__name__,
+        "n_points": len(model.labels_),
+        "n_clusters": model.n_clusters_,
+        "feature_names": None if names is None else list(names),
+    }
+    lines = [
+        f"{file} is a model: {type(model).__name__} with {model.n_clusters_} clusters of "
+        f"{len(model.labels_):,} points."
+    ]
+    if hasattr(model, "predict"):
+        lines.append(f"To label other points: clusterscape predict {shlex.quote(file)} TABLE")
+    return facts, lines

@@ -17,11 +17,11 @@ import typer
 
 from clusterscape.cli.console import say
 from clusterscape.cli.options import ReadArguments, Reading, choose
-from clusterscape.cli.output import file_digest
 
 if TYPE_CHECKING:
     from clusterscape.ensemble import Ensemble
     from clusterscape.io import LabelTable, Suspicion, Table, UnknownColumn
+    from clusterscape.model import ConsensusClustering
 
 T = TypeVar("T")
 
@@ -47,6 +47,7 @@ def read_table(
     the option --reference.
     """
     from clusterscape import io as tables
+    from clusterscape.io.results import file_digest
 
     arguments = reading.arguments(data)
     if data == "-":
@@ -70,20 +71,64 @@ def read_table(
     return table, origin
 
 
-def scaled(X: Any, how: str) -> tuple[Any, str]:
-    """Return the features as they are clustered, and what was done to them."""
+def scaling(X: Any, how: str) -> str:
+    """Return what --scale means for these features: "standard" or "none"."""
     from scipy import sparse
 
     choose("--scale", how, ("auto", "standard", "none"))
     if how == "none" or (how == "auto" and sparse.issparse(X)):
-        return X, "none"
+        return "none"
     if sparse.issparse(X):
         raise ValueError(
             "a sparse table cannot be standardised, it would become dense; use --scale none."
         )
+    return "standard"
+
+
+def scaled(X: Any, how: str) -> tuple[Any, str]:
+    """Return the features as they are clustered, and what was done to them."""
+    done = scaling(X, how)
+    if done == "none":
+        return X, done
     from sklearn.preprocessing import StandardScaler
 
-    return StandardScaler().fit_transform(X), "standard"
+    return StandardScaler().fit_transform(X), done
+
+
+def framed(X: Any, table: Table) -> Any:
+    """Return dense features with the ids of the rows and, where they differ, the columns' names."""
+    import pandas as pd
+    from scipy import sparse
+
+    if sparse.issparse(X):
+        return X
+    names = [str(name) for name in table.feature_names]
+    return pd.DataFrame(
+        X, index=table.ids, columns=names if len(set(names)) == len(names) else None
+    )
+
+
+def fitted(model: ConsensusClustering, table: Table, scale: str, *, jobs: int) -> Any:
+    """Fit the model to a table, and return it, or the pipeline that scales before it.
+
+    What only says how the work is done is not left in the model: its file then has the same bytes
+    for any number of workers, and fitting it again does not go on in this run's store.
+    """
+    import joblib
+
+    X = framed(table.X, table)
+    with joblib.parallel_config(n_jobs=jobs):
+        if scale == "none":
+            whole = model.fit(X, index=table.ids)
+        else:
+            from sklearn.pipeline import make_pipeline
+            from sklearn.preprocessing import StandardScaler
+
+            # Its output keeps the ids and the names of the columns.
+            scaler = StandardScaler().set_output(transform="pandas")
+            whole = make_pipeline(scaler, model).fit(X)
+    model.set_params(progress=None, store=None)
+    return whole
 
 
 def _tell_columns(

@@ -40,25 +40,31 @@ def run(
 ) -> None:
     """Cluster a table many times and write one answer with a confidence for every point.
 
-    Writes labels.csv (id, label, confidence), ensemble.npz (all clusterings), consensus.png,
-    k_selection.png (when the eigengap chose the number of clusters) and run.json (the columns used,
-    every parameter, seed, version and finding) into DIR, all of them or none. run.json records
-    --jobs, so it alone differs between numbers of workers. Points without ids are numbered from 0.
+    Writes into DIR, all of them or none: labels.csv, ensemble.npz (all clusterings), model.npz (for
+    'clusterscape predict'; it holds the data), consensus.png, k_selection.png (when the eigengap
+    chose the number of clusters) and run.json (the columns used, every parameter, seed, version and
+    finding; it records --jobs, so it alone differs between numbers of workers).
+
+    The columns of labels.csv: id (numbered from 0 where the points have none), label (-1: in no
+    cluster), confidence (0 to 1; empty where the clusterings are all the same, which is no
+    evidence), runner_up (the cluster that comes next for the point) and runner_up_share (its share
+    of the point's votes).
 
     Example: `clusterscape run wine.csv --clusters 3 --reference class -o result`
     """
     from clusterscape.cli import findings, inputs
     from clusterscape.cli import output as out
     from clusterscape.cli.generate import choose_algorithm
+    from clusterscape.io import check_results_folder, save_results
     from clusterscape.model import ConsensusClustering
 
     quiet = printing.quiet
     opt.check_generator(generator, algorithm)
     opt.check_consensus(consensus, clusters)
-    out.check_folder(output, force)
+    check_results_folder(output, names=list(out.FILES), overwrite=force)
     out.keep_inputs([output / name for name in out.FILES], [data])
     table, origin = inputs.read_table(data, reading, reference=reference, quiet=quiet)
-    X, done = inputs.scaled(table.X, scale)
+    done = inputs.scaling(table.X, scale)
     model = ConsensusClustering(
         clusters,
         generator=generator,
@@ -66,7 +72,6 @@ def run(
         consensus=consensus,
         n_references=references,
         random_state=seed,
-        n_jobs=jobs,
         progress=False if quiet else None,
         store=str(output / out.STORE) if resume else None,
     )
@@ -76,9 +81,7 @@ def run(
         f"{partitions:,} times ({generator}, scaling: {done}).",
         quiet=quiet,
     )
-    model.fit(X)
-    if table.ids is not None:
-        model.ensemble_ = model.ensemble_.with_index(table.ids)
+    whole = inputs.fitted(model, table, done, jobs=jobs)
     parameters = {
         "clusters": clusters,
         "partitions": partitions,
@@ -94,9 +97,9 @@ def run(
         "reference": reference,
         **reading.arguments(data),
     }
-    found = findings.of_model(model, ids=table.ids, reference=table.labels)
+    found = findings.of_model(model, reference=table.labels)
     report = out.run_report(
         model, command="run", origin=origin, parameters=parameters, result=found
     )
-    report = out.save_run(output, model, ids=table.ids, report=report)
+    report = save_results(output, whole, run=report, files=out.pictures(model), overwrite=force)
     out.show_run(report, output, json=printing.json, quiet=quiet)

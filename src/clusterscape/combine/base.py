@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_array
 
+from clusterscape._core.errors import ParameterError, ParameterWarning
 from clusterscape._core.labels import NOISE, UNSAMPLED, canonical
 from clusterscape._core.params import Rules, check_params
 from clusterscape.combine.result import ResultMixin
@@ -18,7 +19,7 @@ from clusterscape.combine.scores import mean_coassociation
 from clusterscape.ensemble import Ensemble, as_ensemble
 
 
-class ConsensusWarning(UserWarning):
+class ConsensusWarning(ParameterWarning):
     """The consensus is valid, but not quite what was asked for.
 
     Examples
@@ -164,19 +165,20 @@ class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
             if rows < asked
             else "the other groups won no point; another seed or another method may keep them"
         )
-        warnings.warn(
-            f"{type(self).__name__}: n_clusters={asked} was asked for and {self.n_clusters_} "
+        warning = ConsensusWarning(
+            f"{type(self).__name__}: {{n_clusters}} was asked for and {self.n_clusters_} "
             f"returned: {why}.",
-            ConsensusWarning,
-            stacklevel=3,
+            n_clusters=asked,
         )
+        warnings.warn(warning, stacklevel=3)
 
     def _check_size(self, ensemble: Ensemble) -> None:
         asked = getattr(self, "n_clusters", None)
         if asked is not None and asked > ensemble.n_points:
-            raise ValueError(
-                f"n_clusters={asked} is more than the {ensemble.n_points} points that are in a "
-                "cluster of some partition; ask for fewer."
+            raise ParameterError(
+                f"{{n_clusters}} is more than the {ensemble.n_points} points that are in a "
+                "cluster of some partition; ask for fewer.",
+                n_clusters=asked,
             )
 
     def _check_features(self, features: Any, inside: np.ndarray) -> Any:

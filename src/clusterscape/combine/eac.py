@@ -10,7 +10,7 @@ import numpy as np
 from scipy.spatial.distance import squareform
 
 from clusterscape import kernels
-from clusterscape._core.errors import MemoryLimitError
+from clusterscape._core.errors import MemoryLimitError, ParameterError
 from clusterscape._core.params import Choice, Flag, Integer, Null, Number, Rules, Such, checked
 from clusterscape.combine.base import BaseConsensus, Combined
 from clusterscape.combine.eci import WEIGHTING, Weighting, column_weights
@@ -142,9 +142,11 @@ class EAC(BaseConsensus):
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         if self.n_clusters is not None and self.threshold is not None:
-            raise ValueError(
-                f"give n_clusters={self.n_clusters} or threshold={self.threshold}, not both: each "
-                "alone says where the dendrogram is cut."
+            raise ParameterError(
+                "give {n_clusters} or {threshold}, not both: each alone says where the dendrogram "
+                "is cut.",
+                n_clusters=self.n_clusters,
+                threshold=self.threshold,
             )
         if self.linkage == "genie" and self.n_clusters is None:
             raise ValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +11,31 @@ from sklearn.utils.validation import check_is_fitted
 
 from clusterscape.combine.scores import ConsensusScores, scores_of, warn_of_one_opinion
 from clusterscape.ensemble import Ensemble
+
+
+@dataclass(frozen=True)
+class KSelection:
+    """A number of clusters, and what it was chosen from.
+
+    Attributes
+    ----------
+    n_clusters : int
+        The choice.
+    criterion : str
+        The rule, in words.
+    eigenvalues : (m,) array
+        Of the normalised co-association, largest first.
+    gaps : (m - 1,) array
+        Entry k - 1 is the gap for k clusters.
+    reason : str
+        One sentence on the choice.
+    """
+
+    n_clusters: int
+    criterion: str
+    eigenvalues: np.ndarray
+    gaps: np.ndarray
+    reason: str
 
 
 class ResultMixin:
@@ -37,6 +63,11 @@ class ResultMixin:
         :func:`~clusterscape.combine.consensus_scores`.
         """
         return self._scores().confidence
+
+    @property
+    def cluster_consensus_(self) -> np.ndarray:
+        """Mean co-association of the pairs within each cluster; NaN for a cluster of one point."""
+        return self._scores().cluster_consensus
 
     def to_frame(self, *, membership: bool = False) -> pd.DataFrame:
         """Return one row per point: its cluster, and how far it can be believed.

@@ -10,13 +10,14 @@ from numpy.random import SeedSequence
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from clusterscape._core.errors import ParameterError
 from clusterscape._core.labels import canonical
 from clusterscape._core.params import Choice, Integer, Null, Number, Rules, check_params
 from clusterscape._core.progress import showing
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape._core.weights import optional_weights, rescaled_weights
 from clusterscape.combine.base import ConsensusWarning
-from clusterscape.combine.result import ResultMixin
+from clusterscape.combine.result import KSelection, ResultMixin
 from clusterscape.forest import columns, vectors
 from clusterscape.forest.aggregate import CutSettings, aggregate
 from clusterscape.forest.grower import ForestGrower
@@ -113,8 +114,8 @@ class ClusterForest(ResultMixin, ClusterMixin, BaseEstimator):
         Clusters asked of each vector.
     n_iter_ : int
         Draws of columns that the longest vector accepted.
-    eigenvalues_ : array or None
-        The spectrum that ``n_clusters=None`` looked at.
+    k_selection_ : KSelection or None
+        How ``n_clusters=None`` chose, with the spectrum that it looked at.
     n_features_in_, feature_names_in_ : int, array
         As in scikit-learn.
 
@@ -224,7 +225,7 @@ class ClusterForest(ResultMixin, ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.progress = progress
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, index: Any = None) -> Self:
         """Cluster the rows of X.
 
         Parameters
@@ -236,13 +237,15 @@ class ClusterForest(ResultMixin, ClusterMixin, BaseEstimator):
         sample_weight : (n,) array, optional
             Weights of the points, in the growth and in the cut. Points of weight zero are labelled
             like new ones.
+        index : (n,) array, optional
+            The points' ids; by default the index of a pandas data frame.
 
         Returns
         -------
         self
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
-        ids = point_ids(X)
+        ids = point_ids(X) if index is None else index
         X = validated_features(self, X)
         given = rescaled_weights(optional_weights(sample_weight, X.shape[0]))
         weights = np.ones(X.shape[0]) if given is None else given
@@ -251,13 +254,14 @@ class ClusterForest(ResultMixin, ClusterMixin, BaseEstimator):
         most = max(self.n_clusters or 2, self.n_base_clusters or 2, self.max_clusters)
         weighted = X if given is None else X[np.flatnonzero(weights > 0)]
         distinct = count_distinct(weighted, most)
-        self.eigenvalues_: np.ndarray | None = None
+        self.k_selection_: KSelection | None = None
         k = self.n_clusters
         if k is None and distinct > 1:
             with showing(self.progress):
-                k, self.eigenvalues_ = find_n_clusters(
+                self.k_selection_ = find_n_clusters(
                     X, weights, self._grower(2, choosing), min(self.max_clusters, distinct)
                 )
+            k = self.k_selection_.n_clusters
         k = 1 if k is None else k
         self.n_base_clusters_ = min(self.n_base_clusters or max(k, 2), distinct)
         if distinct > 1:
@@ -275,15 +279,17 @@ class ClusterForest(ResultMixin, ClusterMixin, BaseEstimator):
         for name in ("n_clusters", "n_base_clusters"):
             asked = getattr(self, name)
             if asked is not None and asked > n:
-                raise ValueError(
-                    f"{name}={asked} is more than the {n} samples in X that have a weight; ask for "
-                    "fewer."
+                raise ParameterError(
+                    f"{{{name}}} is more than the {n} samples in X that have a weight; ask for "
+                    "fewer.",
+                    **{name: asked},
                 )
         marks = self.landmarks
         if isinstance(marks, (int, np.integer)) and marks < (self.n_clusters or 1):
-            raise ValueError(
-                f"landmarks={marks} is fewer than n_clusters={self.n_clusters}; take many times "
-                "as many, or 'auto'."
+            raise ParameterError(
+                "{landmarks} is fewer than {n_clusters}; take many times as many, or 'auto'.",
+                landmarks=marks,
+                n_clusters=self.n_clusters,
             )
 
     def _grower(self, n_clusters: int, seed: SeedSequence) -> ForestGrower:
@@ -344,13 +350,12 @@ class ClusterForest(ResultMixin, ClusterMixin, BaseEstimator):
         self.cost_ = found.made.cut.value
         self.splits_ = found.made.cut.splits
         if self.n_clusters is not None and self.n_clusters_ < self.n_clusters:
-            warnings.warn(
-                f"ClusterForest: n_clusters={self.n_clusters} was asked for and "
-                f"{self.n_clusters_} returned: the clustering vectors do not distinguish more "
-                "groups of points.",
-                ConsensusWarning,
-                stacklevel=3,
+            warning = ConsensusWarning(
+                f"ClusterForest: {{n_clusters}} was asked for and {self.n_clusters_} returned: the "
+                "clustering vectors do not distinguish more groups of points.",
+                n_clusters=self.n_clusters,
             )
+            warnings.warn(warning, stacklevel=3)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the clusters of new points.

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from clusterscape import kernels
+from clusterscape._core.errors import ParameterError
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import N_JOBS, Choice, Integer, Seed, checked
 from clusterscape._core.seeds import RandomState, spawn
@@ -177,10 +178,11 @@ def feature_profile(
     strengths, n_distinct = (np.concatenate(part) for part in zip(*found, strict=True))
     sampled = n_distinct < n_clusters
     if sampled.all():
-        raise ValueError(
+        raise ParameterError(
             f"no column of X has {n_clusters} or more distinct values (the most is "
-            f"{int(n_distinct.max())}), so none can be divided into n_clusters={n_clusters} "
-            "clusters; ask for fewer."
+            f"{int(n_distinct.max())}), so none can be divided into {{n_clusters}} clusters; ask "
+            "for fewer.",
+            n_clusters=n_clusters,
         )
     rng = np.random.default_rng(of_draws)
     strengths[sampled] = rng.choice(strengths[~sampled], size=int(sampled.sum()))

@@ -15,6 +15,7 @@ from numpy.random import SeedSequence
 from scipy import sparse
 
 from clusterscape import kernels
+from clusterscape._core.errors import ParameterError
 from clusterscape.generate.features import Matrix
 
 # Products of points and starts that a vector keeps at most (64 MB of float64); beyond that they
@@ -161,9 +162,9 @@ class _Growth:
         if n_distinct >= self.settings.min_distinct:
             self._enter(columns, n_distinct)
         if not np.isfinite(self.kappa):
-            raise ValueError(
-                f"X has fewer than {self.settings.min_distinct} distinct rows; lower n_clusters or "
-                f"min_distinct."
+            raise ParameterError(
+                f"X has fewer than {self.settings.min_distinct} distinct rows; lower "
+                "{n_clusters.name} or {min_distinct.name}."
             )
         self._begin()
 
@@ -399,20 +400,23 @@ def check_rows(X: Matrix, n_clusters: int, min_distinct: int) -> None:
     """Refuse data that cannot have so many clusters, or never enough distinct rows."""
     n = X.shape[0]
     if n_clusters > n:
-        raise ValueError(
-            f"n_clusters={n_clusters} is more than the {n} rows of X that have a weight; ask for "
-            f"at most {n} clusters."
+        raise ParameterError(
+            f"{{n_clusters}} is more than the {n} rows of X that have a weight; ask for at most "
+            f"{n} clusters.",
+            n_clusters=n_clusters,
         )
     found = count_distinct(X, max(n_clusters, min_distinct))
     if found < n_clusters:
-        raise ValueError(
-            f"X has {found} distinct row{'s' if found != 1 else ''}, fewer than "
-            f"n_clusters={n_clusters}; ask for fewer clusters."
+        raise ParameterError(
+            f"X has {found} distinct row{'s' if found != 1 else ''}, fewer than {{n_clusters}}; "
+            "ask for fewer clusters.",
+            n_clusters=n_clusters,
         )
     if found < min_distinct:
-        raise ValueError(
-            f"X has {found} distinct rows, fewer than min_distinct={min_distinct}; lower "
-            f"min_distinct."
+        raise ParameterError(
+            f"X has {found} distinct rows, fewer than {{min_distinct}}; lower "
+            "{min_distinct.name}.",
+            min_distinct=min_distinct,
         )
 
 

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from clusterscape._core.seeds import spawn
+from clusterscape.combine.result import KSelection
 from clusterscape.forest.columns import column_counts
 from clusterscape.forest.grower import ForestGrower
 from clusterscape.forest.vectors import used_columns
@@ -25,10 +26,8 @@ _STARTS = 5
 _PARTITIONS = 50
 
 
-def find_n_clusters(
-    X: Any, weights: np.ndarray, grower: ForestGrower, most: int
-) -> tuple[int, np.ndarray]:
-    """Return the number of clusters, from 2 to ``most``, at the largest eigengap; the eigenvalues.
+def find_n_clusters(X: Any, weights: np.ndarray, grower: ForestGrower, most: int) -> KSelection:
+    """Return the number of clusters, from 2 to ``most``, at the largest eigengap.
 
     Vectors with many base clusters do not serve: hardly any column lowers their kappa, and on
     two columns clusters overlap. So a small forest, set up like ``grower``, only weighs the columns
@@ -63,4 +62,14 @@ def find_n_clusters(
         most + 1,
         sample_weight=small.sample_weight,
     )
-    return eigengap(found.values, max_clusters=most)[0], found.values
+    values = np.clip(found.values, 0.0, 1.0)
+    if values.size <= most:  # the rest of the spectrum is zero: nothing is left out
+        values = np.append(values, 0.0)
+    k, gaps = eigengap(values, max_clusters=most)
+    return KSelection(
+        k,
+        "largest eigengap of fine partitions on the columns that a forest prefers",
+        values,
+        gaps,
+        f"Eigenvalue {k} is {values[k - 1]:.3f} and the next one {values[k]:.3f}.",
+    )

@@ -18,6 +18,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import has_fit_parameter
 
+from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.params import Choice, Integer, Number, Rule, Such
 from clusterscape._core.seeds import sklearn_seed, spawn
 from clusterscape.generate.features import Matrix
@@ -165,10 +166,13 @@ def _linkage(X: Matrix, k: int, how: Settings, *, linkage: Any) -> BaseResult:
     needed = n * (n - 1) // 2 * 8
     # Single linkage grows a spanning tree from the features and keeps no distances.
     if linkage != "single" and needed > LINKAGE_BYTES:
-        raise MemoryError(
-            f"{linkage} linkage of {n:,} points needs {needed / 1024**3:.1f} GiB for distances; "
-            f"the limit is {LINKAGE_BYTES / 1024**3:g} GiB. Use rows=('subsample', ratio) or "
-            f"another algorithm"
+        raise MemoryLimitError(
+            f"the distances of {linkage} linkage of {n:,} points",
+            needed / 1e9,
+            LINKAGE_BYTES / 1e9,
+            parameter=None,
+            remedies=["use {rows}", "choose another {algorithm.name}"],
+            rows=("subsample", 0.1),
         )
     if n == 1:
         return BaseResult(labels=np.zeros(1, dtype=np.int32))

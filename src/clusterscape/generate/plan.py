@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.random import SeedSequence
 
+from clusterscape._core.errors import ParameterError
 from clusterscape._core.params import Choice, Integer, Number, Rule, Such
 from clusterscape._core.seeds import RandomState, restore, root_sequence
 from clusterscape.generate.features import Matrix
@@ -201,16 +202,17 @@ def check_plan(axes: Sequence[Axes], views: Sequence[Matrix], needs_k: Sequence[
         first = told[0]
         n = first.n_rows
         seen = "" if first.rows == "all" else f" of {first.n_points}"
-        raise ValueError(
-            f"n_clusters={first.n_clusters!r} asks for at least {first.range[0]} clusters, but a "
-            f"partition sees {n} sample{'s' if n != 1 else ''}{seen}. Ask for fewer clusters or "
-            "give more points."
+        raise ParameterError(
+            f"{{n_clusters}} asks for at least {first.range[0]} clusters, but a partition sees {n} "
+            f"sample{'s' if n != 1 else ''}{seen}. Ask for fewer clusters or give more points.",
+            n_clusters=first.n_clusters,
         )
     columns = axes[0].columns
     if isinstance(columns, tuple) and columns[0] == "project":
         for position, view in enumerate(views):
             if columns[1] > view.shape[1]:
                 where = f"view {position}" if len(views) > 1 else "X"
+                # Not the option --columns of the command line, which names columns.
                 raise ValueError(
                     f"columns=('project', {columns[1]}) asks for more dimensions than {where} "
                     f"has columns ({view.shape[1]}). Ask for at most {view.shape[1]}."

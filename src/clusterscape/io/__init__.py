@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterscape.io._archive import ModelFileError
+from clusterscape.io._archive import ModelFileError, is_model_file
 from clusterscape.io._columns import Table
 from clusterscape.io._describe import ColumnSummary, Suspicion, TableSummary, suspicious_columns
 from clusterscape.io._errors import TableError, UnknownColumn
@@ -35,6 +35,7 @@ __all__ = [
     "check_results_folder",
     "describe_table",
     "is_ensemble_file",
+    "is_model_file",
     "labels_frame",
     "load_model",
     "load_results",

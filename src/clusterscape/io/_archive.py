@@ -47,6 +47,34 @@ def write_archive(
             handle.write(digest)
 
 
+def is_model_file(path: str | os.PathLike[str]) -> bool:
+    """Say whether a file is a model that :func:`save_model` wrote; it may be damaged all the same.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; one that is absent is no model.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> from clusterscape.io import is_model_file
+    >>> is_model_file("no-such-file.npz")
+    False
+    """
+    try:
+        if not zipfile.is_zipfile(path):
+            return False
+        with np.load(path, allow_pickle=False) as archive:
+            text = archive[_HEADER].tobytes() if _HEADER in archive.files else b"{}"
+        return bool(json.loads(text).get("format") == FORMAT)
+    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile):
+        return False
+
+
 def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the header and the arrays, after a look at every byte of the file."""
     with open(path, "rb") as handle:
@@ -71,6 +99,10 @@ def _read_members(
     with zipfile.ZipFile(handle) as archive:
         names = archive.namelist()
         if f"{_HEADER}.npy" not in names:
+            handle.seek(0)
+            if f"{_HEADER}.npy".encode() in handle.read(64):
+                # Cut short: what was found is the end of an archive inside this one.
+                raise _damaged(path)
             raise ModelFileError(
                 f"{path} is not a model that clusterscape saved; give a file that "
                 "clusterscape.io.save_model wrote."

@@ -39,6 +39,8 @@ class Table:
         What was decided without being asked for, in sentences.
     id_column : str or None
         The column that ``ids`` came from; None where there are no ids, or no column holds them.
+    left_out : tuple of str
+        The columns of the file that are neither features nor ids nor labels.
     """
 
     X: Any = field(repr=False)
@@ -48,6 +50,7 @@ class Table:
     labels: np.ndarray | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
     id_column: str | None = None
+    left_out: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def n_points(self) -> int:
@@ -210,7 +213,7 @@ def table_of_frame(
     """Turn a frame whose columns have their roles into a :class:`Table`."""
     if len(frame) == 0:
         raise TableError(f"{where.name} has column names but no rows of data")
-    roles = _take_first_text_column(frame, names, roles)
+    roles = take_first_text_column(frame, names, roles)
     ids = None if roles.ids is None else row_names(frame, names, position=roles.ids, where=where)
     if not roles.features:
         others = [name for p, name in enumerate(names) if p not in (roles.ids, roles.labels)]
@@ -225,10 +228,12 @@ def table_of_frame(
     labels = None if roles.labels is None else frame.iloc[:, roles.labels].to_numpy(dtype=object)
     features = tuple(names[p] for p in roles.features)
     id_column = None if roles.ids is None else names[roles.ids]
-    return Table(X, ids, features, where.name, labels, roles.notes, id_column)
+    used = {roles.ids, roles.labels, *roles.features}
+    left_out = tuple(name for p, name in enumerate(names) if p not in used)
+    return Table(X, ids, features, where.name, labels, roles.notes, id_column, left_out)
 
 
-def _take_first_text_column(frame: pd.DataFrame, names: Sequence[str], roles: Roles) -> Roles:
+def take_first_text_column(frame: pd.DataFrame, names: Sequence[str], roles: Roles) -> Roles:
     """Take the first column as the ids when nothing else can be meant: see ``read_table``."""
     first_is_free = roles.ids is None and roles.labels != 0
     first_is_free &= 0 not in roles.features if roles.chosen else 0 in roles.features

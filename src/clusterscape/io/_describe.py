@@ -11,7 +11,15 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from clusterscape.io._columns import Table, Wanted, Where, missing_cells, plan_roles, to_numbers
+from clusterscape.io._columns import (
+    Table,
+    Wanted,
+    Where,
+    missing_cells,
+    plan_roles,
+    take_first_text_column,
+    to_numbers,
+)
 
 # Words that name a column of classes, and the most values that such a column is expected to have.
 # fmt: off
@@ -208,21 +216,17 @@ def summary_of_frame(
     frame: pd.DataFrame, names: Sequence[str], *, wanted: Wanted, where: Where
 ) -> TableSummary:
     """Summarise a frame whose cells may be anything."""
-    roles = plan_roles(names, wanted, where)
-    columns = [(p, _of_series(names[p], frame.iloc[:, p])) for p in roles.features]
-    ids, notes = roles.ids, roles.notes
-    text = [p for p, column in columns if column.kind == "text"]
-    if ids is None and text == [0] and columns[0][1].n_distinct == len(frame):
-        ids = 0  # as read_table takes it
-        notes += (f"column {names[0]!r} holds text, different in every row: it names the rows.",)
-        columns = columns[1:]
+    planned = plan_roles(names, wanted, where)
+    roles = take_first_text_column(frame, names, planned)
+    if not roles.features:
+        roles = planned  # nothing would be left to cluster, so the column itself is described
     return TableSummary(
         where.name,
         len(frame),
-        tuple(column for _, column in columns),
-        None if ids is None else names[ids],
-        ids is not None,
-        notes=notes,
+        tuple(_of_series(names[p], frame.iloc[:, p]) for p in roles.features),
+        None if roles.ids is None else names[roles.ids],
+        roles.ids is not None,
+        notes=roles.notes,
     )
 
 

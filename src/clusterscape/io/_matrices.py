@@ -125,8 +125,11 @@ def _matrix_table(
     dtype = np.float32 if X.dtype in (np.float32, np.float16) else np.float64
     X = sparse.csr_matrix(X, dtype=dtype) if sparse.issparse(X) else np.asarray(X, dtype=dtype)
     names = [str(i + 1) for i in range(X.shape[1])] if names is None else [str(n) for n in names]
+    left_out: tuple[str, ...] = ()
     if wanted.columns is not None or wanted.exclude is not None:
         picked = pick_columns(names, wanted, where)
+        used = set(picked)
+        left_out = tuple(name for p, name in enumerate(names) if p not in used)
         X, names = X[:, picked], [names[p] for p in picked]
     if not wanted.allow_missing:
         check_finite(X, names, where)
@@ -134,7 +137,7 @@ def _matrix_table(
         frame = pd.DataFrame({"ids": np.asarray(ids).astype(object)})
         ids = row_names(frame, [wanted.id_column or "ids"], position=0, where=where)
     X = np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
-    return Table(X, ids, tuple(names), source.name, labels)
+    return Table(X, ids, tuple(names), source.name, labels, left_out=left_out)
 
 
 def _load_numpy(source: Source, stream: IO[bytes]) -> Any:

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.pipeline import Pipeline
 
 from clusterscape._core import seeds
 from clusterscape.ensemble import Ensemble
@@ -29,6 +30,8 @@ Node = Any  # a JSON value
 _DEEPEST = 60
 # Where scikit-learn's base clusterers are looked for.
 _SKLEARN = ("sklearn.cluster", "sklearn.mixture")
+# Transformers whose fitted state is numbers and text alone.
+_TRANSFORMERS = ("MaxAbsScaler", "MinMaxScaler", "Normalizer", "RobustScaler", "StandardScaler")
 _BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 
 
@@ -83,6 +86,13 @@ def _sklearn_class(path: str) -> type | None:
     package = importlib.import_module(module)
     found = getattr(package, name, None) if name in package.__all__ else None
     return found if inspect.isclass(found) and hasattr(found, "get_params") else None
+
+
+def _transformer_class(name: str) -> type | None:
+    """Return the transformer of scikit-learn that can stand in a pipeline in a file."""
+    if name not in _TRANSFORMERS:
+        return None
+    return getattr(importlib.import_module("sklearn.preprocessing"), name)
 
 
 # ---- values to JSON ----------------------------------------------------------------------------
@@ -200,6 +210,8 @@ class Encoder:
     def _estimator(self, value: Any, where: str, depth: int) -> Node:
         cls = type(value)
         params = value.get_params(deep=False)
+        if cls is Pipeline:
+            return self._pipeline(value, where, depth)
         if public_estimators().get(cls.__name__) is not cls:
             return self._foreign_estimator(value, params, where, depth)
         aside = {*params, *getattr(cls, "_derived", ())}
@@ -219,6 +231,14 @@ class Encoder:
         self, value: Any, params: Mapping[str, Any], where: str, depth: int
     ) -> Node:
         name = type(value).__name__
+        if _transformer_class(name) is type(value):
+            fitted = {n: inner for n, inner in vars(value).items() if n not in params}
+            return {
+                "kind": "transformer",
+                "class": name,
+                "params": self._named(params, where, depth),
+                "fitted": self._named(fitted, where, depth),
+            }
         homes = [home for home in _SKLEARN if _sklearn_class(f"{home}.{name}") is type(value)]
         if not homes:
             raise ValueError(
@@ -234,6 +254,19 @@ class Encoder:
             )
         saved = self._named(params, where, depth)
         return {"kind": "sklearn", "class": f"{homes[0]}.{name}", "params": saved}
+
+    def _pipeline(self, value: Pipeline, where: str, depth: int) -> Node:
+        for name, step in value.steps[:-1]:
+            if _transformer_class(type(step).__name__) is not type(step):
+                raise ValueError(
+                    f"{where}: the step {name!r} is of type {type(step).__name__}; before the "
+                    f"clusterer only {', '.join(_TRANSFORMERS)} of sklearn.preprocessing can be "
+                    "saved."
+                )
+        steps = [
+            [name, self.encode(step, f"{where}.{name}", depth + 1)] for name, step in value.steps
+        ]
+        return {"kind": "pipeline", "steps": steps}
 
 
 _SPARSE_PARTS = ("data", "indices", "indptr")
@@ -294,6 +327,8 @@ class Decoder:
             "object": self._object,
             "estimator": self._estimator,
             "sklearn": self._sklearn,
+            "transformer": self._transformer,
+            "pipeline": self._pipeline,
         }
 
     def decode(self, node: Node) -> Any:
@@ -385,6 +420,21 @@ class Decoder:
                 "clusterscape does not have. If it is a method of your own, register it before "
                 "loading."
             )
+        return self._fitted(cls, node)
+
+    def _pipeline(self, node: dict[str, Any]) -> Pipeline:
+        return Pipeline([(str(name), self.decode(step)) for name, step in node["steps"]])
+
+    def _transformer(self, node: dict[str, Any]) -> Any:
+        cls = _transformer_class(node["class"])
+        if cls is None:
+            raise ModelFileError(
+                f"the file holds a transformer {node['class']!r}, which is not one of "
+                f"{', '.join(_TRANSFORMERS)}."
+            )
+        return self._fitted(cls, node)
+
+    def _fitted(self, cls: type, node: dict[str, Any]) -> Any:
         params = {key: self.decode(value) for key, value in node["params"].items()}
         made = cls(**params)
         for key, value in node["fitted"].items():

@@ -7,11 +7,18 @@ import os
 import platform
 from typing import Any
 
+from sklearn.pipeline import Pipeline
+
 from clusterscape.ensemble import NotAnEnsembleFile
 from clusterscape.io._archive import ModelFileError, read_archive, write_archive
 from clusterscape.io._values import Decoder, Encoder
 
 _PACKAGES = ("clusterscape", "numpy", "scipy", "scikit-learn", "numba", "pandas", "joblib")
+
+
+def last_step(model: Any) -> Any:
+    """Return the estimator itself, or the last step of a scikit-learn pipeline."""
+    return model.steps[-1][1] if type(model) is Pipeline and model.steps else model
 
 
 def versions() -> dict[str, str]:
@@ -43,7 +50,9 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     ----------
     model : estimator
         A fitted public estimator of clusterscape: :class:`~clusterscape.ConsensusClustering`,
-        :class:`~clusterscape.forest.ClusterForest`, or a consensus method. A base clusterer given
+        :class:`~clusterscape.forest.ClusterForest`, or a consensus method; or a scikit-learn
+        ``Pipeline`` that ends with one, after StandardScaler, MinMaxScaler, MaxAbsScaler,
+        RobustScaler or Normalizer. A base clusterer given
         as ``algorithm=`` of its generator is saved by its name and parameters when it is one of
         ``sklearn.cluster`` or ``sklearn.mixture`` and they are plain values.
     path : str or path
@@ -79,11 +88,11 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     name = type(model).__name__
     if not hasattr(model, "get_params"):
         raise ValueError(f"model must be a fitted estimator; got an object of type {name}.")
-    if "labels_" not in vars(model):
+    if "labels_" not in vars(last_step(model)):
         raise ValueError(f"this {name} is not fitted; call fit before saving it.")
     encoder = Encoder()
     node = encoder.encode(model, name)
-    if node["kind"] != "estimator":
+    if (node["steps"][-1][1] if node["kind"] == "pipeline" else node)["kind"] != "estimator":
         raise ValueError(
             f"model is of type {name}, which is not a public estimator of clusterscape; only "
             "these can be saved."
@@ -140,7 +149,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
             f"{path} does not hold what a saved model holds ({type(error).__name__}: {error}); "
             "save the model again."
         ) from None
-    if "labels_" not in getattr(model, "__dict__", {}):
+    if "labels_" not in getattr(last_step(model), "__dict__", {}):
         raise ModelFileError(f"{path} does not hold a fitted model; save the model again.")
     return model
 

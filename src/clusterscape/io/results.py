@@ -14,10 +14,11 @@ import numpy as np
 import pandas as pd
 
 from clusterscape._core.atomic import atomic_folder, atomic_path, write_bytes
+from clusterscape._core.errors import ParameterError
 from clusterscape._core.plain import plain
 from clusterscape.ensemble import Ensemble
 from clusterscape.io._archive import ModelFileError
-from clusterscape.io.models import load_model, save_model, versions
+from clusterscape.io.models import last_step, load_model, save_model, versions
 
 PROGRAM = "clusterscape"
 RUN = "run.json"
@@ -95,7 +96,11 @@ def write_labels(
     bob,1,0.75
     <BLANKLINE>
     """
-    frame = labels_frame(ids, labels, confidence=confidence)
+    write_frame(path, labels_frame(ids, labels, confidence=confidence))
+
+
+def write_frame(path: str | os.PathLike[str], frame: pd.DataFrame) -> None:
+    """Write the columns of a table as CSV, or as Parquet when ``path`` ends in ``.parquet``."""
     if os.fspath(path).lower().endswith((".parquet", ".pq")):
         with atomic_path(path) as part:
             try:
@@ -174,7 +179,7 @@ class Results:
     Attributes
     ----------
     model : estimator
-        The fitted model.
+        The fitted model, or the pipeline that ends with it.
     run : dict
         The content of ``run.json``.
     """
@@ -185,12 +190,12 @@ class Results:
     @property
     def ensemble(self) -> Ensemble:
         """The partitions."""
-        return self.model.ensemble_
+        return last_step(self.model).ensemble_
 
     @property
     def labels(self) -> pd.DataFrame:
         """One row per point, as the model's ``to_frame`` gives it, with all digits."""
-        return self.model.to_frame()
+        return last_step(self.model).to_frame()
 
 
 def save_results(
@@ -214,7 +219,8 @@ def save_results(
     folder : str or path
         Made where it does not exist. Results of an earlier call are replaced; other files stay.
     model : estimator
-        Fitted, with ``labels_``, ``ensemble_`` and ``to_frame``.
+        Fitted, with ``labels_``, ``ensemble_`` and ``to_frame``; or a scikit-learn ``Pipeline``
+        that ends with such a one (see :func:`save_model`).
     run : mapping, optional
         More entries of ``run.json``: what was read, asked for and found.
     files : mapping, optional
@@ -252,9 +258,10 @@ def save_results(
     <BLANKLINE>
     [0 0 1 1]
     """
+    found = last_step(model)
     writers: dict[str, Callable[[Path], object]] = {
-        LABELS: lambda path: _write_frame(path, model.to_frame(membership=membership)),
-        ENSEMBLE: lambda path: model.ensemble_.to_npz(path),
+        LABELS: lambda path: write_frame(path, with_ids(found.to_frame(membership=membership))),
+        ENSEMBLE: lambda path: found.ensemble_.to_npz(path),
         MODEL: lambda path: save_model(model, path),
         **(files or {}),
     }
@@ -308,7 +315,7 @@ def load_results(folder: str | os.PathLike[str]) -> Results:
     (5, Ensemble(4 points, 3 partitions with 2 clusters))
     """
     home = Path(folder)
-    run = _read_run(home)
+    run = read_run(home)
     if run is None:
         raise ModelFileError(
             f"{folder} holds no results of clusterscape: there is no {RUN} that it wrote. Give a "
@@ -360,13 +367,16 @@ def check_results_folder(
     if home.exists() and not home.is_dir():
         raise ValueError(f"{folder} is a file; name a folder for the results.")
     foreign = [name for name in (*names, RUN) if (home / name).exists()]
-    if foreign and not overwrite and _read_run(home) is None:
-        raise ValueError(
+    if foreign and not overwrite and read_run(home) is None:
+        raise ParameterError(
             f"{folder} holds a file {foreign[0]} that clusterscape did not write; name another "
-            "folder, or allow it to be overwritten."
+            "folder, or replace the file with {overwrite}.",
+            overwrite=True,
         )
     nearest = next(p for p in (home.absolute(), *home.absolute().parents) if p.exists())
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+    if not nearest.is_dir():
+        raise ValueError(f"{nearest} is a file, not a folder; name another folder.")
+    if not os.access(nearest, os.W_OK | os.X_OK):
         raise ValueError(f"{nearest} cannot be written to; name another folder.")
 
 
@@ -376,14 +386,13 @@ def file_digest(path: str | os.PathLike[str]) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def _write_frame(path: Path, frame: pd.DataFrame) -> None:
-    """Write a table with its index as the column ``id``."""
+def with_ids(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return what ``to_frame`` gives with its index as the first column, ``id``."""
     several = isinstance(frame.index, pd.MultiIndex)
-    table = frame.reset_index() if several else frame.rename_axis("id").reset_index()
-    write_bytes(path, labels_csv(table).encode())
+    return frame.reset_index() if several else frame.rename_axis("id").reset_index()
 
 
-def _read_run(folder: Path) -> dict[str, Any] | None:
+def read_run(folder: Path) -> dict[str, Any] | None:
     """Return the content of ``run.json``; None where clusterscape did not write it."""
     try:
         run = json.loads((folder / RUN).read_bytes())
@@ -394,6 +403,6 @@ def _read_run(folder: Path) -> dict[str, Any] | None:
 
 def _earlier(folder: Path) -> list[str]:
     """Return the files that the results in a folder consist of."""
-    outputs = (_read_run(folder) or {}).get("outputs")
+    outputs = (read_run(folder) or {}).get("outputs")
     names = list(outputs) if isinstance(outputs, dict) else []
     return [name for name in names if name == os.path.basename(name)]

@@ -666,9 +666,10 @@ def checked_lengths(square: np.ndarray, largest: np.ndarray, bandwidth: float | 
             "values by the largest of them."
         )
     if not np.isfinite(square).all():
-        raise ValueError(
-            f"bandwidth={bandwidth:g} is too small for these features: their ratio is not a "
-            "finite number in single precision. Scale the features, or take a larger one."
+        raise ParameterError(
+            "{bandwidth} is too small for these features: their ratio is not a finite number in "
+            "single precision. Scale the features, or take a larger one.",
+            bandwidth=bandwidth,
         )
     if (square < -1e-8 * largest).any():
         raise ValueError(

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from clusterscape import kernels
 from clusterscape._core import seeds as _seeds
+from clusterscape._core.errors import ParameterError
 from clusterscape._core.params import Choice, Integer, Seed, checked
 from clusterscape.linalg.coassociation import Coassociation
 from clusterscape.linalg.eigen import EigenResult, symmetric_eigen
@@ -437,9 +438,10 @@ def transfer_cut(
     degree = incidence.expand(found.column_degree[:, None]).ravel()
     linked = np.flatnonzero((degree > 0) & (weight > 0))
     if n_clusters > linked.size:
-        raise ValueError(
-            f"n_clusters={n_clusters} is more than the {linked.size} points that have links and a "
-            "weight; ask for fewer clusters."
+        raise ParameterError(
+            f"{{n_clusters}} is more than the {linked.size} points that have links and a weight; "
+            "ask for fewer clusters.",
+            n_clusters=n_clusters,
         )
     if linked.size > start_size:
         rng = np.random.default_rng(sampling)

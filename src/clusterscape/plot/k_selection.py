@@ -48,11 +48,11 @@ class KSelectionDisplay:
 
     @classmethod
     def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:
-        """Draw a fitted :class:`~clusterscape.ConsensusClustering` that chose its own k.
+        """Draw a fitted model that chose its own number of clusters.
 
         Parameters
         ----------
-        model : ConsensusClustering
+        model : ConsensusClustering or ClusterForest
             Fitted with ``n_clusters=None``.
         ax : matplotlib Axes, optional
             Where to draw.
@@ -65,8 +65,8 @@ class KSelectionDisplay:
         if not hasattr(model, "k_selection_"):
             raise ValueError(
                 f"{type(model).__name__} keeps no record of how a number of clusters was chosen; "
-                "fit a ConsensusClustering with n_clusters=None, or draw the result of "
-                "clusterscape.validate.select_k."
+                "fit a ConsensusClustering or a ClusterForest with n_clusters=None, or draw the "
+                "result of clusterscape.validate.select_k."
             )
         if model.k_selection_ is None:
             raise ValueError(

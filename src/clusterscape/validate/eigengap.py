@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from clusterscape._core.params import Integer, checked
+from clusterscape.combine.result import KSelection
 from clusterscape.ensemble import as_ensemble
 from clusterscape.linalg.ncut import eigengap
 from clusterscape.linalg.transfer_cut import coassociation_spectrum
-
-
-@dataclass(frozen=True)
-class KSelection:
-    """A number of clusters, and what it was chosen from.
-
-    Attributes
-    ----------
-    n_clusters : int
-        The choice.
-    criterion : str
-        The rule, in words.
-    eigenvalues : (m,) array
-        Of the normalised co-association, largest first.
-    gaps : (m - 1,) array
-        Entry k - 1 is the gap for k clusters.
-    reason : str
-        One sentence on the choice.
-    """
-
-    n_clusters: int
-    criterion: str
-    eigenvalues: np.ndarray
-    gaps: np.ndarray
-    reason: str
 
 
 @checked({"max_clusters": [Integer(2)], "min_clusters": [Integer(1)], "seed": [Integer(0)]})

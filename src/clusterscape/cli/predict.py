@@ -1,0 +1,147 @@
+"""``clusterscape predict``: the clusters of other points, by a model that was saved."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from clusterscape.cli import options as opt
+from clusterscape.cli.console import say, verb
+
+if TYPE_CHECKING:
+    from clusterscape.io import Table, UnknownColumn
+
+_SHOWN = 12  # names of columns in a message
+
+
+@verb
+def predict(
+    model: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL",
+            help="Folder that 'clusterscape run' wrote, or the file model.npz of one.",
+            show_default=False,
+        ),
+    ],
+    data: opt.Data,
+    *,
+    output: opt.OutputFile = None,
+    reading: opt.Reading,
+    printing: opt.Printing,
+) -> None:
+    """Give other points the clusters of an earlier run, and write id and label of each.
+
+    The columns are matched to those of the run by name and scaled as they were there; columns
+    that the run did not use are left out, and a message names them. A point gets the cluster of the
+    nearest point of the run, however far that is. The file written ends in .csv or .parquet.
+
+    Example: `clusterscape predict result new.csv -o labels.csv`
+    """
+    from clusterscape.cli import inputs
+    from clusterscape.cli import output as out
+    from clusterscape.io import UnknownColumn
+    from clusterscape.io.results import json_text, labels_csv, labels_frame, write_labels
+
+    quiet = printing.quiet
+    if output is not None:
+        out.check_file(output, [data, str(model)], out.LABELS)
+    fitted, names = _loaded(model)
+    if names is not None and reading.columns is None:
+        reading = dataclasses.replace(reading, columns=names)
+    try:
+        table, _ = inputs.read_table(data, reading, compares=False, quiet=quiet)
+    except UnknownColumn as error:
+        raise _lacking(error, names or []) from None
+    labels = fitted.predict(_matched(table, names, fitted, quiet=quiet))
+    if output is not None:
+        write_labels(output, table.ids, labels)
+        say(f"{output}: the cluster of {table.n_points:,} points.", quiet=quiet)
+    if printing.json:
+        points = {"ids": table.ids, "labels": labels}
+        where = points if output is None else {"output": str(output)}
+        typer.echo(json_text({"model": str(model), "n_points": table.n_points, **where}))
+    elif output is None:
+        typer.echo(labels_csv(labels_frame(table.ids, labels)), nl=False)
+
+
+def _loaded(path: Path) -> tuple[Any, list[str] | None]:
+    """Return the model, and the names of the columns that it was fitted on, where they are known.
+
+    A model that was fitted on a sparse table has no names; the run.json beside it has them. Names
+    that repeat do not say which column is which.
+    """
+    from clusterscape.io import load_model
+    from clusterscape.io.models import last_step
+    from clusterscape.io.results import MODEL, read_run
+
+    file = path / MODEL if path.is_dir() else path
+    if not file.is_file():
+        what = f"{path} holds no {MODEL}" if path.is_dir() else f"there is no file {path}"
+        raise ValueError(f"{what}; name a folder that 'clusterscape run' wrote, or its {MODEL}.")
+    fitted = load_model(file)
+    if not hasattr(fitted, "predict"):
+        raise ValueError(
+            f"{file} holds a model of type {type(last_step(fitted)).__name__}, which combines "
+            "clusterings and cannot place other points; give a model that was fitted on features."
+        )
+    names = getattr(fitted, "feature_names_in_", None)
+    if names is None and path.is_dir():
+        origin = (read_run(path) or {}).get("input")
+        names = origin.get("feature_names") if isinstance(origin, dict) else None
+    known = None if names is None else [str(name) for name in names]
+    return fitted, known if known is not None and len(set(known)) == len(known) else None
+
+
+def _lacking(error: UnknownColumn, names: list[str]) -> Exception:
+    """Return an error on a column that the model needs, or that was asked for by an option."""
+    from clusterscape.io import UnknownColumn
+
+    if error.column not in names:
+        return error
+    problem = f"{error.problem}, which the model was fitted on ({_listed(names)})"
+    return UnknownColumn(error.column, problem, error.remedy, **error.options)
+
+
+def _matched(table: Table, names: list[str] | None, fitted: Any, *, quiet: bool) -> Any:
+    """Return the features in the order of the model's columns."""
+    from scipy import sparse
+
+    from clusterscape.cli import inputs
+
+    own = list(table.feature_names)
+    if names is None:
+        if len(own) != fitted.n_features_in_:
+            raise ValueError(
+                f"{table.source} has {len(own):,} columns and the model was fitted on "
+                f"{fitted.n_features_in_:,}; choose them with --columns or --exclude."
+            )
+        say(
+            "the model does not name its columns, or names two alike: they are matched by "
+            "position.",
+            quiet=quiet,
+        )
+        return table.X
+    missing = [name for name in names if name not in own]
+    if missing:
+        raise ValueError(
+            f"the model was fitted on {_listed(names)}, and of these {_listed(missing)} of "
+            f"{table.source} would not be used; leave --columns and --exclude out."
+        )
+    other = [name for name in [*own, *table.left_out] if name not in names]
+    if other:
+        say(f"{table.source}: not used, as in the run: {_listed(other)}.", quiet=quiet)
+    X = table.X[:, [own.index(name) for name in names]]
+    if not hasattr(fitted, "feature_names_in_"):
+        return X
+    X = X.toarray() if sparse.issparse(X) else X  # as what the model was fitted on
+    return inputs.framed(X, dataclasses.replace(table, feature_names=tuple(names)))
+
+
+def _listed(names: list[str]) -> str:
+    """Return the names of columns, at most so many."""
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return f"the column{'s' if len(names) > 1 else ''} {', '.join(names[:_SHOWN])}{more}"

@@ -1,0 +1,175 @@
+"""``clusterscape predict``: other points get the clusters of a run, by the names of the columns."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from typer.testing import CliRunner
+
+from clusterscape.cli.app import app
+from clusterscape.combine import EAC
+from clusterscape.io import load_model, save_model, save_results
+
+QUICK = ("-r", "15", "--references", "0", "-k", "3", "-q")
+
+
+def call(*words: str, data: bytes | None = None):
+    """Run a command in this process."""
+    return CliRunner().invoke(app, list(words), input=data)
+
+
+def refused(*words: str) -> str:
+    before = sorted(Path.cwd().rglob("*"))
+    done = call(*words)
+    assert done.exit_code == 1, done.output
+    assert done.stdout == ""
+    assert sorted(Path.cwd().rglob("*")) == before
+    return done.stderr.strip().splitlines()[-1].removeprefix("clusterscape: ")
+
+
+def points(seed: int = 0) -> pd.DataFrame:
+    """Return three groups that are apart only once the columns are scaled alike."""
+    rng = np.random.default_rng(seed)
+    X = np.concatenate([rng.normal(c, 0.3, size=(20, 2)) for c in (0, 3, 6)])
+    frame = pd.DataFrame(X * [1.0, 1e-3], columns=["wide", "narrow"])
+    frame["flat"] = rng.normal(scale=1e-4, size=60)
+    frame.insert(0, "name", [f"p{i}" for i in range(60)])
+    frame["kind"] = np.repeat(["a", "b", "c"], 20)
+    return frame
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch) -> str:
+    """Run once, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    points().to_csv("points.csv", index=False)
+    done = call("run", "points.csv", "--exclude", "kind", "-o", "out", *QUICK)
+    assert done.exit_code == 0, done.stderr
+    return "out"
+
+
+def test_the_points_of_the_run_get_their_own_labels(folder: str) -> None:
+    wanted = pd.read_csv("out/labels.csv")[["id", "label"]]
+    for model in ("out", "out/model.npz"):
+        done = call("predict", model, "points.csv", "-o", "p.csv")
+        assert done.exit_code == 0, done.stderr
+        assert done.stdout == ""
+        pd.testing.assert_frame_equal(pd.read_csv("p.csv"), wanted)
+    assert "points.csv: not used, as in the run: the column kind." in done.stderr
+    assert "p.csv: the cluster of 60 points." in done.stderr
+
+
+def test_columns_are_matched_by_name_and_scaled_as_in_the_run(folder: str) -> None:
+    wanted = pd.read_csv("out/labels.csv").set_index("id")["label"]
+    # Ten points of one group: scaled by their own mean they would fall into several clusters.
+    few = points().iloc[25:35][["kind", "flat", "narrow", "name", "wide"]]
+    few.to_csv("few.csv", index=False)
+    done = call("predict", folder, "few.csv", "--id-column", "name", "-q")
+    assert done.exit_code == 0, done.stderr
+    assert done.stderr == ""
+    lines = [line.split(",") for line in done.stdout.splitlines()]
+    assert lines[0] == ["id", "label"]
+    assert lines[1:] == [[f"p{i}", str(wanted[f"p{i}"])] for i in range(25, 35)]
+    assert len({label for _, label in lines[1:]}) == 1
+    piped = call(
+        "predict", folder, "-", "--id-column", "name", "-q", data=Path("few.csv").read_bytes()
+    )
+    assert piped.stdout == done.stdout
+    found = json.loads(call("predict", folder, "few.csv", "--json", "-q").stdout)
+    assert found["labels"] == [int(label) for _, label in lines[1:]]
+    assert found["ids"] is None
+    assert call("predict", folder, "few.csv", "-o", "p.parquet", "-q").exit_code == 0
+    assert pd.read_parquet("p.parquet")["label"].tolist() == found["labels"]
+
+
+def test_the_run_without_scaling(folder: str) -> None:
+    words = ("run", "points.csv", "--exclude", "kind", "--scale", "none", "-o", "raw", *QUICK)
+    assert call(*words).exit_code == 0
+    done = call("predict", "raw", "points.csv", "-q")
+    labels = [int(line.split(",")[1]) for line in done.stdout.splitlines()[1:]]
+    assert labels == pd.read_csv("raw/labels.csv")["label"].tolist()
+
+
+def test_sparse_tables(folder: str) -> None:
+    X = sparse.csr_matrix(np.abs(points()[["wide", "narrow"]].to_numpy()))
+    parts = {name: getattr(X, name) for name in ("data", "indices", "indptr", "shape")}
+    np.savez("s.npz", **parts, feature_names=["wide", "narrow"], ids=[f"p{i}" for i in range(60)])
+    assert call("run", "s.npz", "-o", "sparse", *QUICK).exit_code == 0
+    wanted = pd.read_csv("sparse/labels.csv")[["id", "label"]]
+    assert wanted["id"][0] == "p0"
+    done = call("predict", "sparse", "s.npz", "-o", "p.csv")
+    assert done.exit_code == 0, done.stderr
+    pd.testing.assert_frame_equal(pd.read_csv("p.csv"), wanted)
+    assert "not used" not in done.stderr
+    # A dense table with the columns the other way round.
+    dense = points()[["narrow", "wide"]].abs()
+    dense.to_csv("dense.csv", index=False)
+    call("predict", "sparse", "dense.csv", "-o", "p.csv", "-q")
+    np.testing.assert_array_equal(pd.read_csv("p.csv")["label"], wanted["label"])
+    # The file alone does not hold the names of a sparse table.
+    done = call("predict", "sparse/model.npz", "s.npz", "-o", "p.csv")
+    assert "matched by position" in done.stderr
+    np.testing.assert_array_equal(pd.read_csv("p.csv")["label"], wanted["label"])
+    message = refused("predict", "sparse/model.npz", "points.csv", "--exclude", "kind")
+    assert message.startswith("points.csv has 3 columns and the model was fitted on 2; ")
+
+
+def test_columns_of_the_same_name_are_matched_by_position(folder: str) -> None:
+    text = points().drop(columns="kind").to_csv(index=False)
+    Path("same.csv").write_text(text.replace("wide,narrow,flat", "x,x,y", 1))
+    done = call("run", "same.csv", "-o", "same", *QUICK)
+    assert done.exit_code == 0, done.stderr
+    wanted = pd.read_csv("out/labels.csv")[["id", "label"]]
+    pd.testing.assert_frame_equal(pd.read_csv("same/labels.csv")[["id", "label"]], wanted)
+    done = call("predict", "same", "same.csv", "-o", "p.csv")
+    assert done.exit_code == 0, done.stderr
+    assert "matched by position" in done.stderr
+    pd.testing.assert_frame_equal(pd.read_csv("p.csv"), wanted)
+
+
+def test_refusals(folder: str) -> None:
+    frame = points().drop(columns="narrow").rename(columns={"wide": "wid"})
+    frame.to_csv("other.csv", index=False)
+    assert refused("predict", folder, "other.csv").startswith(
+        "other.csv has no column 'wide', which the model was fitted on (the columns wide, narrow, "
+        "flat); did you mean 'wid'?"
+    )
+    message = refused("predict", folder, "points.csv", "--exclude", "flat")
+    assert "and of these the column flat of points.csv would not be used" in message
+    assert refused("predict", folder, "points.csv", "--id-column", "nam").startswith(
+        "points.csv has no column 'nam'; did you mean 'name'?"
+    )
+    assert refused("predict", "nowhere", "points.csv").startswith("there is no file nowhere; ")
+    assert refused("predict", ".", "points.csv").startswith(". holds no model.npz; ")
+    assert "is the input itself" in refused("predict", folder, "points.csv", "-o", "points.csv")
+    content = Path("out/model.npz").read_bytes()
+    Path("out/model.npz").write_bytes(content[:-100])
+    assert "out/model.npz is damaged" in refused("predict", folder, "points.csv")
+
+
+def test_models_that_cannot_place_other_points(folder: str) -> None:
+    votes = EAC(2).fit([[0, 0, 1, 1], [0, 0, 0, 1], [0, 0, 1, 1]])
+    save_results("votes", votes)
+    assert "holds a model of type EAC, which combines clusterings" in refused(
+        "predict", "votes", "points.csv"
+    )
+    text = call("info", "votes").stdout
+    assert text.startswith("votes holds results of clusterscape ")
+    assert "clusterscape predict" not in call("info", "votes/model.npz").stdout
+
+
+def test_the_model_says_nothing_of_how_the_work_was_done(folder: str) -> None:
+    words = ("run", "points.csv", "--exclude", "kind", "-o", "again", "-j", "2", "--resume")
+    assert call(*words, *QUICK).exit_code == 0
+    assert Path("again/model.npz").read_bytes() == Path("out/model.npz").read_bytes()
+    model = load_model("again/model.npz")[-1]
+    assert (model.n_jobs, model.progress, model.store) == (None, None, None)
+    assert list(model.feature_names_in_) == ["wide", "narrow", "flat"]
+    save_model(model, "alone.npz")
+    # The clusterer without its scaler takes the columns as they are.
+    assert call("predict", "alone.npz", "points.csv", "-q").exit_code == 0
