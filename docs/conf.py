@@ -36,6 +36,8 @@ myst_heading_anchors = 3
 # The page of a subpackage lists what its __all__ names; each name gets a page of its own, and names
 # that people import from the top have theirs there.
 autosummary_generate = True
+# Else it would be the file of clusterscape.Ensemble where names of files ignore case.
+autosummary_filename_map = {"clusterscape.ensemble": "clusterscape.ensemble-package"}
 autosummary_context = {"top": ["Ensemble", "PartitionRecord"]}
 autosummary_imported_members = True
 autosummary_ignore_module_all = False

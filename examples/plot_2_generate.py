@@ -27,7 +27,7 @@ generators = {
 }
 ensembles = {name: generator.generate(X) for name, generator in generators.items()}
 for name, ensemble in ensembles.items():
-    print(f"{name}: {ensemble}, {ensemble.n_distinct} different")
+    print(f"{name}: {len(ensemble)} members, {ensemble.n_distinct} different")
 
 # %%
 # What made each member
@@ -38,10 +38,11 @@ record = ensembles["other numbers of clusters"].records[0]
 print(record.algorithm, record.n_clusters, record.seed)
 
 # %%
-# What can be learnt from them
-# ----------------------------
-# Members with many small clusters, no two alike, join up along the moons. Members that all make
-# the same mistake agree on it: agreement is no proof.
+# What a consensus makes of them
+# ------------------------------
+# Members that all make the same mistake agree on it: agreement is not a proof. Members with many
+# small clusters, each cut differently, together follow the moons; so do members of which some
+# follow the shape themselves.
 
 figure, axes = plt.subplots(1, 4, figsize=(13, 3.4), layout="constrained", sharey=True)
 for axis, (name, ensemble) in zip(axes, ensembles.items(), strict=True):

@@ -20,7 +20,8 @@ import clusterscape as cs
 rng = np.random.default_rng(0)
 truth = np.repeat([0, 1, 2], 40)
 X = rng.normal(size=(120, 300))
-X[:, :4] += 3 * np.array([[0, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1]])[truth]
+X[truth == 1, 0:2] += 3
+X[truth == 2, 2:4] += 3
 
 forest = cs.forest.ClusterForest(3, n_competitors=50, random_state=0).fit(X)
 plain = KMeans(3, n_init=10, random_state=0).fit_predict(X)
@@ -40,14 +41,15 @@ axis.set_xlabel("column")
 axis.set_ylabel("importance")
 
 # %%
-# One row per clustering, one column per feature: the features that were used most.
+# One row per clustering, one column per feature; the four columns that carry the groups are
+# highlighted.
 
-display = cs.plot.FeatureOccurrenceDisplay.from_estimator(forest, n_features=12)
+display = cs.plot.FeatureOccurrenceDisplay.from_estimator(forest, highlight=range(4))
 
 # %%
 # Columns one by one
 # ------------------
-# The profile shows the strength of every column on its own, without a forest.
+# The profile counts the columns by the strength that each has on its own, without a forest.
 
 display = cs.plot.FeatureProfileDisplay.from_features(X, n_clusters=3)
 

@@ -34,7 +34,7 @@ def yes(value: bool) -> str:
 
 def interval(bounds: tuple[float, float]) -> str:
     """Return bounds as an interval."""
-    low, high = (f"{b:.3g}".replace("inf", "∞") for b in bounds)
+    low, high = (f"{b:.3g}".replace("inf", "∞").replace("-", "−") for b in bounds)
     return f"{low} to {high}"
 
 
@@ -46,8 +46,7 @@ def properties(**marks: bool) -> str:
 MEASURE: list[Column] = [
     ("measure", lambda m: f"{{func}}`~clusterscape.compare.{m.name}`"),
     ("in words", lambda m: m.label),
-    ("kind", lambda m: m.direction),
-    ("values", lambda m: interval(m.bounds)),
+    ("values", lambda m: f"{m.direction}, {interval(m.bounds)}"),
     (
         "properties",
         lambda m: properties(
@@ -84,8 +83,7 @@ TABLES: dict[str, Table] = {
         "clusterscape.combine",
         "METHODS",
         [
-            METHOD,
-            ("name", lambda m: f"`{m.name}`"),
+            ("method, name", lambda m: f"{METHOD[1](m)} `{m.name}`"),
             ("in words", lambda m: m.summary),
         ],
     ),
