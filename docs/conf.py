@@ -23,8 +23,8 @@ extensions = [
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
-    "house_members",
     "offline",
+    "own_members",
     "registry_tables",
 ]
 exclude_patterns = ["_build", "_templates", "auto_examples/*.ipynb", "auto_examples/*.py"]
@@ -33,8 +33,12 @@ source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
-# A room's page lists what its __all__ names; each name gets a page of its own.
+# The page of a subpackage lists what its __all__ names; each name gets a page of its own, and names
+# that people import from the top have theirs there.
 autosummary_generate = True
+# Else it would be the file of clusterscape.Ensemble where names of files ignore case.
+autosummary_filename_map = {"clusterscape.ensemble": "clusterscape.ensemble-package"}
+autosummary_context = {"top": ["Ensemble", "PartitionRecord"]}
 autosummary_imported_members = True
 autosummary_ignore_module_all = False
 autodoc_typehints = "none"
@@ -60,6 +64,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "clusterscape"
 html_math_renderer = "plain"
 html_static_path = ["_static"]
+html_css_files = ["tables.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

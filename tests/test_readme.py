@@ -48,6 +48,27 @@ def test_the_readme_example_is_ten_lines() -> None:
     assert 5 <= len([line for line in code if line.strip()]) <= 10
 
 
+def test_the_readme_shows_what_its_example_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text(encoding="utf8")
+    shown = re.search(r"^```\n\n((?:    .*\n|\n)+)", text, re.MULTILINE)
+    assert shown, "the output of the first example is missing"
+    exec(compile(blocks(ROOT / "README.md")[0][1], "README.md", "exec"), {})
+    assert shown.group(1).split() == capsys.readouterr().out.split()
+
+
+def test_every_relative_link_of_the_guide_leads_somewhere() -> None:
+    # auto_examples/ is made when the site is built.
+    for page in [*(ROOT / "docs").rglob("*.md"), ROOT / "CONTRIBUTING.md"]:
+        if {"_build", "auto_examples"} & set(page.parts):
+            continue
+        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf8")):
+            found = (page.parent / target).exists() or "auto_examples" in target
+            assert found, f"{page.name} points at {target}, which does not exist"
+
+
 def test_links_of_the_readme_lead_somewhere() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf8")
     for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):

@@ -1,4 +1,4 @@
-"""The site works without a network: formulas are plain text and nothing is loaded from afar."""
+"""The site works offline: formulas are plain text, nothing is loaded from other sites."""
 
 from __future__ import annotations
 

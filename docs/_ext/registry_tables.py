@@ -1,19 +1,30 @@
 """Tables of the guide that are read from the registries when the site is built.
 
-```` ```{registry} measures ```` in a Markdown page becomes the table of all measures.
+```` ```{registry} measures ```` in a Markdown page becomes the table of all measures of labels. The
+tables have few columns, so that they fit beside the navigation; references are on the page of each
+name.
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 Column = tuple[str, Callable[[Any], Any]]
+
+
+class Table(NamedTuple):
+    """Where a registry is, which of its entries are shown, and the columns."""
+
+    module: str
+    registry: str
+    columns: list[Column]
+    shown: Callable[[Any], bool] = lambda entry: True
 
 
 def yes(value: bool) -> str:
@@ -23,52 +34,60 @@ def yes(value: bool) -> str:
 
 def interval(bounds: tuple[float, float]) -> str:
     """Return bounds as an interval."""
-    low, high = (f"{b:g}".replace("inf", "∞") for b in bounds)
-    return f"{low} … {high}"
+    low, high = (f"{b:.3g}".replace("inf", "∞").replace("-", "−") for b in bounds)
+    return f"{low} to {high}"
 
 
+def properties(**marks: bool) -> str:
+    """Return the names of the properties that hold."""
+    return ", ".join(name.replace("_", " ") for name, holds in marks.items() if holds)
+
+
+MEASURE: list[Column] = [
+    ("measure", lambda m: f"{{func}}`~clusterscape.compare.{m.name}`"),
+    ("in words", lambda m: m.label),
+    ("values", lambda m: f"{m.direction}, {interval(m.bounds)}"),
+    (
+        "properties",
+        lambda m: properties(
+            metric=m.metric,
+            not_symmetric=not m.symmetric,
+            corrected_for_chance=m.chance_corrected,
+            soft=m.soft,
+        ),
+    ),
+]
 METHOD: Column = ("method", lambda m: f"{{class}}`~clusterscape.combine.{m.estimator.__name__}`")
 
-# Registry -> where it is, and its columns.
-TABLES: dict[str, tuple[str, str, list[Column]]] = {
-    "measures": (
-        "clusterscape.compare",
-        "MEASURES",
-        [
-            ("measure", lambda m: f"{{func}}`~clusterscape.compare.{m.name}`"),
-            ("in words", lambda m: m.label),
-            ("kind", lambda m: m.direction),
-            ("values", lambda m: interval(m.bounds)),
-            ("symmetric", lambda m: yes(m.symmetric)),
-            ("metric", lambda m: yes(m.metric)),
-            ("corrected for chance", lambda m: yes(m.chance_corrected)),
-            ("soft", lambda m: yes(m.soft)),
-            ("from", lambda m: m.reference),
-        ],
+TABLES: dict[str, Table] = {
+    "measures": Table("clusterscape.compare", "MEASURES", MEASURE, lambda m: not m.needs_features),
+    "space-measures": Table(
+        "clusterscape.compare", "MEASURES", MEASURE, lambda m: m.needs_features
     ),
-    "algorithms": (
+    "algorithms": Table(
         "clusterscape.generate",
         "ALGORITHMS",
         [
             ("name", lambda a: f"`{a.name}`"),
             ("in words", lambda a: a.summary),
-            ("takes k", lambda a: yes(a.needs_k)),
-            ("sparse", lambda a: yes(a.sparse)),
-            ("weights", lambda a: yes(a.weights)),
+            (
+                "accepts",
+                lambda a: properties(
+                    n_clusters=a.needs_k, sparse_data=a.sparse, weights=a.weights
+                ).replace("n clusters", "`n_clusters`"),
+            ),
             ("soft", lambda a: yes(a.soft)),
         ],
     ),
-    "methods": (
+    "methods": Table(
         "clusterscape.combine",
         "METHODS",
         [
-            METHOD,
-            ("on the command line", lambda m: f"`{m.name}`"),
+            ("method, name", lambda m: f"{METHOD[1](m)} `{m.name}`"),
             ("in words", lambda m: m.summary),
-            ("from", lambda m: m.reference),
         ],
     ),
-    "method-needs": (
+    "method-needs": Table(
         "clusterscape.combine",
         "METHODS",
         [
@@ -77,6 +96,13 @@ TABLES: dict[str, tuple[str, str, list[Column]]] = {
             ("features", lambda m: "" if m.features == "none" else m.features),
             ("soft", lambda m: yes(m.soft)),
             ("extra", lambda m: f"`{m.extra}`" if m.extra else ""),
+        ],
+    ),
+    "method-costs": Table(
+        "clusterscape.combine",
+        "METHODS",
+        [
+            METHOD,
             ("time", lambda m: m.cost),
             ("memory", lambda m: m.memory),
         ],
@@ -86,13 +112,14 @@ TABLES: dict[str, tuple[str, str, list[Column]]] = {
 
 def lines(name: str) -> Iterator[str]:
     """Yield the table of a registry in Markdown."""
-    module, attribute, columns = TABLES[name]
-    registry = getattr(importlib.import_module(module), attribute)
-    yield "| " + " | ".join(header for header, _ in columns) + " |"
-    yield "|" + "---|" * len(columns)
-    for entry in registry.values():
-        cells = (str(cell(entry)).replace("|", r"\|") for _, cell in columns)
-        yield "| " + " | ".join(cells) + " |"
+    table = TABLES[name]
+    registry = getattr(importlib.import_module(table.module), table.registry)
+    yield "| " + " | ".join(header for header, _ in table.columns) + " |"
+    yield "|" + "---|" * len(table.columns)
+    for _, entry in sorted(registry.items()):
+        if table.shown(entry):
+            cells = (str(cell(entry)).replace("|", r"\|") for _, cell in table.columns)
+            yield "| " + " | ".join(cells) + " |"
 
 
 class Registry(SphinxDirective):

@@ -1,13 +1,13 @@
 """
-When there is nothing to find
-=============================
+7. When there is nothing to find
+================================
 
 Every partition into k groups has k groups, even of noise, and a consensus of many such partitions
 looks stable. The result must say so.
 """
 
 # %%
-# Two datasets of the same size: three overlapping groups, and points spread evenly over a
+# Two datasets of the same size: three overlapping groups, and points drawn evenly from a
 # square.
 
 import warnings
@@ -39,6 +39,16 @@ for axis, (name, model), points in zip(axes, models.items(), (groups, nothing), 
     axis.set_title(name)
     axis.set_aspect("equal")
 figure.colorbar(drawn, ax=axes, label="confidence")
+
+# %%
+# The test alone
+# --------------
+# :func:`~clusterscape.validate.structure_test` can be called on its own, and
+# :func:`~clusterscape.validate.select_k` on any ensemble.
+
+verdict = cs.validate.structure_test(groups, random_state=0)
+print(verdict.found, f"p = {verdict.p_value:.1g}")
+print(cs.validate.select_k(models["three groups"].ensemble_).reason)
 
 # %%
 # Asking for clusters anyway

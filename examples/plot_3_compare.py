@@ -1,6 +1,6 @@
 """
-Comparing clusterings
-=====================
+3. Comparing clusterings
+========================
 
 Six clusterings of the same flowers: how different are they, and do the measures agree about it?
 """
@@ -24,8 +24,8 @@ labels = {
     "mixture, 3": GaussianMixture(3, n_init=5, random_state=0).fit_predict(X),
     "DBSCAN": DBSCAN(eps=0.5).fit_predict(X),
 }
-ensemble = cs.Ensemble.from_labels(list(labels.values()), names=list(labels))
-print(ensemble)
+ensemble = cs.Ensemble.from_labels(labels)
+print(ensemble, ensemble["DBSCAN"][:5])
 
 # %%
 # All pairs, several measures
@@ -53,8 +53,8 @@ for axis, name in zip(axes, names, strict=True):
     figure.colorbar(image, ax=axis, shrink=0.7)
 
 # %%
-# What noise is, is your decision
-# -------------------------------
+# How noise counts
+# ----------------
 # Leaving the noise out makes DBSCAN look better, and the coverage says on how many flowers.
 
 for noise in ("singletons", "cluster", "drop"):

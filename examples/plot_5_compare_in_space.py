@@ -1,14 +1,14 @@
 """
-Comparing clusterings in space
-==============================
+5. Comparing clusterings in space
+=================================
 
-Two clusterings can differ from a third by the same number of points, and yet one of them is near
-to it and the other far. Measures that look at labels alone cannot tell; these can.
+Two clusterings can differ from a third by the same number of points, although one of them is close
+to it and the other is not. Measures that use labels alone cannot see this; these can.
 """
 
 # %%
-# The same labels, other places
-# -----------------------------
+# The same numbers, other places
+# ------------------------------
 # Three clusters of eight points. In ``near``, neighbours exchange two points each; in ``far``, the
 # first and the third do, across the whole picture.
 
@@ -31,7 +31,7 @@ for axis, (name, labels) in zip(axes, partitions.items(), strict=True):
 # Rand and the variation of information find both equally far from the reference. Each measure in
 # space finds ``near`` nearer.
 
-ensemble = cs.Ensemble.from_labels(list(partitions.values()), names=list(partitions))
+ensemble = cs.Ensemble.from_labels(partitions)
 names = ["rand_distance", "vi", "lift_emd", "lift_hausdorff", "lift_kernel", "cc_distance"]
 result = cs.compare.pairwise(ensemble, [*names, "cdistance"], features=triple.X)
 print(pd.DataFrame({name: m[0, 1:] for name, m in result.matrices.items()}, ["near", "far"]).T)

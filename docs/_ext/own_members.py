@@ -1,4 +1,4 @@
-"""Class pages: show what was written in this house, and read its docstrings as they are meant.
+"""Class pages: show the members that clusterscape defines, and escape trailing underscores.
 
 scikit-learn's docstrings refer to pages of its own site, which do not exist here.
 """
@@ -18,7 +18,7 @@ def skip(app: Sphinx, what: str, name: str, obj: Any, skipped: bool, options: An
     home = getattr(function, "__module__", None) or "clusterscape"
     if not home.startswith("clusterscape"):
         return True
-    # scikit-learn hangs these on every estimator for its metadata routing.
+    # scikit-learn adds these to every estimator for its metadata routing.
     if name.startswith("set_") and name.endswith("_request"):
         return True
     return None
@@ -38,7 +38,7 @@ def escape(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: lis
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register both."""
+    """Register both functions."""
     app.connect("autodoc-skip-member", skip)
     # Before numpydoc, which listens with the ordinary priority of 500.
     app.connect("autodoc-process-docstring", escape, priority=400)
