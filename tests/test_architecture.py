@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +17,18 @@ from typing import NamedTuple
 import pytest
 from numpydoc.docscrape import NumpyDocString
 
-from house import FILES, ROOT, SOURCE, module_name, public_methods, public_modules, public_names
+from clusterscape.combine import METHODS
+from clusterscape.compare import MEASURES
+from house import (
+    FILES,
+    ROOT,
+    SOURCE,
+    Public,
+    module_name,
+    public_methods,
+    public_modules,
+    public_names,
+)
 
 # ---- imports ------------------------------------------------------------------------------
 
@@ -304,6 +317,101 @@ def _returns_something(function: object) -> bool:
 def test_every_public_method_is_documented(public) -> None:
     silent = [n for n, m in public_methods(public.value) if not inspect.getdoc(m)]
     assert not silent, f"{public.path} has methods without a docstring: {silent}"
+
+
+# Estimators and measures without a publication of their own, with the reason.
+UNPUBLISHED = {
+    "clusterscape.combine.BaseConsensus": "the base class of the methods",
+}
+
+
+def published() -> list[Public]:
+    """Return the estimators, generators, measures and consensus methods that are public."""
+    named = {id(measure.function) for measure in MEASURES.values()}
+    named |= {id(method.estimator) for method in METHODS.values()}
+    workers = [p for p in CLASSES if WORKERS & set(dir(p.value))]
+    return sorted({*workers, *(p for p in PUBLIC if id(p.value) in named)})
+
+
+def test_methods_and_measures_are_public() -> None:
+    public = {id(p.value) for p in published()}
+    entries = [*(m.function for m in MEASURES.values()), *(m.estimator for m in METHODS.values())]
+    hidden = [entry.__name__ for entry in entries if id(entry) not in public]
+    assert entries
+    assert not hidden, f"in a registry, but not public: {hidden}"
+
+
+@pytest.mark.parametrize("public", published(), ids=lambda p: p.path)
+def test_methods_and_measures_name_their_sources_and_siblings(public) -> None:
+    doc = NumpyDocString(inspect.getdoc(public.value))
+    assert bool(doc["References"]) != (public.path in UNPUBLISHED), (
+        f"{public.path} needs a References section, or an entry of UNPUBLISHED"
+    )
+    assert doc["See Also"] or public.path in UNPUBLISHED, f"{public.path} has no See Also section"
+
+
+# The order that numpydoc asks for; attributes follow the parameters.
+SECTIONS = [
+    "Parameters",
+    "Attributes",
+    "Returns",
+    "Yields",
+    "Other Parameters",
+    "Raises",
+    "Warns",
+    "Warnings",
+    "See Also",
+    "Notes",
+    "References",
+    "Examples",
+]
+
+
+def sections(text: str) -> list[str]:
+    """Return the titles of the sections of a docstring."""
+    return re.findall(r"^(\S.*)\n-{3,}$", text, flags=re.MULTILINE)
+
+
+@each_name
+def test_docstrings_have_their_sections_in_order(public) -> None:
+    texts = {public.path: public.value}
+    if inspect.isclass(public.value):
+        texts.update({f"{public.path}.{n}": m for n, m in public_methods(public.value)})
+    for path, value in texts.items():
+        found = sections(inspect.getdoc(value) or "")
+        assert set(found) <= set(SECTIONS), f"{path} has a section that numpydoc does not know"
+        assert found == sorted(set(found), key=SECTIONS.index), f"{path}: {found}"
+
+
+def exists(name: str, package: str) -> bool:
+    """Say whether a name is one of a package, or the full path of a function or class."""
+    value: object = importlib.import_module(package)
+    for part in name.split("."):
+        value = getattr(value, part, None)
+    if value is not None:
+        return True
+    module, _, last = name.rpartition(".")
+    try:
+        return hasattr(importlib.import_module(module), last)
+    except (ModuleNotFoundError, ValueError):  # ValueError: a name without dots
+        return False
+
+
+@each_name
+def test_what_see_also_names_exists(public) -> None:
+    package = ".".join(public.value.__module__.split(".")[:2])
+    doc = NumpyDocString(inspect.getdoc(public.value))
+    names = [name for entry, _ in doc["See Also"] for name, _ in entry]
+    absent = [name for name in names if not exists(name, package)]
+    assert not absent, f"{public.path} refers to {absent}"
+
+
+def test_absent_names_are_found() -> None:
+    assert exists("MCLA", "clusterscape.combine")
+    assert exists("Ensemble.compress", "clusterscape.ensemble")
+    assert exists("sklearn.datasets.make_blobs", "clusterscape.datasets")
+    for name in ("MCLAS", "Ensemble.compressed", "clusterscape.linalg.genie.gene", "no.such"):
+        assert not exists(name, "clusterscape.ensemble")
 
 
 def test_every_public_name_is_in_the_reference() -> None:

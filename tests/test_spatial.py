@@ -431,7 +431,7 @@ def test_no_point_counts() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_features_are_needed_and_checked(name: str) -> None:
     function = MEASURES[name].function
-    with pytest.raises(ValueError, match=f"{name} looks at the points: pass them as features=X"):
+    with pytest.raises(ValueError, match=f"{name} needs the points: pass them as features=X"):
         function([0, 1], [0, 1])
     with pytest.raises(ValueError, match="features has 3 rows and the partitions 2 points"):
         function([0, 1], [0, 1], np.ones((3, 1)))

@@ -16,7 +16,7 @@ def agreements(columns, weights, start, out):
     """Fill ``out`` (b, n) with the weight of the partitions that put two points together.
 
     ``columns`` is (r, n) and contiguous; row x of ``out`` belongs to point ``start + x``. The
-    weights have the type of ``out``. Noise and unsampled points are together with nobody.
+    weights have the type of ``out``. Noise and unsampled points are together with no point.
     """
     r, n = columns.shape
     for x in range(out.shape[0]):

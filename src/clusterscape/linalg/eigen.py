@@ -1,4 +1,4 @@
-"""One front to the symmetric eigen-solvers, which never returns an unconverged vector."""
+"""One interface to the symmetric eigen-solvers, which never returns an unconverged vector."""
 
 from __future__ import annotations
 
@@ -40,6 +40,10 @@ class EigenResult:
         "dense", "lanczos" or "lobpcg".
     side : str
         "points" or "clusters": which of the two Gram matrices was decomposed.
+
+    See Also
+    --------
+    symmetric_eigen : Make one.
     """
 
     values: np.ndarray
@@ -180,7 +184,7 @@ def _with_missing(
 
     A Krylov space grown from one vector holds one vector of each eigenvalue, so groups that nothing
     links (each has an eigenvalue of one) may be missed although every pair found is exact. With
-    those moved down the spectrum, what is left has no business above the least of them.
+    those moved down the spectrum, no eigenvalue may be left above the least of them.
     """
     m = len(values)
     for _ in range(m):
@@ -240,6 +244,11 @@ def coassociation_spectrum(
     See Also
     --------
     symmetric_eigen : Of any symmetric operator.
+
+    References
+    ----------
+    .. [1] U. von Luxburg. A tutorial on spectral clustering. Statistics and Computing 17, 395-416,
+       2007. doi:10.1007/s11222-007-9033-z
 
     Examples
     --------
