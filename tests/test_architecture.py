@@ -62,19 +62,19 @@ class Import(NamedTuple):
     at_load: bool
 
 
-def room_of(name: str) -> str:
-    """Return the room that a dotted name of the package lies in."""
+def folder_of(name: str) -> str:
+    """Return the folder that a dotted name of the package lies in."""
     return ([*name.split("."), "clusterscape"])[1]
 
 
-def allowed(room: str) -> set[str]:
-    """Return the rooms that ``room`` may import."""
+def allowed(folder: str) -> set[str]:
+    """Return the folders that ``folder`` may import."""
     below: set[str] = set()
     for level in LEVELS:
-        if room in level:
-            return below | {room}
+        if folder in level:
+            return below | {folder}
         below |= level
-    raise AssertionError(f"{room} has no place in LEVELS: give it one.")
+    raise AssertionError(f"{folder} has no place in LEVELS: give it one.")
 
 
 def is_module(name: str) -> bool:
@@ -116,28 +116,28 @@ each_file = pytest.mark.parametrize("file", FILES, ids=module_name)
 
 
 INNER = [file for file in FILES if file.parent != SOURCE or file.name != "__init__.py"]
-KERNELS = [file for file in FILES if room_of(module_name(file)) == "kernels"]
+KERNELS = [file for file in FILES if folder_of(module_name(file)) == "kernels"]
 
 
-def upward_imports(room: str, tree: ast.Module) -> list[str]:
-    """Return the imports of a file in ``room`` that point the wrong way."""
+def upward_imports(folder: str, tree: ast.Module) -> list[str]:
+    """Return the imports of a file in ``folder`` that point the wrong way."""
     return [
         f"line {found.line}: {found.name}"
         for found in imports(tree)
-        if found.name.startswith("clusterscape.") and room_of(found.name) not in allowed(room)
+        if found.name.startswith("clusterscape.") and folder_of(found.name) not in allowed(folder)
     ]
 
 
-# The package's own __init__ names every room and is left out.
+# The package's own __init__ names every folder and is left out.
 @pytest.mark.parametrize("file", INNER, ids=module_name)
 def test_imports_point_one_way(file: Path) -> None:
-    room = room_of(module_name(file))
-    wrong = upward_imports(room, parsed(file))
-    assert not wrong, f"{room} may import only {sorted(allowed(room))}: {wrong}"
+    folder = folder_of(module_name(file))
+    wrong = upward_imports(folder, parsed(file))
+    assert not wrong, f"{folder} may import only {sorted(allowed(folder))}: {wrong}"
 
 
 @pytest.mark.parametrize(
-    ("room", "text"),
+    ("folder", "text"),
     [
         ("kernels", "from clusterscape.linalg.eigen import symmetric_eigen"),
         ("_core", "from clusterscape import kernels"),
@@ -147,8 +147,8 @@ def test_imports_point_one_way(file: Path) -> None:
         ("combine", "if TYPE_CHECKING:\n    from clusterscape.model import ConsensusClustering"),
     ],
 )
-def test_wrong_imports_are_found(room: str, text: str) -> None:
-    assert upward_imports(room, ast.parse(text))
+def test_wrong_imports_are_found(folder: str, text: str) -> None:
+    assert upward_imports(folder, ast.parse(text))
 
 
 def foreign_private_imports(module: str, tree: ast.Module) -> list[str]:
@@ -177,13 +177,13 @@ def test_private_imports_from_elsewhere_are_found() -> None:
 
 @each_file
 def test_slow_modules_are_imported_where_used(file: Path) -> None:
-    room = room_of(module_name(file))
+    folder = folder_of(module_name(file))
     wrong = []
     for found in imports(parsed(file)):
         top = found.name.split(".")[0]
-        slow = top in LAZY and not (top == "numba" and room == "kernels")
+        slow = top in LAZY and not (top == "numba" and folder == "kernels")
         # A kernel module loads numba; the package `kernels` loads its modules on first use.
-        slow |= found.name.startswith("clusterscape.kernels.") and room != "kernels"
+        slow |= found.name.startswith("clusterscape.kernels.") and folder != "kernels"
         if slow and found.at_load:
             wrong.append(f"{file.name}:{found.line} imports {found.name} when it is loaded")
     assert not wrong, wrong
@@ -223,9 +223,9 @@ def test_importing_the_package_is_light() -> None:
     assert min(spent for _, spent in runs) < 1.0
 
 
-def test_importing_every_room_loads_nothing_heavy() -> None:
-    rooms = ", ".join(module.__name__ for module in public_modules())
-    loaded, _ = _loaded_by(f"import {rooms}")
+def test_importing_every_folder_loads_nothing_heavy() -> None:
+    folders = ", ".join(module.__name__ for module in public_modules())
+    loaded, _ = _loaded_by(f"import {folders}")
     assert not loaded & HEAVY
 
 
@@ -281,7 +281,7 @@ def test_every_public_name_is_documented(public) -> None:
     doc = NumpyDocString(text)
     assert "".join(doc["Summary"]).strip()
     has_example = ">>>" in "\n".join(doc["Examples"])
-    # Plain values are shown where they are made, bases in the methods that stand on them.
+    # Plain values are shown where they are made, base classes in the methods derived from them.
     needs_none = is_plain_value(public.value) or public.value.__name__.startswith("Base")
     assert has_example or needs_none, f"{public.path} has no runnable example"
     described = _described(doc, "Parameters", "Other Parameters")
@@ -415,13 +415,13 @@ def test_absent_names_are_found() -> None:
 
 
 def test_every_public_name_is_in_the_reference() -> None:
-    """The page of a room lists its ``__all__`` by itself; rooms and other names are written."""
+    """The page of a folder lists its ``__all__`` by itself; folders and other names are written."""
     entries = (ROOT / "docs" / "api" / "index.rst").read_text(encoding="utf8").split()
-    package, *rooms = public_modules()
-    listed = {name for room in rooms for name in room.__all__}
+    package, *folders = public_modules()
+    listed = {name for folder in folders for name in folder.__all__}
     top = [name for name in package.__all__ if callable(getattr(package, name))]
     wanted = {f"clusterscape.{name}" for name in top if name not in listed}
-    assert wanted | {room.__name__ for room in rooms} <= set(entries)
+    assert wanted | {folder.__name__ for folder in folders} <= set(entries)
 
 
 # ---- size ---------------------------------------------------------------------------------
@@ -469,7 +469,7 @@ SWITCHES = {"allow_pickle", "parallel", "fastmath"}
 
 
 def _dotted(node: ast.AST, aliases: dict[str, str]) -> str:
-    """Return the full name that an expression like ``np.random.rand`` stands for."""
+    """Return the full name of an expression like ``np.random.rand``."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)

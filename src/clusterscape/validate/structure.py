@@ -79,9 +79,9 @@ def structure_test(
     Consensus over many runs looks stable even on noise. So the same ensemble of fine k-means
     partitions is made of the data and of reference data with the same principal axes but no
     clusters: some Gaussian with the same variances, some uniform over the same box [1]_. The score
-    of a dataset is its best eigengap for two or more clusters less its eigengap for one. The p-value of
-    each kind of reference is that of one more draw from a normal distribution with the references'
-    mean and standard deviation (Student's t); the larger of the two counts.
+    of a dataset is its best eigengap for two or more clusters less its eigengap for one. The
+    p-value of each kind of reference is that of one more draw from a normal distribution with the
+    references' mean and standard deviation (Student's t); the larger of the two counts.
 
     Parameters
     ----------
