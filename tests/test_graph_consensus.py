@@ -314,6 +314,13 @@ def test_hyperedges_are_the_distinct_columns_of_b(ensemble):
     np.testing.assert_array_equal(matrix[:, edges.column[edges.of_column]], matrix)
 
 
+def test_a_soft_cluster_of_whole_points_is_a_hyperedge_with_its_hard_copy():
+    soft = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    edges = Hyperedges.of(Ensemble.from_labels([soft, [0, 0, 1, 1], [0, 0, 0, 1]]))
+    assert edges.of_column.tolist() == [0, 1, 0, 1, 2, 3]
+    assert edges.weight.tolist() == [2.0, 2.0, 1.0, 1.0]
+
+
 @given(ensembles(min_points=2))
 def test_bipartite_graph_joins_points_and_clusters(ensemble):
     work = clustered(ensemble)
