@@ -1,4 +1,4 @@
-"""What the tests of the house itself walk over: source files and public names."""
+"""The source files and public names that tests of the whole package go through."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "clusterscape"
 FILES = sorted(SOURCE.rglob("*.py"))
 
-# Rooms that are no part of what people import: compiled loops, and the verbs of the command line.
+# Folders that are not part of the public interface: foundations, kernels, the command line.
 _INNER = {"_core", "kernels", "cli"}
 
 
 class Public(NamedTuple):
-    """A public name: where it stands, and what it is."""
+    """A public name: its path, and its value."""
 
     path: str
     value: Any
@@ -31,7 +31,7 @@ def module_name(file: Path) -> str:
 
 
 def public_modules() -> list[ModuleType]:
-    """Return the package and its public rooms."""
+    """Return the package and its public folders."""
     found = [importlib.import_module("clusterscape")]
     for folder in sorted(SOURCE.iterdir()):
         if (folder / "__init__.py").is_file() and folder.name not in _INNER:
@@ -40,7 +40,7 @@ def public_modules() -> list[ModuleType]:
 
 
 def public_names() -> list[Public]:
-    """Return every function and class that a public room lists in ``__all__``, once."""
+    """Return every function and class that a public folder lists in ``__all__``, once."""
     found: dict[int, Public] = {}
     for module in public_modules():
         for name in module.__all__:
@@ -51,7 +51,7 @@ def public_names() -> list[Public]:
 
 
 def public_methods(cls: type) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield the public methods of a class that were written in this house."""
+    """Yield the public methods of a class that are defined in this package."""
     for name in dir(cls):
         if name.startswith("_"):
             continue

@@ -295,11 +295,11 @@ def test_an_unsolved_system_is_an_error(monkeypatch):
 
     monkeypatch.setattr(solving, "_STEPS", 2)
     X = np.random.default_rng(0).normal(size=(100, 2))
-    with pytest.raises(RuntimeError, match="hardly holds together"):
+    with pytest.raises(RuntimeError, match="nearly disconnected"):
         LaplacianInverse(affinity(X, neighbors=3)) @ np.arange(100.0)
 
 
-def test_affinity_takes_a_matrix_of_ones_own():
+def test_affinity_takes_a_matrix_of_the_caller():
     A = Affinity("mine", matrix=sparse.csr_matrix(np.array([[0, 2.0], [2.0, 0]])))
     np.testing.assert_array_equal(A @ np.array([1.0, 3.0]), [6.0, 2.0])
     np.testing.assert_array_equal(A.T @ np.array([1.0, 3.0]), [6.0, 2.0])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +17,18 @@ from typing import NamedTuple
 import pytest
 from numpydoc.docscrape import NumpyDocString
 
-from house import FILES, ROOT, SOURCE, module_name, public_methods, public_modules, public_names
+from clusterscape.combine import METHODS
+from clusterscape.compare import MEASURES
+from house import (
+    FILES,
+    ROOT,
+    SOURCE,
+    Public,
+    module_name,
+    public_methods,
+    public_modules,
+    public_names,
+)
 
 # ---- imports ------------------------------------------------------------------------------
 
@@ -49,19 +62,19 @@ class Import(NamedTuple):
     at_load: bool
 
 
-def room_of(name: str) -> str:
-    """Return the room that a dotted name of the package lies in."""
+def folder_of(name: str) -> str:
+    """Return the folder that a dotted name of the package lies in."""
     return ([*name.split("."), "clusterscape"])[1]
 
 
-def allowed(room: str) -> set[str]:
-    """Return the rooms that ``room`` may import."""
+def allowed(folder: str) -> set[str]:
+    """Return the folders that ``folder`` may import."""
     below: set[str] = set()
     for level in LEVELS:
-        if room in level:
-            return below | {room}
+        if folder in level:
+            return below | {folder}
         below |= level
-    raise AssertionError(f"{room} has no place in LEVELS: give it one.")
+    raise AssertionError(f"{folder} has no place in LEVELS: give it one.")
 
 
 def is_module(name: str) -> bool:
@@ -103,28 +116,28 @@ each_file = pytest.mark.parametrize("file", FILES, ids=module_name)
 
 
 INNER = [file for file in FILES if file.parent != SOURCE or file.name != "__init__.py"]
-KERNELS = [file for file in FILES if room_of(module_name(file)) == "kernels"]
+KERNELS = [file for file in FILES if folder_of(module_name(file)) == "kernels"]
 
 
-def upward_imports(room: str, tree: ast.Module) -> list[str]:
-    """Return the imports of a file in ``room`` that point the wrong way."""
+def upward_imports(folder: str, tree: ast.Module) -> list[str]:
+    """Return the imports of a file in ``folder`` that point the wrong way."""
     return [
         f"line {found.line}: {found.name}"
         for found in imports(tree)
-        if found.name.startswith("clusterscape.") and room_of(found.name) not in allowed(room)
+        if found.name.startswith("clusterscape.") and folder_of(found.name) not in allowed(folder)
     ]
 
 
-# The package's own __init__ names every room and is left out.
+# The package's own __init__ names every folder and is left out.
 @pytest.mark.parametrize("file", INNER, ids=module_name)
 def test_imports_point_one_way(file: Path) -> None:
-    room = room_of(module_name(file))
-    wrong = upward_imports(room, parsed(file))
-    assert not wrong, f"{room} may import only {sorted(allowed(room))}: {wrong}"
+    folder = folder_of(module_name(file))
+    wrong = upward_imports(folder, parsed(file))
+    assert not wrong, f"{folder} may import only {sorted(allowed(folder))}: {wrong}"
 
 
 @pytest.mark.parametrize(
-    ("room", "text"),
+    ("folder", "text"),
     [
         ("kernels", "from clusterscape.linalg.eigen import symmetric_eigen"),
         ("_core", "from clusterscape import kernels"),
@@ -134,8 +147,8 @@ def test_imports_point_one_way(file: Path) -> None:
         ("combine", "if TYPE_CHECKING:\n    from clusterscape.model import ConsensusClustering"),
     ],
 )
-def test_wrong_imports_are_found(room: str, text: str) -> None:
-    assert upward_imports(room, ast.parse(text))
+def test_wrong_imports_are_found(folder: str, text: str) -> None:
+    assert upward_imports(folder, ast.parse(text))
 
 
 def foreign_private_imports(module: str, tree: ast.Module) -> list[str]:
@@ -164,13 +177,13 @@ def test_private_imports_from_elsewhere_are_found() -> None:
 
 @each_file
 def test_slow_modules_are_imported_where_used(file: Path) -> None:
-    room = room_of(module_name(file))
+    folder = folder_of(module_name(file))
     wrong = []
     for found in imports(parsed(file)):
         top = found.name.split(".")[0]
-        slow = top in LAZY and not (top == "numba" and room == "kernels")
+        slow = top in LAZY and not (top == "numba" and folder == "kernels")
         # A kernel module loads numba; the package `kernels` loads its modules on first use.
-        slow |= found.name.startswith("clusterscape.kernels.") and room != "kernels"
+        slow |= found.name.startswith("clusterscape.kernels.") and folder != "kernels"
         if slow and found.at_load:
             wrong.append(f"{file.name}:{found.line} imports {found.name} when it is loaded")
     assert not wrong, wrong
@@ -210,9 +223,9 @@ def test_importing_the_package_is_light() -> None:
     assert min(spent for _, spent in runs) < 1.0
 
 
-def test_importing_every_room_loads_nothing_heavy() -> None:
-    rooms = ", ".join(module.__name__ for module in public_modules())
-    loaded, _ = _loaded_by(f"import {rooms}")
+def test_importing_every_folder_loads_nothing_heavy() -> None:
+    folders = ", ".join(module.__name__ for module in public_modules())
+    loaded, _ = _loaded_by(f"import {folders}")
     assert not loaded & HEAVY
 
 
@@ -268,7 +281,7 @@ def test_every_public_name_is_documented(public) -> None:
     doc = NumpyDocString(text)
     assert "".join(doc["Summary"]).strip()
     has_example = ">>>" in "\n".join(doc["Examples"])
-    # Plain values are shown where they are made, bases in the methods that stand on them.
+    # Plain values are shown where they are made, base classes in the methods derived from them.
     needs_none = is_plain_value(public.value) or public.value.__name__.startswith("Base")
     assert has_example or needs_none, f"{public.path} has no runnable example"
     described = _described(doc, "Parameters", "Other Parameters")
@@ -306,14 +319,109 @@ def test_every_public_method_is_documented(public) -> None:
     assert not silent, f"{public.path} has methods without a docstring: {silent}"
 
 
+# Estimators and measures without a publication of their own, with the reason.
+UNPUBLISHED = {
+    "clusterscape.combine.BaseConsensus": "the base class of the methods",
+}
+
+
+def published() -> list[Public]:
+    """Return the estimators, generators, measures and consensus methods that are public."""
+    named = {id(measure.function) for measure in MEASURES.values()}
+    named |= {id(method.estimator) for method in METHODS.values()}
+    workers = [p for p in CLASSES if WORKERS & set(dir(p.value))]
+    return sorted({*workers, *(p for p in PUBLIC if id(p.value) in named)})
+
+
+def test_methods_and_measures_are_public() -> None:
+    public = {id(p.value) for p in published()}
+    entries = [*(m.function for m in MEASURES.values()), *(m.estimator for m in METHODS.values())]
+    hidden = [entry.__name__ for entry in entries if id(entry) not in public]
+    assert entries
+    assert not hidden, f"in a registry, but not public: {hidden}"
+
+
+@pytest.mark.parametrize("public", published(), ids=lambda p: p.path)
+def test_methods_and_measures_name_their_sources_and_siblings(public) -> None:
+    doc = NumpyDocString(inspect.getdoc(public.value))
+    assert bool(doc["References"]) != (public.path in UNPUBLISHED), (
+        f"{public.path} needs a References section, or an entry of UNPUBLISHED"
+    )
+    assert doc["See Also"] or public.path in UNPUBLISHED, f"{public.path} has no See Also section"
+
+
+# The order that numpydoc asks for; attributes follow the parameters.
+SECTIONS = [
+    "Parameters",
+    "Attributes",
+    "Returns",
+    "Yields",
+    "Other Parameters",
+    "Raises",
+    "Warns",
+    "Warnings",
+    "See Also",
+    "Notes",
+    "References",
+    "Examples",
+]
+
+
+def sections(text: str) -> list[str]:
+    """Return the titles of the sections of a docstring."""
+    return re.findall(r"^(\S.*)\n-{3,}$", text, flags=re.MULTILINE)
+
+
+@each_name
+def test_docstrings_have_their_sections_in_order(public) -> None:
+    texts = {public.path: public.value}
+    if inspect.isclass(public.value):
+        texts.update({f"{public.path}.{n}": m for n, m in public_methods(public.value)})
+    for path, value in texts.items():
+        found = sections(inspect.getdoc(value) or "")
+        assert set(found) <= set(SECTIONS), f"{path} has a section that numpydoc does not know"
+        assert found == sorted(set(found), key=SECTIONS.index), f"{path}: {found}"
+
+
+def exists(name: str, package: str) -> bool:
+    """Say whether a name is one of a package, or the full path of a function or class."""
+    value: object = importlib.import_module(package)
+    for part in name.split("."):
+        value = getattr(value, part, None)
+    if value is not None:
+        return True
+    module, _, last = name.rpartition(".")
+    try:
+        return hasattr(importlib.import_module(module), last)
+    except (ModuleNotFoundError, ValueError):  # ValueError: a name without dots
+        return False
+
+
+@each_name
+def test_what_see_also_names_exists(public) -> None:
+    package = ".".join(public.value.__module__.split(".")[:2])
+    doc = NumpyDocString(inspect.getdoc(public.value))
+    names = [name for entry, _ in doc["See Also"] for name, _ in entry]
+    absent = [name for name in names if not exists(name, package)]
+    assert not absent, f"{public.path} refers to {absent}"
+
+
+def test_absent_names_are_found() -> None:
+    assert exists("MCLA", "clusterscape.combine")
+    assert exists("Ensemble.compress", "clusterscape.ensemble")
+    assert exists("sklearn.datasets.make_blobs", "clusterscape.datasets")
+    for name in ("MCLAS", "Ensemble.compressed", "clusterscape.linalg.genie.gene", "no.such"):
+        assert not exists(name, "clusterscape.ensemble")
+
+
 def test_every_public_name_is_in_the_reference() -> None:
-    """The page of a room lists its ``__all__`` by itself; rooms and other names are written."""
+    """The page of a folder lists its ``__all__`` by itself; folders and other names are written."""
     entries = (ROOT / "docs" / "api" / "index.rst").read_text(encoding="utf8").split()
-    package, *rooms = public_modules()
-    listed = {name for room in rooms for name in room.__all__}
+    package, *folders = public_modules()
+    listed = {name for folder in folders for name in folder.__all__}
     top = [name for name in package.__all__ if callable(getattr(package, name))]
     wanted = {f"clusterscape.{name}" for name in top if name not in listed}
-    assert wanted | {room.__name__ for room in rooms} <= set(entries)
+    assert wanted | {folder.__name__ for folder in folders} <= set(entries)
 
 
 # ---- size ---------------------------------------------------------------------------------
@@ -361,7 +469,7 @@ SWITCHES = {"allow_pickle", "parallel", "fastmath"}
 
 
 def _dotted(node: ast.AST, aliases: dict[str, str]) -> str:
-    """Return the full name that an expression like ``np.random.rand`` stands for."""
+    """Return the full name of an expression like ``np.random.rand``."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)

@@ -31,7 +31,7 @@ def choice(X):
     return choose_forest(X, 2, **GRID, **QUICK)
 
 
-def test_one_row_a_setting(choice):
+def test_one_row_per_setting(choice):
     table = choice.table
     settings = list(zip(table["n_competitors"], table["patience"], strict=True))
     assert settings == [(1, 1), (1, 2), (4, 1), (4, 2)]

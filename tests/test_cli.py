@@ -358,7 +358,7 @@ def test_the_classes_are_not_clustered(table: str) -> None:
     )
 
 
-def test_no_structure_is_said(here: Path) -> None:
+def test_no_structure_is_reported(here: Path) -> None:
     X = np.random.default_rng(0).normal(size=(80, 2))
     pd.DataFrame(X, columns=["x", "y"]).to_csv("noise.csv", index=False)
     done = call("run", "noise.csv", "-o", "out", "-r", "20")

@@ -305,7 +305,7 @@ def test_long_names_are_cut_on_the_console(here: Path) -> None:
     assert long in set(pd.read_csv("m.csv")["to"])
 
 
-def test_equal_clusterings_are_said(here: Path) -> None:
+def test_equal_clusterings_are_reported(here: Path) -> None:
     frame = pd.read_csv("two.csv")
     frame.assign(moved=frame["true"]).to_csv("two.csv", index=False)
     done = call("explain", "two.csv", "--features", "X.csv", "-o", "m.csv", "--plot", "p.png")
@@ -414,7 +414,7 @@ def test_a_feature_may_look_like_the_ids(here: Path) -> None:
     assert found == pytest.approx(wanted.distance)
 
 
-def test_rows_are_matched_by_position_only_when_told(here: Path) -> None:
+def test_rows_are_matched_by_position_only_when_asked(here: Path) -> None:
     features, labels = data()
     features.drop(columns="id").to_csv("bare.csv", index=False)
     labels[["true", "moved"]].to_csv("l.csv", index=False)

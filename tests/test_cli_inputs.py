@@ -193,7 +193,7 @@ def measured(n: int = 40) -> pd.DataFrame:
 RUN = ("--references", "0", "-r", "5", "-k", "2")
 
 
-def test_suspicious_columns_are_said_before_the_work(here: Path) -> None:
+def test_suspicious_columns_are_reported_before_the_work(here: Path) -> None:
     frame = measured()
     frame.insert(0, "row", np.arange(1, 41))
     frame["code"] = np.random.default_rng(1).permutation(40) * 7 + 100
@@ -394,7 +394,7 @@ def test_outputs_are_checked_before_the_work(here: Path, monkeypatch) -> None:
         assert "cannot be written to; name another" in refused(*words)
 
 
-def test_missing_packages_are_said_before_the_work(here: Path, monkeypatch) -> None:
+def test_missing_packages_are_reported_before_the_work(here: Path, monkeypatch) -> None:
     measured().to_csv("t.csv", index=False)
     monkeypatch.setattr("clusterscape.cli.inputs.scaling", no_work)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)

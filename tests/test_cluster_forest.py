@@ -35,7 +35,7 @@ QUICK = {"n_vectors": 15, "n_init": 3, "n_competitors": 5, "random_state": 0}
 
 
 def planted(seed, n=90, noise=8):
-    """Three groups of unequal size that each of three columns tells apart, and noise."""
+    """Three groups of unequal size that each of three columns separates, and noise."""
     rng = np.random.default_rng(seed)
     truth = np.repeat([0, 1, 2], [n // 2, n // 3, n - n // 2 - n // 3])
     centers = 8.0 * np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1]])
@@ -269,7 +269,7 @@ def test_of_the_sets_of_landmarks_the_one_most_like_the_others_is_kept(seed):
     assert found.n_landmarks == sizes[middle] == found.made.weights.size
 
 
-def test_landmarks_are_used_when_said_and_only_then(monkeypatch, seed):
+def test_landmarks_are_used_when_asked_and_only_then(monkeypatch, seed):
     X, truth = planted(seed, n=300)
     settings = QUICK | {"n_base_clusters": 6}
     sampled = ClusterForest(3, landmarks=40, **settings).fit(X)

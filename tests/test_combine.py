@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpydoc.docscrape import NumpyDocString
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -215,8 +215,7 @@ def inside_some_cluster(ensemble):
 @given(ensembles(min_points=3), st.integers(1, 3), st.integers(0, 5))
 def test_sec_cost_is_its_objective_and_the_normalised_cut(ensemble, k, seed):
     work = inside_some_cluster(ensemble)
-    if work is None or work.n_points < k:
-        return
+    assume(work is not None and work.n_points >= k)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConsensusWarning)
         model = SEC(k, n_init=2, random_state=seed).fit(work)
@@ -233,8 +232,7 @@ def test_sec_cost_is_its_objective_and_the_normalised_cut(ensemble, k, seed):
 @given(ensembles(min_points=4, max_points=7), st.integers(0, 3))
 def test_sec_ends_where_no_row_is_nearer_to_another_centroid(ensemble, seed):
     work = inside_some_cluster(ensemble)
-    if work is None or work.n_points < 3:
-        return
+    assume(work is not None and work.n_points >= 3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConsensusWarning)
         model = SEC(2, n_init=10, random_state=seed).fit(work)
@@ -364,8 +362,7 @@ def test_sec_on_a_sample_of_starts_finds_the_planted_partition(monkeypatch):
 )
 def test_eac_heights_and_threshold_agree_with_scipy(ensemble, method, threshold):
     work = inside_some_cluster(ensemble.with_weights(sample_weight=np.ones(ensemble.n_points)))
-    if work is None or work.n_points < 2:
-        return
+    assume(work is not None and work.n_points >= 2)
     distance = 1.0 - brute_force_coassociation(work)[1]
     np.fill_diagonal(distance, 0.0)
     tree = linkage(squareform(distance, checks=False), method)
@@ -434,7 +431,7 @@ def test_eac_refuses_what_does_not_fit_or_contradicts():
         EAC(2, max_gb=1e-6).fit(rng.integers(0, 9, size=(200, 9)))
 
 
-def test_noise_points_are_together_with_nobody():
+def test_noise_points_are_together_with_no_point():
     votes = Ensemble.from_labels([[0, 0, -1, -1], [0, 0, -1, -1], [0, 0, 1, 1]])
     assert EAC(threshold=0.5).fit(votes).labels_.tolist() == [0, 0, 1, 2]
     assert MajorityVote().fit(votes).labels_.tolist() == [0, 0, 1, 2]
@@ -512,8 +509,7 @@ def test_sec_blockwise_counts_noise_as_sampled():
 @given(ensembles(), st.sampled_from([0.0, 0.3, 0.5, 0.8, 1.0]))
 def test_majority_links_pairs_above_the_threshold(ensemble, threshold):
     work = inside_some_cluster(ensemble)
-    if work is None:
-        return
+    assume(work is not None)
     linked = brute_force_coassociation(work)[1] > threshold + 1e-12
     expected = connected_components(linked, directed=False)[1]
     assert same_partition(MajorityVote(threshold=threshold).fit_predict(work), expected)

@@ -156,7 +156,7 @@ def test_one_partition_and_one_point() -> None:
 def centres(ensemble: Ensemble, features: Any, *, noise: str, n_jobs: Any) -> np.ndarray:
     """Prepare a measure in space: the centres of the first clusters."""
     if features is None:
-        raise ValueError("farther_out looks at the points: pass them as features=X.")
+        raise ValueError("farther_out needs the points: pass them as features=X.")
     return np.array([features[p == p[0]].mean() for p in ensemble])
 
 
@@ -229,7 +229,7 @@ def test_measures_in_space_get_the_features() -> None:
     assert alone.coverage.tolist() == [[1.0, 1.0], [1.0, 1.0]]
     both = compare.pairwise([[0, 0, 1], [0, 1, -2]], ["vi", "farther_out"], features=X)
     assert both.coverage[0, 1] == pytest.approx(2 / 3)
-    with pytest.raises(ValueError, match="farther_out looks at the points"):
+    with pytest.raises(ValueError, match="farther_out needs the points"):
         compare.pairwise(labels, "farther_out")
 
 

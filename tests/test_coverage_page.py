@@ -1,4 +1,4 @@
-"""The coverage page is true: every item stands there once, and what it points at exists."""
+"""The coverage page is true: every item is there once, and what it points at exists."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ROWS = rows(PAGE.read_text(encoding="utf8"))
 each_row = pytest.mark.parametrize("row", ROWS, ids=[row.id for row in ROWS])
 
 
-def test_every_item_stands_on_the_page_once() -> None:
+def test_every_item_is_on_the_page_once() -> None:
     expected = [f"{p}-{i:02d}" for p, count in CHECKLISTS.items() for i in range(1, count + 1)]
     assert [row.id for row in ROWS] == expected
 
@@ -56,7 +56,7 @@ def names(cell: str) -> list[str]:
 
 
 def resolve(path: str) -> Any:
-    """Return what a dotted name stands for."""
+    """Return the object that a dotted name means."""
     parts = path.split(".")
     assert parts[0] == "clusterscape", f"{path}: write the full name"
     value: Any = importlib.import_module(parts[0])
@@ -107,7 +107,7 @@ def test_the_summary_counts_the_rows() -> None:
 
 
 def test_wrong_names_are_noticed() -> None:
-    with pytest.raises((AttributeError, ImportError)):
+    with pytest.raises((AttributeError, ImportError), match="NoSuchMethod"):
         resolve("clusterscape.combine.NoSuchMethod")
     with pytest.raises(AssertionError, match="in backticks"):
         names("clusterscape.combine")

@@ -394,7 +394,7 @@ def test_foreign_and_damaged_files_are_refused(tmp_path):
     (tmp_path / "y.parquet").write_bytes(b"nothing")
     with pytest.raises(ValueError, match="not a Parquet file"):
         Ensemble.from_parquet(tmp_path / "y.parquet")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="none.npz"):
         Ensemble.from_npz(tmp_path / "none.npz")
 
 

@@ -224,9 +224,9 @@ def test_changed_bytes_never_give_another_ensemble_or_another_error(tmp_path, ki
 
 def test_missing_files_and_folders_are_what_they_are(tmp_path):
     for read in (Ensemble.from_npz, Ensemble.from_parquet):
-        with pytest.raises(FileNotFoundError):
+        with pytest.raises(FileNotFoundError, match="none"):
             read(tmp_path / "none")
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(IsADirectoryError, match="directory"):
         Ensemble.from_npz(tmp_path)
 
 
@@ -262,7 +262,7 @@ def test_csv_written_by_pandas_with_missing_labels(tmp_path):
     assert Ensemble.from_csv(path).labels[:, 0].tolist() == [1, -2, 0, 1]
 
 
-def test_csv_keeps_distinct_text_when_told(tmp_path):
+def test_csv_keeps_distinct_text_when_asked(tmp_path):
     path = tmp_path / "x.csv"
     source = Ensemble.from_labels({"own": ["p", "q", "r"]}, index=["a", "a", "b"])
     source.to_csv(path)

@@ -89,7 +89,7 @@ def test_the_main_estimator_takes_its_name(added):
     assert isinstance(model.consensus_, added)
 
 
-def test_without_it_nobody_knows_the_name(listed):
+def test_without_it_the_name_is_unknown(listed):
     assert "first_partition" not in METHODS
     assert "first_partition" not in listed()
     with pytest.raises(ValueError, match="consensus must be"):

@@ -105,7 +105,7 @@ def test_any_small_table(values, k):
             assert 0 <= strength < np.inf
 
 
-def test_it_is_kappa_of_the_house_k_means(seed):
+def test_it_is_kappa_of_the_library_k_means(seed):
     X = np.random.default_rng(seed).normal(size=(300, 3))
     found = feature_profile(X, 3, kappa="pairs", random_state=seed)
     for x, strength in zip(X.T, found.strengths, strict=True):
@@ -146,7 +146,7 @@ def test_seeds_and_workers():
 def test_batches_change_nothing(monkeypatch):
     X = np.random.default_rng(0).normal(size=(50, 20))
     whole = feature_profile(X, 3, random_state=0).strengths
-    # By its full name: in its room the function stands in the module's place.
+    # By its full name: as an attribute of the package, the function hides the module.
     module = importlib.import_module("clusterscape.forest.feature_profile")
     monkeypatch.setattr(module, "_BLOCK", 150)
     np.testing.assert_array_equal(whole, feature_profile(X, 3, random_state=0).strengths)

@@ -385,7 +385,7 @@ def test_too_few_distinct_rows_are_drawn_again() -> None:
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
-def test_columns_that_tell_rows_apart_only_together(kind: Any) -> None:
+def test_columns_that_separate_rows_only_together(kind: Any) -> None:
     # 12 of 400 columns hold one point each; two of them together leave three distinct rows.
     X = np.zeros((12, 400))
     X[np.arange(12), np.arange(12) * 30] = 1.0
@@ -456,7 +456,7 @@ def test_one_iteration_and_one_start(k: int) -> None:
     ],
     ids=lambda v: str(v)[:30] if isinstance(v, str) else "",
 )
-def test_what_cannot_be_grown_is_told(X: Any, how: dict[str, Any], words: str) -> None:
+def test_what_cannot_be_grown_is_refused(X: Any, how: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         grown(X, **how)
 

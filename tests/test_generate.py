@@ -1,4 +1,4 @@
-"""Generation: what each axis means, that seeds decide everything, and that failures are told."""
+"""Generation: what each axis means, that seeds decide everything, and how failures are reported."""
 
 from __future__ import annotations
 
@@ -405,7 +405,7 @@ def test_nmf_cost_is_its_objective_and_more_starts_do_not_raise_it(loss: Any) ->
     assert costs[1] < 1e-2 * np.sum(X**2)
 
 
-def test_nmf_tells_when_it_did_not_converge_without_warning() -> None:
+def test_nmf_records_that_it_did_not_converge_without_warning() -> None:
     record = made(POSITIVE, algorithm="nmf", max_iter=2).records[0]
     assert record.params["converged"] is False
     assert "ConvergenceWarning" in record.params["warnings"][0]
@@ -490,7 +490,7 @@ def test_weights_reach_those_who_take_them() -> None:
 # ---- failures and warnings ----------------------------------------------------------------
 
 
-def test_a_failed_member_is_recorded_and_told_once() -> None:
+def test_a_failed_member_is_recorded_and_reported_once() -> None:
     with pytest.warns(GenerationWarning) as caught:
         ensemble = made(algorithm=Broken(), n_partitions=20)
     assert len(caught) == 1
@@ -801,7 +801,7 @@ def test_lists_of_algorithms_and_of_k_are_crossed() -> None:
     assert pairs == {("kmeans", 2), ("kmeans", 3), ("ward", 2), ("ward", 3)}
 
 
-def test_random_starts_are_another_road() -> None:
+def test_random_starts_are_another_method() -> None:
     plus = made(n_clusters=9, init="k-means++")
     random = made(n_clusters=9, init="random")
     assert not np.array_equal(plus.labels, random.labels)

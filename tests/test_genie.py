@@ -66,7 +66,7 @@ def test_a_forest_merges_within_its_pieces(threshold: float, seed: int) -> None:
         steps.labels(5)
 
 
-def test_without_the_brake_it_is_single_linkage(seed: int) -> None:
+def test_without_the_limit_it_is_single_linkage(seed: int) -> None:
     X = np.random.default_rng(seed).standard_normal((200, 3))
     steps = genie(spanning_tree(X), gini_threshold=1.0)
     Z = linkage(X, "single")

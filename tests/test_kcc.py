@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score, mutual_info_score
 
@@ -130,11 +130,9 @@ def noisy_copies(rng, n, r, k=3, wrong=0.25):
 )
 def test_cost_and_utility_follow_the_definitions(ensemble, utility, normalized, k, p):
     work = clustered(ensemble)
-    if work is None or work.n_points < k:
-        return
+    assume(work is not None and work.n_points >= k)
     weights = partition_weights(work, utility, normalized, p)
-    if not weights.any():
-        return
+    assume(weights.any())
     model = KCC(k, utility=utility, normalized=normalized, p=p, n_init=2, random_state=0)
     labels = quiet_fit(model, work).labels_
     own = distances(work, labels, weights, utility, p)[np.arange(work.n_points), labels]

@@ -39,7 +39,7 @@ class Sides(NamedTuple):
 
 
 def new_kernels() -> tuple[Any, Any]:
-    """Return kernels that nobody has called yet."""
+    """Return kernels that have not been called yet."""
 
     def add(values: Any, amount: Any, out: Any) -> Any:
         for i in range(values.shape[0]):
@@ -112,7 +112,7 @@ def test_a_read_only_array_is_not_copied() -> None:
 
 
 def test_kernels_do_not_write_into_the_labels_of_an_ensemble() -> None:
-    # They come read-only and look writable to a kernel; numba refuses to write where it is told.
+    # They come read-only and look writable to a kernel; numba refuses to write where it knows that.
     labels = read_only(np.array([[0, 1], [1, 0], [0, -1]], np.int8))
     offsets, weights = read_only(np.array([0, 2, 4])), read_only(np.ones(3))
     groups = np.zeros(3, np.int32)
@@ -261,7 +261,7 @@ def compile_two(_: object = None) -> None:
 
 @pytest.mark.usefixtures("cold")
 @pytest.mark.parametrize(("wish", "times"), [(True, 1), (False, 0), (None, 0)])
-def test_compiling_is_said_once_on_stderr(
+def test_compiling_is_reported_once_on_stderr(
     wish: bool | None, times: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with progress.showing(wish):
@@ -273,7 +273,7 @@ def test_compiling_is_said_once_on_stderr(
 
 @pytest.mark.usefixtures("cold")
 @pytest.mark.parametrize("wish", [True, False])
-def test_workers_follow_the_wish_of_their_caller(
+def test_workers_follow_the_setting_of_their_caller(
     wish: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with progress.showing(wish):
@@ -281,7 +281,7 @@ def test_workers_follow_the_wish_of_their_caller(
     assert capsys.readouterr().err.count("compiling for this machine") == int(wish)
 
 
-def test_showing_none_keeps_what_was_wished() -> None:
+def test_showing_none_keeps_the_setting() -> None:
     assert progress.wish() is None
     with progress.showing(False), progress.showing(None):
         assert progress.wish() is False

@@ -18,7 +18,7 @@ from clusterscape.kernels import _kmeans_parts
 from clusterscape.linalg import kmeans as module
 from clusterscape.linalg.kmeans import kmeans, nearest_center
 
-ROADS = [
+SETTINGS = [
     {"engine": "kernel"},
     {"engine": "kernel", "algorithm": "hartigan"},
     {"engine": "kernel", "init": "random"},
@@ -151,7 +151,7 @@ def test_hartigan_ends_where_no_single_move_helps(init, weighted):
         assert sse(X, moved, weight) >= result.inertia * (1 - 1e-10)
 
 
-@pytest.mark.parametrize("options", ROADS)
+@pytest.mark.parametrize("options", SETTINGS)
 def test_lloyd_ends_where_every_point_is_nearest_to_its_center(options):
     X, _, weight = random_problem(8, n=120, weighted=True)
     result = kmeans(X, 5, tol=0.0, sample_weight=weight, seed=2, **options)
@@ -168,7 +168,7 @@ def test_many_restarts_find_the_best_of_all_partitions(seed, k, weighted):
     X, _, weight = random_problem(seed, n=7, d=2, k=k, weighted=weighted)
     everything = [np.array(p) for p in itertools.product(range(k), repeat=len(X))]
     lowest = min(sse(X, p, weight) for p in everything)
-    for options in ROADS[:4]:
+    for options in SETTINGS[:4]:
         result = kmeans(X, k, n_init=60, tol=0.0, sample_weight=weight, seed=seed, **options)
         assert result.inertia == pytest.approx(lowest, rel=1e-9, abs=1e-12)
     best_cosine = min(cosine_cost(X, p, weight) for p in everything)
@@ -177,7 +177,7 @@ def test_many_restarts_find_the_best_of_all_partitions(seed, k, weighted):
         assert kmeans(data, k, **options).inertia == pytest.approx(best_cosine, abs=1e-9)
 
 
-@pytest.mark.parametrize("options", ROADS)
+@pytest.mark.parametrize("options", SETTINGS)
 def test_a_weight_is_a_number_of_copies(options):
     rng = np.random.default_rng(0)
     X, _ = make_blobs(40, centers=3, random_state=1)
@@ -192,7 +192,7 @@ def test_a_weight_is_a_number_of_copies(options):
 
 def test_a_row_of_weight_zero_does_not_pull():
     X = np.array([[0.0], [1.0], [10.0], [11.0], [100.0]])
-    for options in ROADS[:5]:
+    for options in SETTINGS[:5]:
         result = kmeans(X, 2, sample_weight=[1, 1, 1, 1, 0], n_init=5, seed=0, **options)
         np.testing.assert_allclose(np.sort(result.centers.ravel()), [0.5, 10.5])
         assert result.labels[4] == result.labels[3]
@@ -284,7 +284,7 @@ def test_sparse_euclidean_is_dense_euclidean():
     np.testing.assert_allclose(np.sort(found.centers, 0), np.sort(dense.centers, 0))
 
 
-@pytest.mark.parametrize("options", ROADS)
+@pytest.mark.parametrize("options", SETTINGS)
 def test_same_seed_same_result(options):
     X, _, _ = random_problem(11, n=80)
     everyone = check_random_state(None)  # numpy's global generator
@@ -327,7 +327,7 @@ def test_a_batch_is_its_problems_one_by_one():
             np.testing.assert_allclose(fits.within[p], parts)
 
 
-@pytest.mark.parametrize("options", ROADS)
+@pytest.mark.parametrize("options", SETTINGS)
 def test_one_cluster_and_as_many_as_rows(options):
     X, _, _ = random_problem(4, n=12, d=2)
     cost = cosine_cost if options.get("metric") == "cosine" else sse
@@ -342,7 +342,7 @@ def test_one_cluster_and_as_many_as_rows(options):
 
 
 @pytest.mark.parametrize("value", [0.1, 1 / 3, 1e6 + 0.1])
-@pytest.mark.parametrize("options", [*ROADS, {"metric": "cosine", "csr": True}])
+@pytest.mark.parametrize("options", [*SETTINGS, {"metric": "cosine", "csr": True}])
 def test_fewer_distinct_rows_than_clusters(options, value):
     options = dict(options)
     rows = np.array([[value, 1.0], [value, 2.0], [-value, 0.5]])
@@ -367,7 +367,7 @@ def test_rows_of_one_direction_are_one_cluster():
         assert len(kmeans(data, 4, metric="cosine", init=init, seed=seed).centers) == 1
 
 
-@pytest.mark.parametrize("options", ROADS)
+@pytest.mark.parametrize("options", SETTINGS)
 def test_constant_columns_change_nothing(options):
     X, _, _ = random_problem(6, n=50)
     if options.get("metric") == "cosine":
@@ -405,7 +405,7 @@ def test_duplicate_entries_of_a_sparse_matrix_are_added():
     assert result.labels[0] == result.labels[1] != result.labels[2]
 
 
-@pytest.mark.parametrize("options", [*ROADS, {"metric": "cosine", "csr": True}])
+@pytest.mark.parametrize("options", [*SETTINGS, {"metric": "cosine", "csr": True}])
 def test_float32_stays_float32(options):
     options = dict(options)
     X, _ = make_blobs(60, centers=3, random_state=0)
@@ -419,7 +419,7 @@ def test_float32_stays_float32(options):
 
 @pytest.mark.parametrize("algorithm", ["lloyd", "hartigan"])
 def test_running_sums_do_not_drift(algorithm):
-    # Values that swallow the others when they pass through a cluster's running sum.
+    # Values so large that smaller ones are lost in a cluster's running sum.
     for seed in range(20):
         rng = np.random.default_rng(seed)
         X = np.r_[rng.normal(size=(120, 1)), [[1e17], [2e17]]]

@@ -45,7 +45,7 @@ def test_links_are_the_nearest(kind: Any, rule: str, metric: str, seed: int) -> 
 
 
 def test_single_precision_measures_what_products_lose(seed: int) -> None:
-    # Tight groups far apart: a product in single precision cannot tell landmarks of a group.
+    # Tight groups far apart: a product in single precision cannot distinguish landmarks of a group.
     rng = np.random.default_rng(seed)
     X = 1e-2 * rng.standard_normal((600, 3)) + 1e3 * rng.integers(0, 5, (600, 1))
     X = X.astype(np.float32)

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import cdist, pdist
@@ -126,8 +126,7 @@ def check_places(model, dense, assign, normalize=False):
 @BOTH
 def test_cost_centres_and_places_follow_the_definitions(kind, ensemble, k, assign, normalize):
     work = usable(ensemble)
-    if work is None or work.n_points < k:
-        return
+    assume(work is not None and work.n_points >= k)
     X = points_for(work)
     options = {"bandwidth": 0.7, "assign": assign, "normalize_centers": normalize}
     model = fit(kind(k, random_state=0, **options), work, X)
@@ -144,8 +143,7 @@ def test_cost_centres_and_places_follow_the_definitions(kind, ensemble, k, assig
 @given(ensembles(min_points=3, max_partitions=3), st.integers(1, 3))
 def test_liftkm_finds_the_least_cost_of_few_clusters(ensemble, k):
     work = usable(ensemble)
-    if work is None or work.n_points < k:
-        return
+    assume(work is not None and work.n_points >= k)
     X = points_for(work)
     dense = Dense(work, gaussian(X, X))
     model = fit(LiftKM(k, bandwidth=1.0, n_init=50, random_state=0), work, X)
@@ -384,8 +382,7 @@ def test_iris_is_as_near_to_its_classes_as_published():
 @given(ensembles(min_points=3), st.integers(1, 3), st.sampled_from(["kernel", "vote"]))
 def test_the_discrete_kernel_needs_no_features(ensemble, k, assign):
     work = usable(ensemble)
-    if work is None or work.n_points < k:
-        return
+    assume(work is not None and work.n_points >= k)
     for kind in (LiftKM, LiftHAC):
         model = fit(kind(k, kernel="discrete", assign=assign, random_state=0), work)
         dense = Dense(work, np.diag(1.0 / work.sample_weight))  # w points of no other's kind
@@ -488,7 +485,7 @@ def test_sentences(kind):
         kind(2, kernel="precomputed").fit(votes, features=X[:, :2])
     with pytest.raises(ValueError, match="every cluster has length 0 under the kernel"):
         kind(2, kernel="precomputed").fit(votes, features=np.zeros((3, 3)))
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match="is not fitted yet"):
         kind(2).predict(X)
     model = kind(2, random_state=0).fit(votes, features=X)
     with pytest.raises(ValueError, match="X has 2 columns, and the features of fit had 3"):

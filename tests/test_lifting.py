@@ -214,7 +214,7 @@ def by_differences(kernel, X, h):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("far", [1e6, 1e12, 1e20, 1e200])
-def test_an_outlier_takes_no_digits_from_the_others(kernel, far):
+def test_an_outlier_does_not_lower_the_precision_of_other_points(kernel, far):
     ensemble, X = two_groups()
     near = lift(ensemble, X, kernel=kernel)
     X[0, 0] = far
@@ -371,7 +371,7 @@ def test_features_approach_the_kernel(kernel, d):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_spread_frequencies_beat_independent_ones(kernel):
+def test_evenly_distributed_frequencies_beat_independent_ones(kernel):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(40, 2))
     K = dense_kernel(kernel, X, X, 1.5)

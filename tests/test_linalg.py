@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.linalg import block_diag
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
@@ -28,8 +28,7 @@ def dense_normalised(ensemble):
 @given(ensembles())
 def test_spectrum_is_that_of_the_dense_matrix(ensemble):
     truth = np.sort(np.linalg.eigvalsh(dense_normalised(ensemble)))[::-1]
-    if ensemble.offsets[-1] == 0:
-        return
+    assume(ensemble.offsets[-1] != 0)
     found = coassociation_spectrum(
         ensemble.coassociation(), ensemble.n_points, sample_weight=ensemble.sample_weight
     )

@@ -28,7 +28,7 @@ def replayed(distance, sizes, pairs, heights, method):
         return block.min() if method == "single" else block.max()
 
     for (x, y), height in zip(pairs, heights, strict=True):
-        # Merges of equal height stand in the order in which they were made.
+        # Merges of equal height are in the order in which they were made.
         a = next(c for c in clusters if x in c)
         b = next(c for c in clusters if y in c)
         assert a is not b

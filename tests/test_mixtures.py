@@ -121,7 +121,7 @@ def test_blocks_and_noise(n: int, balance: float, overlap: float, seed: int) -> 
     assert np.array_equal(clean, np.where(y[:, None] == y, 1 - overlap, overlap))
 
 
-def test_noise_has_the_spread_asked_for() -> None:
+def test_noise_has_the_standard_deviation_asked_for() -> None:
     P, _ = make_perturbed_similarity(300, sigma=2.5, overlap=0.5, random_state=0)
     noise = (P - 0.5)[np.tril_indices(300)]
     assert noise.std() == pytest.approx(2.5, rel=0.02)

@@ -84,7 +84,7 @@ def test_fit_ensemble_uses_clusterings_that_exist():
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "uniform"])
-def test_no_structure_is_said(kind):
+def test_no_structure_is_reported(kind):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(250, 3)) if kind == "gaussian" else rng.random((250, 3))
     model = ConsensusClustering(random_state=0).fit(X)

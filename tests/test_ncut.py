@@ -456,10 +456,10 @@ def test_extension_refuses_with_a_sentence():
 
 
 @pytest.mark.parametrize("k", [3, 4, 5])
-def test_equal_clusters_of_one_row_each_are_told_apart(k):
+def test_equal_clusters_of_one_row_each_are_separated(k):
     A = np.ones((k, k)) + 22025.0 * np.eye(k)
     for weights in (None, np.full(k, 20.0)):
         assert len(np.unique(recursive_ncut(A, k, weights=weights).labels)) == k
-    # Points that are no more like themselves than like the others stay together.
+    # Points that are no more similar to themselves than to other points stay together.
     for alike in (np.ones((k, k)), 1.0 - np.eye(k)):
         assert len(np.unique(recursive_ncut(alike, 2).labels)) == 1

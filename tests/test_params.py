@@ -143,7 +143,7 @@ def parameters(value: Any) -> dict[str, inspect.Parameter]:
 def bad_values(rules: Any) -> list[Any]:
     """Return values that none of a parameter's rules allows."""
     offered = [value for rule in rules for value in rule.refused()]
-    # A stranger that no rule lists: only a rule for everything would let it pass.
+    # A value of an unknown type: only a rule for everything would let it pass.
     offered.append(object())
     return [v for v in offered if not any(rule.allows(v) for rule in rules)]
 

@@ -116,7 +116,7 @@ def overlaps(boxes):
 
 
 @pytest.mark.parametrize("k", [3, 16, 30])
-def test_names_of_clusters_do_not_pile_up(k):
+def test_names_of_clusters_do_not_overlap(k):
     votes, labels = many(k)
     display = ConsensusMatrixDisplay.from_predictions(votes, labels)
     display.figure_.canvas.draw()
@@ -160,7 +160,7 @@ def test_fading_is_explained(model):
 
 
 @pytest.mark.filterwarnings("ignore::clusterscape.combine.OneOpinionWarning")
-def test_one_opinion_is_said_in_the_pictures():
+def test_one_opinion_is_reported_in_the_pictures():
     labels = np.repeat([0, 1], 10)
     one = ConsensusClustering(2).fit_ensemble([labels] * 3)
     matrix = ConsensusMatrixDisplay.from_estimator(one)

@@ -85,9 +85,9 @@ def test_what_none_means_and_what_runs_record():
     assert drawn.base_clusters_.min() >= 2
     assert drawn.base_clusters_.max() <= 8
     assert len(set(drawn.base_clusters_.tolist())) > 1
-    told = RandomProjectionEnsemble(3, base="kmeans", n_runs=4, random_state=0).fit(X)
-    assert told.base_clusters_.tolist() == [3] * 4
-    assert {r.generator for r in told.ensemble_.records} == {"random_projection"}
+    given = RandomProjectionEnsemble(3, base="kmeans", n_runs=4, random_state=0).fit(X)
+    assert given.base_clusters_.tolist() == [3] * 4
+    assert {r.generator for r in given.ensemble_.records} == {"random_projection"}
     cut = RandomProjectionEnsemble(
         base="kmeans", linkage="single", base_clusters=3, threshold=0.5, n_runs=9, random_state=0
     ).fit(X)

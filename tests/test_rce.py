@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
@@ -55,8 +55,7 @@ def dense_sweep(ensemble, H, spread):
 @given(ensembles(max_points=6), st.integers(1, 3), st.sampled_from([0.1, 1.0, 3.0]))
 def test_a_sweep_is_the_dense_objective_and_its_em_step(ensemble, k, spread):
     work = inside_some_cluster(ensemble)
-    if work is None:
-        return
+    assume(work is not None)
     H = np.random.default_rng(k).random((work.n_points, k)) + 0.01
     H /= np.sqrt(((work.sample_weight @ H) ** 2).sum())
     evidence = PairEvidence.of(work)
@@ -90,8 +89,7 @@ def test_the_clipped_value_is_the_best_one(p, q, spread):
 )
 def test_the_cost_never_rises(ensemble, k, sparsity, assign):
     work = inside_some_cluster(ensemble)
-    if work is None or work.n_points < k:
-        return
+    assume(work is not None and work.n_points >= k)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConsensusWarning)
         model = RCE(k, sparsity=sparsity, max_iter=15, tol=0, assign=assign).fit(work)

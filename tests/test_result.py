@@ -150,7 +150,7 @@ def test_scores_follow_a_new_fit():
     )
 
 
-def test_one_opinion_is_said_once_per_fit():
+def test_one_opinion_is_reported_once_per_fit():
     model = EAC(2).fit([[0, 0, 1, 1]] * 3)
     with pytest.warns(OneOpinionWarning, match="3 partitions are the same"):
         assert np.isnan(model.confidence_).all()
@@ -281,14 +281,14 @@ class Own(KMeans):
     ],
 )
 @pytest.mark.filterwarnings("ignore::clusterscape.combine.OneOpinionWarning")
-def test_what_cannot_be_saved_is_said(generator, words, tmp_path):
+def test_what_cannot_be_saved_is_refused(generator, words, tmp_path):
     model = ConsensusClustering(3, generator=generator, n_references=0, random_state=0).fit(X)
     with pytest.raises(ValueError, match=words):
         save_model(model, tmp_path / "model.npz")
     assert not any(tmp_path.iterdir())
 
 
-def test_functions_and_strangers_are_not_saved(tmp_path):
+def test_functions_and_unknown_classes_are_not_saved(tmp_path):
     lifted = LiftKM(3, kernel=lambda a, b: np.asarray(a) @ np.asarray(b).T).fit(
         ENSEMBLE, features=X - X.min() + 1.0
     )

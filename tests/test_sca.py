@@ -1,4 +1,4 @@
-"""SCA: the paper's worked example, dense twins of its roads, and what must not matter."""
+"""SCA: the paper's worked example, dense twins of its computations, and what must not matter."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
@@ -229,8 +229,7 @@ def inside(ensemble):
 @given(ensembles(min_points=2, weighted=False), st.sampled_from(["pairs", "counts"]))
 def test_chain_and_spectrum_on_distinct_rows_are_those_of_the_points(ensemble, similarity):
     work = inside(ensemble)
-    if work is None:
-        return
+    assume(work is not None)
     S = point_matrix(work, similarity)
     small, inverse = work.compress()
     chain = Chain.of(explicit_evidence(small, reading(similarity=similarity, zeroing=False)))
@@ -261,8 +260,7 @@ def test_chain_and_spectrum_on_distinct_rows_are_those_of_the_points(ensemble, s
 @given(ensembles(min_points=2), st.sampled_from(["zero", "keep"]))
 def test_implicit_and_explicit_evidence_agree(ensemble, diagonal):
     work = inside(ensemble)
-    if work is None:
-        return
+    assume(work is not None)
     small = work.compress().ensemble
     how = reading(similarity="counts", diagonal=diagonal, zeroing=False)
     explicit, implicit = explicit_evidence(small, how), implicit_evidence(small, how, None)
@@ -361,7 +359,7 @@ def test_zeroing_that_disconnects_returns_the_components():
 
 
 @pytest.mark.parametrize("starts", ["vote", "joint"])
-def test_the_implicit_and_the_dense_road_find_the_same(starts, monkeypatch):
+def test_implicit_and_dense_evidence_find_the_same(starts, monkeypatch):
     votes, _ = noisy(1, sizes=(30, 20, 12), r=10, share=0.25)
     model = SCA(3, zeroing=False, starts=starts, landmarks=None, random_state=0)
     dense = clone(model).fit(votes)
@@ -402,8 +400,7 @@ def test_the_same_seed_gives_the_same_and_planted_clusters_are_found(starts):
 @settings(max_examples=60)
 def test_any_ensemble_gets_an_answer(ensemble, k, seed):
     work = inside(ensemble)
-    if work is None or work.n_points < k:
-        return
+    assume(work is not None and work.n_points >= k)
     for n_clusters in (k, None):
         model = quiet(SCA(n_clusters, random_state=seed, max_iter=50), ensemble)
         clustered = (ensemble.labels >= 0).any(axis=1)
@@ -507,8 +504,7 @@ def test_landmarks_are_used_where_something_is_zeroed(monkeypatch):
 @given(ensembles(min_points=4, weighted=False), st.integers(0, 20))
 def test_the_extension_is_the_largest_mean_coassociation(ensemble, seed):
     work = inside(ensemble)
-    if work is None or work.n_points < 3:
-        return
+    assume(work is not None and work.n_points >= 3)
     rng = np.random.default_rng(seed)
     rows = np.sort(rng.choice(work.n_points, 2, replace=False))
     labels, agreement = extend(work, rows, np.array([0, 1]), weights=np.ones(2))
@@ -557,7 +553,7 @@ def test_many_rows_are_grouped_from_a_sample_of_them(monkeypatch):
     assert adjusted_rand_score(planted, model.labels_) > 0.95
 
 
-def test_the_rule_for_k_is_said():
+def test_the_rule_for_k_is_reported():
     assert "largest gap" in SCA().k_rule()
     assert SCA(3).k_rule() == "n_clusters=3 of SCA"
 

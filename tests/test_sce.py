@@ -288,7 +288,7 @@ def test_a_graph_in_pieces_is_warned_of():
         NSCE(2, neighbors=5, random_state=0).fit(noisy_votes(planted, 9, 0), features=X)
 
 
-def test_nothing_tells_the_points_apart():
+def test_points_that_nothing_separates():
     same = np.zeros((4, 2), dtype=int)
     X = np.ones((4, 1))
     with pytest.warns(ConsensusWarning, match="only 1 groups"):

@@ -358,7 +358,7 @@ def test_columns_may_have_different_units(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X, (a, b) = rng.normal(size=(30, 2)), rng.integers(0, 3, (2, 30))
     assert adco(a, b, X * [1e-300, 1e300]) == pytest.approx(adco(a, b, X), rel=1e-12)
-    # A large value that all points have takes nothing from the others.
+    # A large value that all points share does not lower the precision of other columns.
     high = np.column_stack([X, np.full(30, 1e300)])
     assert cc_distance(a, b, high) == pytest.approx(cc_distance(a, b, X), rel=1e-12)
     assert cdistance(a, b, high) == pytest.approx(cdistance(a, b, X), rel=1e-12)
@@ -366,7 +366,7 @@ def test_columns_may_have_different_units(seed: int) -> None:
 
 @pytest.mark.parametrize("far", [1e20, 1e150, 1e300])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
-def test_a_far_cluster_takes_no_digits_from_the_others(far: float, form, seed: int) -> None:
+def test_a_far_cluster_does_not_lower_the_precision_of_others(far: float, form, seed: int) -> None:
     rng = np.random.default_rng(seed)
     X, (a, b) = rng.normal(size=(40, 2)), rng.integers(0, 3, (2, 40))
     a[0] = b[0] = 3  # a cluster of its own in both
@@ -431,7 +431,7 @@ def test_no_point_counts() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_features_are_needed_and_checked(name: str) -> None:
     function = MEASURES[name].function
-    with pytest.raises(ValueError, match=f"{name} looks at the points: pass them as features=X"):
+    with pytest.raises(ValueError, match=f"{name} needs the points: pass them as features=X"):
         function([0, 1], [0, 1])
     with pytest.raises(ValueError, match="features has 3 rows and the partitions 2 points"):
         function([0, 1], [0, 1], np.ones((3, 1)))

@@ -1,4 +1,4 @@
-"""Spectral consensus against the dense normalised co-association, on every road to it."""
+"""Spectral consensus against the dense normalised co-association, with every solver."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
@@ -59,8 +59,7 @@ def test_gram_of_the_clusters_is_counted_right(ensemble):
 @given(ensembles(min_points=3), st.integers(1, 3), st.sampled_from(["unit", "degree"]))
 def test_eigenvalues_and_cost_are_those_of_the_dense_matrix(ensemble, k, rows):
     work = inside_some_cluster(ensemble)
-    if work is None or work.n_points < k:
-        return
+    assume(work is not None and work.n_points >= k)
     values = dense_spectrum(work)[0]
     for wanted in (k, None):
         with warnings.catch_warnings():
@@ -84,10 +83,10 @@ def dense_rows(ensemble, k, rows):
     return vectors / np.sqrt(degree)[:, None], weight * degree
 
 
-@pytest.mark.parametrize("road", ["gram", "operator"])
+@pytest.mark.parametrize("solver", ["gram", "operator"])
 @pytest.mark.parametrize("rows", ["unit", "degree"])
-def test_k_means_is_given_the_dense_eigenvectors(monkeypatch, road, rows, seed):
-    use_road(monkeypatch, road)
+def test_k_means_is_given_the_dense_eigenvectors(monkeypatch, solver, rows, seed):
+    use_solver(monkeypatch, solver)
     rng = np.random.default_rng(seed)
     planted = rng.integers(0, 4, size=400)
     labels = np.column_stack(
@@ -105,7 +104,7 @@ def test_k_means_is_given_the_dense_eigenvectors(monkeypatch, road, rows, seed):
     monkeypatch.setattr(spectral, "kmeans", heard)
     model = SpectralConsensus(4, rows=rows, n_init=20, random_state=0).fit(votes)
     X, weights = given_rows[0]
-    # The signs of eigenvectors are anybody's choice; inner products of rows do not see them.
+    # The signs of eigenvectors are arbitrary; inner products of rows do not depend on them.
     np.testing.assert_allclose(X @ X.T, points @ points.T, atol=1e-8 * np.abs(points).max() ** 2)
     np.testing.assert_allclose(weights, mass)
     twin = KMeans(4, n_init=20, tol=0, random_state=0).fit(points, sample_weight=mass)
@@ -113,9 +112,9 @@ def test_k_means_is_given_the_dense_eigenvectors(monkeypatch, road, rows, seed):
     assert model.solver_.endswith("clusters")
 
 
-@pytest.mark.parametrize("road", ["gram", "operator"])
-def test_a_sample_of_starts_goes_on_with_all_points(monkeypatch, road):
-    use_road(monkeypatch, road)
+@pytest.mark.parametrize("solver", ["gram", "operator"])
+def test_a_sample_of_starts_goes_on_with_all_points(monkeypatch, solver):
+    use_solver(monkeypatch, solver)
     votes, planted = make_planted_ensemble(3000, 30, n_clusters=5, k_range=(5, 20), random_state=1)
     whole = SpectralConsensus(5, random_state=0).fit(votes)
     monkeypatch.setattr(spectral, "_START_SIZE", 400)

@@ -173,9 +173,9 @@ def test_without_a_seed_the_store_goes_on_with_its_own(tmp_path: Path) -> None:
 def test_another_plan_is_refused(tmp_path: Path, changes: dict[str, object], words: str) -> None:
     generator(tmp_path / "s").generate(X)
     before = {p.name: p.read_bytes() for p in (tmp_path / "s").iterdir()}
-    with pytest.raises(StoreError, match=words) as told:
+    with pytest.raises(StoreError, match=words) as caught:
         generator(tmp_path / "s").set_params(**changes).generate(X)
-    assert "another directory" in str(told.value)
+    assert "another directory" in str(caught.value)
     assert {p.name: p.read_bytes() for p in (tmp_path / "s").iterdir()} == before
 
 
@@ -213,7 +213,7 @@ def test_every_changed_byte_of_a_member_is_noticed(tmp_path: Path) -> None:
                 store.read(0)
 
 
-def test_a_damaged_member_is_told_before_anything_runs(tmp_path: Path) -> None:
+def test_a_damaged_member_is_reported_before_anything_runs(tmp_path: Path) -> None:
     generator(tmp_path / "s").generate(X)
     (tmp_path / "s" / "member-00001.npz").unlink()
     path = tmp_path / "s" / "member-00004.npz"

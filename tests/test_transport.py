@@ -156,8 +156,8 @@ def test_the_unit_of_the_costs_does_not_matter(size: int, scale: float, seed: in
 
 
 @pytest.mark.parametrize("far", [1e8, 1e14, 1e20, 1e300])
-def test_a_far_place_takes_no_digits_from_the_others(far: float, seed: int) -> None:
-    """It keeps its mass, and what the others cost is next to nothing beside its distance."""
+def test_a_far_place_does_not_lower_the_precision_of_others(far: float, seed: int) -> None:
+    """It keeps its mass, and the other costs are tiny compared with its distance."""
     rng = np.random.default_rng(seed)
     cost, (a, b) = np.full((81, 81), far), rng.dirichlet(np.ones(80), 2)
     cost[:80, :80], cost[80, 80] = rng.random((80, 80)), 0.0
@@ -285,7 +285,7 @@ def test_wrong_input_is_named(cost, a, b, words: str) -> None:
         transport_plan(cost, a, b)
 
 
-def test_a_failure_of_the_network_simplex_is_told(monkeypatch) -> None:
+def test_a_failure_of_the_network_simplex_is_reported(monkeypatch) -> None:
     report = {"warning": "numItermax reached", "cost": 0.0}
     monkeypatch.setattr(ot, "emd", lambda *given, **options: (np.zeros((70, 70)), report))
     even = np.full(70, 1 / 70)

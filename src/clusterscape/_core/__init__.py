@@ -1,1 +1,1 @@
-"""What everything stands on: parameter rules, seeds, parallel map, progress, labels, files."""
+"""Shared foundations: parameter rules, seeds, parallel map, progress, labels, files."""

@@ -15,10 +15,10 @@ SUFFIX = ".tmp"
 
 @contextmanager
 def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path beside ``target``; it takes the target's place when all went well.
+    """Yield a temporary path beside ``target``, renamed to ``target`` if the block succeeds.
 
     The bytes are on the disk before the name changes, so a reader (or a run that comes after a
-    crash) meets the old file, the new file or none, never a part. When the block raises, the
+    crash) finds the old file, the new file or none, never a part. When the block raises, the
     temporary file is removed and ``target`` stays as it was. A process that is killed leaves a
     hidden ``.NAME.*.tmp`` file behind.
     """
@@ -28,7 +28,7 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     if not target.absolute().parent.is_dir():
         raise FileNotFoundError(f"{target} cannot be written: its folder does not exist.")
     path = target.with_name(f".{target.name}.{secrets.token_hex(8)}{SUFFIX}")
-    # Made here, so that a folder that is missing or not writable is told before the work.
+    # Made here, so that a folder that is missing or not writable is reported before the work.
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
     try:
         yield path
@@ -53,7 +53,7 @@ def write_bytes(target: str | os.PathLike[str], content: bytes) -> None:
 def atomic_folder(
     target: str | os.PathLike[str], *, last: str, replaced: Iterable[str] = ()
 ) -> Iterator[Path]:
-    """Give a hidden folder; its files move into ``target`` when all of them are written.
+    """Yield a hidden folder; its files move into ``target`` when all of them are written.
 
     A new folder appears under its name at once. In a folder that exists, the file called ``last``
     is removed first and put back last, so that a folder which has it is complete. Files called

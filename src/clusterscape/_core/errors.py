@@ -2,7 +2,7 @@
 
 A function argument is ``n_clusters=5`` in Python and ``--clusters 5`` on the command line. An error
 that names arguments therefore keeps its parts as fields; ``str(error)`` spells them for Python,
-and ``error.worded(spell)`` as the given function does. Nobody has to parse a sentence.
+and ``error.worded(spell)`` as the given function does. No layer has to parse a sentence.
 
 ``spell(name, *value)`` returns the text for an argument, alone or with a value, and None where the
 reader has no such argument:
@@ -80,8 +80,9 @@ class ParameterError(Worded, ValueError):
     ----------
     template : str
         The sentence. ``{n_clusters}`` stands for the argument with its value (``n_clusters=5``),
-        ``{n_clusters.name}`` for its name alone. What follows ``__`` in a field only tells two
-        values of one argument apart: ``{n_clusters__most}`` is another value of ``n_clusters``.
+        ``{n_clusters.name}`` for its name alone. What follows ``__`` in a field only
+        distinguishes two values of one argument: ``{n_clusters__most}`` is another value of
+        ``n_clusters``.
     **parameters
         The values of the fields.
 
@@ -173,7 +174,7 @@ class InvalidParameter(ParameterError, TypeError):
 
 
 class MemoryLimitError(Worded, MemoryError):
-    """What is asked for would take more memory than is allowed.
+    """The request would take more memory than is allowed.
 
     Parameters
     ----------

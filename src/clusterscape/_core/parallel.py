@@ -1,7 +1,7 @@
 """Parallelism in one place: an ordered map over independent tasks.
 
 Every task runs with one BLAS and one OpenMP thread, whatever ``n_jobs`` is: sums are then taken
-in the same order for any number of workers, and two workers do not fight over two cores.
+in the same order for any number of workers, and workers do not compete for cores.
 """
 
 from __future__ import annotations

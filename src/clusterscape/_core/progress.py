@@ -32,7 +32,7 @@ def showing(progress: bool | None) -> Iterator[None]:
 
 def note_once(text: str) -> None:
     """Write a line to stderr, the first time in this process, if progress is shown."""
-    # Workers keep silent: what they would say, every other worker would say too.
+    # Workers print nothing: every worker would print the same line.
     if text in _noted or multiprocessing.parent_process() is not None:
         return
     if _is_shown(wish()):

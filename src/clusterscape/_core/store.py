@@ -87,7 +87,7 @@ class StoreInUseError(StoreError):
 
 
 class _Absent:
-    """What stands for a value that a plan does not have."""
+    """The type of :data:`ABSENT`, the value of a key that a plan does not have."""
 
     def __repr__(self) -> str:
         return "absent"

@@ -23,7 +23,7 @@ _local = threading.local()
 def hear_warnings(only: type[Warning] = Warning) -> Iterator[list[str]]:
     """Collect the distinct warnings of this thread as texts; none is shown or raised.
 
-    With ``only``, other kinds go to whoever listens around this block, or are shown.
+    With ``only``, other kinds go to an enclosing block of this kind, or are shown.
     """
     global _entered, _catch
     heard: list[str] = []

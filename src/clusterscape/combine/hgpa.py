@@ -172,7 +172,10 @@ class Hyperedges:
             matrix.sort_indices()
             for c, column in enumerate(range(int(offsets[i]), int(offsets[i + 1]))):
                 part = slice(matrix.indptr[c], matrix.indptr[c + 1])
-                names[column] = (matrix.indices[part].tobytes(), matrix.data[part].tobytes())
+                if (matrix.data[part] == 1.0).all():  # as a hard cluster, of which it may be a copy
+                    names[column] = _signature(matrix.indices[part], labels)
+                else:
+                    names[column] = (matrix.indices[part].tobytes(), matrix.data[part].tobytes())
                 # The most likely cluster of some point, or else whatever comes first.
                 first = matrix.indices[part]
                 ranks[column] = int(first.min()) if first.size else ensemble.n_points
@@ -198,6 +201,15 @@ class Hyperedges:
         rows = RowSpace(ensemble.labels, ensemble.offsets)
         parts = (rows.totals(labels, np.ones(labels.size), n_parts) > 0).sum(axis=1)
         return float(self.weight[parts[self.column] > 1].sum())
+
+
+def _signature(points: np.ndarray, labels: np.ndarray) -> tuple[int, int]:
+    """Return the key that a hard cluster of these points has in ``Hyperedges.of``."""
+    codes = np.full((labels.shape[0], 1), -1, dtype=labels.dtype)
+    codes[points] = 0
+    keys = np.zeros((1, 2), dtype=np.uint64)
+    kernels.graph.signatures(codes, np.array([0, 1], dtype=np.int64), keys)
+    return int(keys[0, 0]), int(keys[0, 1])
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,7 @@ def pairwise(
         What a noise point is: a cluster of its own, a member of one more cluster, or left out. By
         default what each measure has as its own: "singletons", and "cluster" in space.
     features : (n, d) array, optional
-        The points, for measures that look at them, or what those take in its place.
+        The points, for measures that need them, or what those measures accept in place of them.
     metric_params : dict, optional
         Options of measures by name, for example ``{"nmi": {"average": "max"}}`` or
         ``{"lift_emd": {"bandwidth": 2.0}}``.

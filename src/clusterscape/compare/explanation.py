@@ -185,6 +185,7 @@ def explain(
     See Also
     --------
     lift_emd : The distance that is explained.
+    clusterscape.plot.TransportDisplay : Draws the plan.
 
     References
     ----------

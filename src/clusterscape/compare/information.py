@@ -137,6 +137,7 @@ def nmi(
     ----------
     .. [1] A. Strehl and J. Ghosh. Cluster ensembles: a knowledge reuse framework for combining
        multiple partitions. Journal of Machine Learning Research 3, 583-617, 2002.
+       doi:10.1162/153244303321897735
 
     Examples
     --------
@@ -195,7 +196,7 @@ def ami(
     ----------
     {parameters}
     average : {"arithmetic", "geometric", "min", "max"}
-        The mean of the entropies that stands for the most that could be shared.
+        The mean of the entropies, used as an upper bound of the shared information.
 
     Returns
     -------
@@ -240,7 +241,7 @@ def vi(
     sample_weight: Any = None,
     return_coverage: bool = False,
 ) -> Score:
-    """Variation of information: what one partition leaves open about the other, both ways, in nats.
+    """Variation of information: the two conditional entropies, summed, in nats.
 
     A metric between 0 and log n. Two partitions into few clusters are never far apart by it;
     :func:`nvi` divides by a bound.
@@ -377,6 +378,7 @@ def average_nmi(
     ----------
     .. [1] A. Strehl and J. Ghosh. Cluster ensembles: a knowledge reuse framework for combining
        multiple partitions. Journal of Machine Learning Research 3, 583-617, 2002.
+       doi:10.1162/153244303321897735
 
     Examples
     --------

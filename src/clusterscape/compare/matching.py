@@ -63,7 +63,7 @@ def accuracy(
     .. [1] D. Yan, A. Chen and M. I. Jordan. Cluster forests. Computational Statistics & Data
        Analysis 66, 178-192, 2013. doi:10.1016/j.csda.2013.04.010
     .. [2] Z. Tao, H. Liu and Y. Fu. Simultaneous clustering and ensemble. AAAI Conference on
-       Artificial Intelligence, 2017.
+       Artificial Intelligence, 1546-1552, 2017.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def _purity(tables: Tables) -> np.ndarray:
     _purity,
     texts={"alone": _ALONE},
     label="purity (CA)",
-    reference="Manning, Raghavan & Schuetze (2008); CA of Liu, Ye, Wei & Hu (2018), eq. (34)",
+    reference="Manning, Raghavan & Schuetze (2008); CA of Liu, Ye, Wei & Hu (2017), eq. (34)",
     direction="similarity",
     bounds=(0.0, 1.0),
     identity=1.0,
@@ -121,9 +121,10 @@ def purity(
     References
     ----------
     .. [1] C. D. Manning, P. Raghavan and H. Schuetze. Introduction to information retrieval,
-       chapter 16. Cambridge University Press, 2008.
+       chapter 16. Cambridge University Press, 2008. doi:10.1017/CBO9780511809071
     .. [2] W. Liu, M. Ye, J. Wei and X. Hu. Fast constrained spectral clustering and cluster
-       ensemble with random projection. 2018.
+       ensemble with random projection. Computational Intelligence and Neuroscience 2017,
+       2658707, 2017. doi:10.1155/2017/2658707
 
     Examples
     --------

@@ -44,7 +44,7 @@ def rand_distance(
     """Share of the pairs of points that one partition joins and the other separates.
 
     One minus the Rand index. With many clusters most pairs are apart in both partitions, and the
-    distance is small whatever they say: then look at :func:`adjusted_rand`. A single point has no
+    distance is always small: use :func:`adjusted_rand` then. A single point has no
     pairs, and the distance is 0.
 
     Parameters
@@ -265,7 +265,7 @@ def fowlkes_mallows(
 ) -> Score:
     """Geometric mean of the shares of a's pairs that b joins, and of b's pairs that a joins.
 
-    When neither partition joins any pair they are equal and the value is 1 (scikit-learn says 0);
+    When neither partition joins any pair they are equal and the value is 1 (0 in scikit-learn);
     when exactly one joins none it is 0. Not corrected for chance.
 
     Parameters

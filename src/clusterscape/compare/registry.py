@@ -31,12 +31,12 @@ from clusterscape.ensemble.inputs import shared_index
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# A float, or (float, coverage) with return_coverage=True; callers need not tell them apart.
+# A float, or (float, coverage) with return_coverage=True; callers need not distinguish them.
 Score = Any
 
 # What a noise point may be to a measure in space, its own default first.
 SPATIAL_POLICIES: tuple[str, ...] = ("cluster", "drop")
-# Arguments of a measure that are no options of its own.
+# Arguments that every measure has; the rest are its own options.
 _SHARED = ("noise", "sample_weight", "return_coverage")
 # What prepare and formula are given besides options.
 _GIVEN = {"noise", "n_jobs", "progress"}
@@ -46,10 +46,10 @@ _TEXTS = {
     Two partitions of the same points: label vectors of any hashable type, in which -1 is noise
     and -2 unsampled{soft}. Points that are unsampled in either are left out.
 noise : {{"singletons", "cluster", "drop"}}
-    What a noise point is: a cluster of its own, together with nobody; a member of one more
+    What a noise point is: a cluster of its own; a member of one more
     cluster, as in scikit-learn; or left out when it is noise in either partition.{alone}
 sample_weight : (n,) array, optional
-    How many equal points each point stands for: 0, or at least 1.
+    Number of equal points that each point represents: 0, or at least 1.
 return_coverage : bool
     Return the coverage as well.""",
     "returns": """float
@@ -180,7 +180,7 @@ class Measure:
     ) -> np.ndarray:
         """Return a measure in space of the given pairs (m, 2) of an ensemble's partitions."""
         if self.prepare is None:
-            raise TypeError(f"{self.name} is no measure in space; give tables to its values.")
+            raise TypeError(f"{self.name} is not a spatial measure; pass tables to its values.")
         first, second = self.split(options)
         chosen = self.noise[0] if noise is None else noise
         prepared = self.prepare(ensemble, features, noise=chosen, n_jobs=n_jobs, **first)
@@ -232,12 +232,12 @@ def register_measure(
     texts: Mapping[str, str] | None = None,
     **properties: Any,
 ) -> Callable[[F], F]:
-    """Declare a measure: a decorator of the function that people call.
+    """Declare a measure: a decorator of its public function.
 
     The decorated function is its signature and its docstring, and its body stays empty: what it
     does is given by ``formula`` (and ``prepare``), which many pairs share. The names and defaults
-    of the options stand in this signature alone; ``formula`` and ``prepare`` name those that they
-    read as keyword arguments without defaults. The measure can then be called, is found in
+    of the options are given in this signature alone; ``formula`` and ``prepare`` name those that
+    they read as keyword arguments without defaults. The measure can then be called, is found in
     ``MEASURES``, and is known to :func:`pairwise` and to the command line.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Measures that look at where the points lie: CC distance, CDistance and D_ADCO.
+"""Measures that use the points' coordinates: CC distance, CDistance and D_ADCO.
 
 Each of the three is a section: what it prepares once for all pairs, its formula, and the public
 function. The last section has what they share: clusters as distributions over the points, and
@@ -198,8 +198,8 @@ def cc_distance(
 ) -> Score:
     """Least work of moving the centroids of one partition onto those of the other.
 
-    Fails where a centroid says little of its cluster: rings around one centre have one centroid, so
-    different partitions can have the distance 0, and how far a cluster spreads is not seen. With
+    Fails where a centroid does not describe its cluster: rings around one centre have one centroid,
+    so different partitions can have the distance 0, and the extent of a cluster is ignored. With
     the Euclidean ground distance it obeys the triangle inequality: a pseudo-metric. The value has
     the unit of the features, so scale them first. The form "membership" reads no features.
 
@@ -365,7 +365,7 @@ def cdistance(
     cluster among all others in proportion to their sizes. Between 0 and 1; 0 only for equal
     partitions where no points coincide. No metric: the ratio breaks the triangle inequality. Exact
     and slow: the time grows with up to the cube of the number of points, about a second for 2,000
-    and five for 5,000 in ten clusters; for more take :func:`lift_emd`. Says little next to a
+    and five for 5,000 in ten clusters; for more use :func:`lift_emd`. Uninformative for a
     partition into one cluster: every other one is at distance 1 from it.
 
     Parameters
@@ -559,7 +559,7 @@ def adco(
 def _checked_points(features: Any, ensemble: Ensemble, name: str, *, remedy: str = "") -> Any:
     """Return the points as 64-bit floats; CSR is kept unless ``remedy`` says what to do instead."""
     if features is None:
-        raise ValueError(f"{name} looks at the points: pass them as features=X.")
+        raise ValueError(f"{name} needs the points: pass them as features=X.")
     if remedy and sparse.issparse(features):
         raise TypeError(f"{name} does not take sparse features: {remedy}")
     with np.errstate(over="ignore", invalid="ignore"):  # it adds all values up
@@ -583,8 +583,8 @@ def _in_units(X: Any, seen: np.ndarray) -> tuple[Any, int]:
     """Return the points in units of their largest value, and the power of two that the unit is.
 
     Dense points are centred at the medians of their columns: distances stay, keep their digits far
-    from the origin, and one far point takes none from the others. Points that are not seen become
-    zero.
+    from the origin, and one outlier does not reduce the precision of the rest. Points that are not
+    seen become zero.
     """
     if sparse.issparse(X):
         X = sparse.diags(seen.astype(np.float64)) @ X
@@ -636,7 +636,7 @@ def _members_of(table: sparse.csc_matrix) -> list[tuple[np.ndarray, np.ndarray]]
 
 
 def _keys_of(table: sparse.csc_matrix) -> list[bytes]:
-    """Return what tells each cluster from every other: its points and their weights."""
+    """Return what identifies each cluster: its points and their weights."""
     return [x.astype(np.int64).tobytes() + w.tobytes() for x, w in _members_of(table)]
 
 

@@ -227,7 +227,7 @@ class Columns:
             lowest = float(sample_weight[sample_weight > 0].min())
             raise ValueError(
                 "comparing partitions reads sample_weight as the number of equal points that a "
-                f"point stands for: 0, or at least 1; got {lowest:g}. Divide the weights by the "
+                f"point represents: 0, or at least 1; got {lowest:g}. Divide the weights by the "
                 "smallest of them."
             )
         soft: dict[int, sparse.csr_matrix] = {}
@@ -370,7 +370,7 @@ def check_same_points(features: Any, index: pd.Index | None) -> None:
         return
     named = shared_index([pd.Series(0, index=features.index)])
     if named is None or named.equals(index) or len(named) != len(index):
-        return  # another number of rows has a sentence of its own
+        return  # a different number of rows has its own message
     row = int(np.argmin([left == right for left, right in zip(named, index, strict=True)]))
     raise ValueError(
         "features and the partitions have different indexes: row "
@@ -396,7 +396,7 @@ def contingency_table(a: Any, b: Any, *, sample_weight: Any = None) -> pd.DataFr
         memberships, whose cells are expected numbers. Points that are unsampled (-2) in either are
         in no cell.
     sample_weight : (n,) array, optional
-        How many equal points each point stands for: 0, or at least 1.
+        Number of equal points that each point represents: 0, or at least 1.
 
     Returns
     -------

@@ -82,7 +82,7 @@ def category_utility(
     .. [1] B. Mirkin. Reinterpreting the category utility function. Machine Learning 45, 219-228,
        2001. doi:10.1023/A:1010924920739
     .. [2] Z. Tao, H. Liu and Y. Fu. Simultaneous clustering and ensemble. AAAI Conference on
-       Artificial Intelligence, 2017.
+       Artificial Intelligence, 1546-1552, 2017.
 
     Examples
     --------

@@ -22,7 +22,7 @@ _BUNDLED = {
 }
 _CSR = ("data", "indices", "indptr", "shape")
 
-# Where people get what is not bundled.
+# Where data sets that are not bundled can be obtained.
 _HOMES = {
     "text": (
         "the CLUTO document collections, https://conservancy.umn.edu (search for CLUTO datasets)",
@@ -70,7 +70,7 @@ def _folder(data_home: str | os.PathLike[str] | None) -> Path | None:
 
 
 def list_available(*, data_home: str | os.PathLike[str] | None = None) -> list[str]:
-    """Return the names that :func:`load` knows here and now.
+    """Return the names that :func:`load` accepts.
 
     Parameters
     ----------
@@ -82,6 +82,10 @@ def list_available(*, data_home: str | os.PathLike[str] | None = None) -> list[s
     -------
     list of str
         Names of the files in the folder and of the bundled sets, sorted.
+
+    See Also
+    --------
+    load : Load one of them.
 
     Examples
     --------
@@ -102,7 +106,7 @@ def load(name: str, *, data_home: str | os.PathLike[str] | None = None) -> Bunch
     Parameters
     ----------
     name : str
-        ``<name>.npz`` is sought in the folder; ``iris``, ``wine``, ``wdbc`` (breast cancer,
+        ``<name>.npz`` is looked up in the folder; ``iris``, ``wine``, ``wdbc`` (breast cancer,
         Wisconsin) and ``digits`` are otherwise taken from the copies that scikit-learn bundles.
     data_home : str or path, optional
         The folder; by default the one that the environment variable ``CLUSTERSCAPE_DATA`` names.
@@ -121,7 +125,11 @@ def load(name: str, *, data_home: str | os.PathLike[str] | None = None) -> Bunch
     ------
     FileNotFoundError
         When the set is neither in the folder nor bundled: the sentence names the file that is
-        wanted, the folders looked in and where people get the data.
+        needed, the folders searched and where to get the data.
+
+    See Also
+    --------
+    list_available : The names that are known.
 
     Examples
     --------
@@ -151,7 +159,7 @@ def load(name: str, *, data_home: str | os.PathLike[str] | None = None) -> Bunch
     looked = f"it is not in {folder}" if folder is not None else "no data folder is set"
     raise FileNotFoundError(
         f"The dataset {name!r} needs the file {name}.npz: {looked}. Pass data_home=FOLDER or set "
-        f"{FOLDER_VARIABLE} to a folder that holds it. People get it from {_home(name)}; save it "
+        f"{FOLDER_VARIABLE} to a folder that holds it. It is available from {_home(name)}; save it "
         f"with numpy.savez({name + '.npz'!r}, X=X, y=y). Known here: "
         f"{', '.join(list_available(data_home=data_home))}."
     )

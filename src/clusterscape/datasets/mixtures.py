@@ -13,7 +13,7 @@ from clusterscape._core.params import Integer, Number, Seed, checked
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.linalg.eigen import symmetric_eigen
 
-_LEAST_EIGENVALUE = 1e-3  # of the covariance of G1, so that it has an inverse worth the name
+_LEAST_EIGENVALUE = 1e-3  # of the covariance of G1, so that its inverse is well conditioned
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,10 @@ class Mixture:
         Of both Gaussians.
     bayes_accuracy : float
         The best share of points that any rule can get right, labels and all parameters known.
+
+    See Also
+    --------
+    make_g1, make_g2, make_g3 : Draw one.
     """
 
     X: np.ndarray
@@ -73,6 +77,16 @@ def make_two_gaussians(
     X : ndarray of shape (n_points, n_features)
     y : ndarray of shape (n_points,), int64
 
+    See Also
+    --------
+    make_g1, make_g2, make_g3 : Three settings with noise features.
+    bayes_accuracy : The accuracy of the best rule.
+
+    References
+    ----------
+    .. [1] D. Yan, A. Chen and M. I. Jordan. Cluster forests. Computational Statistics & Data
+       Analysis 66, 178-192, 2013. doi:10.1016/j.csda.2013.04.010
+
     Examples
     --------
     >>> from clusterscape.datasets import make_two_gaussians
@@ -108,6 +122,10 @@ def bayes_accuracy(mean: ArrayLike, covariance: ArrayLike | None = None) -> floa
     -------
     float
 
+    See Also
+    --------
+    make_two_gaussians : Draws from the two Gaussians.
+
     Examples
     --------
     >>> from clusterscape.datasets import bayes_accuracy
@@ -135,8 +153,8 @@ def make_g1(n_points: int = 4000, *, random_state: RandomState = None) -> Mixtur
     The means are 0 (a hundred times) and 1, 2, ..., 100; every variance is 1 (Yan, Chen and
     Jordan, section 5.1). Correlations are drawn uniformly from [0, 0.5]. The source asks for
     positive definiteness, but a draw of this size never is positive definite (from 20 features on
-    none of 200 was), so the nearest correlation matrix with eigenvalues of at least 0.001 stands
-    for it: its correlations stay in [0, 0.5] but for a few, and spread half as much. The number
+    none of 200 was), so the nearest correlation matrix with eigenvalues of at least 0.001 is
+    used: all but a few of its correlations stay in [0, 0.5], and they vary half as much. The number
     of noise features is not printed in the source; 100 is chosen here.
 
     Parameters
@@ -149,6 +167,16 @@ def make_g1(n_points: int = 4000, *, random_state: RandomState = None) -> Mixtur
     Returns
     -------
     Mixture
+
+    See Also
+    --------
+    make_g2, make_g3 : The other two mixtures.
+    nearest_correlation : Makes the covariance.
+
+    References
+    ----------
+    .. [1] D. Yan, A. Chen and M. I. Jordan. Cluster forests. Computational Statistics & Data
+       Analysis 66, 178-192, 2013. doi:10.1016/j.csda.2013.04.010
 
     Examples
     --------
@@ -186,6 +214,15 @@ def make_g2(n_points: int = 4000, *, random_state: RandomState = None) -> Mixtur
     -------
     Mixture
 
+    See Also
+    --------
+    make_g1, make_g3 : The other two mixtures.
+
+    References
+    ----------
+    .. [1] D. Yan, A. Chen and M. I. Jordan. Cluster forests. Computational Statistics & Data
+       Analysis 66, 178-192, 2013. doi:10.1016/j.csda.2013.04.010
+
     Examples
     --------
     >>> from clusterscape.datasets import make_g2
@@ -216,6 +253,15 @@ def make_g3(n_points: int = 4000, *, random_state: RandomState = None) -> Mixtur
     Returns
     -------
     Mixture
+
+    See Also
+    --------
+    make_g1, make_g2 : The other two mixtures.
+
+    References
+    ----------
+    .. [1] D. Yan, A. Chen and M. I. Jordan. Cluster forests. Computational Statistics & Data
+       Analysis 66, 178-192, 2013. doi:10.1016/j.csda.2013.04.010
 
     Examples
     --------
@@ -257,7 +303,7 @@ def make_perturbed_similarity(
     Parameters
     ----------
     n_points : int
-        Number of points; the matrix has its square many entries.
+        Number of points; the matrix has ``n_points ** 2`` entries.
     balance : float in (0, 1]
         Size of the second cluster over that of the first (gamma).
     overlap : float in [0, 1]
@@ -273,6 +319,15 @@ def make_perturbed_similarity(
         Symmetric.
     y : ndarray of shape (n_points,), int64
         The cluster of each point: the first cluster's points come first.
+
+    See Also
+    --------
+    clusterscape.forest.simulate_misclustering : Cuts such similarities, and counts the errors.
+
+    References
+    ----------
+    .. [1] D. Yan, A. Chen and M. I. Jordan. Cluster forests. Computational Statistics & Data
+       Analysis 66, 178-192, 2013. doi:10.1016/j.csda.2013.04.010
 
     Examples
     --------
@@ -297,9 +352,9 @@ def make_perturbed_similarity(
 def nearest_correlation(
     matrix: ArrayLike, *, min_eigenvalue: float = 0.0, tol: float = 1e-8, max_iter: int = 5000
 ) -> np.ndarray:
-    """Return the correlation matrix that is nearest to a symmetric matrix, entry by entry.
+    """Return the correlation matrix that is nearest to a symmetric matrix.
 
-    The distance is that of Frobenius. The method is Higham's (2002): projections onto the
+    The distance is the Frobenius norm. The method is Higham's [1]_: projections onto the
     matrices with unit diagonal and onto those with no eigenvalue below ``min_eigenvalue``, in
     turn, with Dykstra's correction for the second. It converges slowly when the matrix is far
     from a correlation matrix; the cost of a step is cubic.
@@ -319,6 +374,15 @@ def nearest_correlation(
     Returns
     -------
     ndarray of shape (p, p)
+
+    See Also
+    --------
+    make_g1 : Uses it for its covariance.
+
+    References
+    ----------
+    .. [1] N. J. Higham. Computing the nearest correlation matrix: a problem from finance. IMA
+       Journal of Numerical Analysis 22(3), 329-343, 2002. doi:10.1093/imanum/22.3.329
 
     Examples
     --------
@@ -362,7 +426,7 @@ def checked_means(values: ArrayLike, name: str) -> np.ndarray:
     means = np.asarray(values, dtype=np.float64)
     if means.ndim != 1 or means.size == 0 or not np.isfinite(means).all():
         raise ValueError(
-            f"{name} must be a list of finite numbers, one a feature; got shape {means.shape}."
+            f"{name} must be a list of finite numbers, one per feature; got shape {means.shape}."
         )
     return means
 
@@ -381,7 +445,7 @@ def _checked_covariance(covariance: ArrayLike, size: int) -> np.ndarray:
     matrix = _checked_symmetric(np.asarray(covariance, dtype=np.float64), "covariance")
     if len(matrix) != size:
         raise ValueError(
-            f"covariance is for {len(matrix)} features, but mean has {size}; give one row a "
+            f"covariance is for {len(matrix)} features, but mean has {size}; give one row per "
             "feature."
         )
     return matrix

@@ -61,7 +61,7 @@ def make_planted_ensemble(
         Planted clusters, of about equal size.
     k_range : (int, int)
         Least and largest number of cells of a partition, drawn uniformly; at least ``n_clusters``
-        cells are made, one a cluster.
+        cells are made, one per cluster.
     noise : float in [0, 1]
         Share of the points that each partition puts into any cell at random.
     unsampled : float in [0, 1]
@@ -74,6 +74,10 @@ def make_planted_ensemble(
     ensemble : Ensemble
     planted : ndarray of shape (n_points,)
         The planted cluster of every point.
+
+    See Also
+    --------
+    make_overlapping_blobs : Points to cluster, with known clusters.
 
     Examples
     --------
@@ -102,7 +106,7 @@ def _refine(
     noise: float,
     unsampled: float,
 ) -> np.ndarray:
-    """Return one partition: every planted cluster has a cell, the others fall to them by lot."""
+    """Return one partition: every planted cluster has a cell, the rest are drawn at random."""
     extra = rng.integers(0, n_clusters, size=k - n_clusters)
     sizes = 1 + np.bincount(extra, minlength=n_clusters).astype(np.float32)
     ends = (np.cumsum(sizes) - 1).astype(np.int32)
@@ -163,6 +167,11 @@ def make_overlapping_blobs(
     X : ndarray of shape (n_points, n_features)
     y : ndarray of shape (n_points,)
 
+    See Also
+    --------
+    make_no_structure : Points without clusters.
+    sklearn.datasets.make_blobs : Clusters that overlap less.
+
     Examples
     --------
     >>> from clusterscape.datasets import make_overlapping_blobs
@@ -207,6 +216,10 @@ def make_no_structure(
     Returns
     -------
     ndarray of shape (n_points, n_features)
+
+    See Also
+    --------
+    clusterscape.validate.structure_test : Tests whether data have clusters.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Points with three partitions that only a distance in space can tell apart."""
+"""Points with three partitions that only a spatial distance distinguishes."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import numpy as np
 from clusterscape._core.params import Seed, checked
 from clusterscape._core.seeds import RandomState, spawn
 
-# Of 2D2C: points of each cluster, half the vector between the centres, spread along x and y, and
-# how many points of each cluster change sides. Four standard deviations lie between the centres.
+# Of 2D2C: points of each cluster, half the vector between the centres, standard deviations along x
+# and y, and how many points of each cluster change sides. Four standard deviations lie between the
+# centres.
 _SIZES = (23, 22)
 _HALF = np.array([-0.5, 1.2])
 _SPREAD = np.array([1.0, 0.6])
 _MOVED = 6
 
-# Of 2D3C, x and y of eight points a cluster: two clusters side by side, the third far from both.
-# The two points that neighbours exchange stand first in their cluster, the two that the first and
-# the third exchange stand last.
+# Of 2D3C, x and y of eight points per cluster: two clusters side by side, the third far from both.
+# The two points that neighbours exchange come first in their cluster, the two that the first and
+# the third exchange come last.
 _PLACED = """
 2.5 1.3  2.7 2.1  1.8 0.9  1.9 1.7  1.6 2.5  1.2 1.9   0.9 1.1   0.5 1.6
 3.9 1.8  4.1 1.0  4.7 2.5  4.8 1.5  5.0 0.7  5.4 2.0   5.6 1.2   6.1 1.7
@@ -43,6 +44,10 @@ class Triple:
         Some points moved to a cluster close by (FP, the first partition).
     far : ndarray of shape (n_points,), int64
         As many points moved to a cluster far away (SP, the second partition).
+
+    See Also
+    --------
+    make_2d2c, make_2d3c : Make one.
     """
 
     X: np.ndarray
@@ -73,6 +78,10 @@ def make_2d2c(*, random_state: RandomState = 0) -> Triple:
     See Also
     --------
     make_2d3c : the same with three clusters and fixed points.
+
+    References
+    ----------
+    .. [1] P. Raman. Exploring the landscape of clusterings. Dissertation, University of Utah, 2013.
 
     Examples
     --------
@@ -121,6 +130,10 @@ def make_2d3c() -> Triple:
     See Also
     --------
     make_2d2c : the same with two clusters, drawn from Gaussians.
+
+    References
+    ----------
+    .. [1] P. Raman. Exploring the landscape of clusterings. Dissertation, University of Utah, 2013.
 
     Examples
     --------

@@ -42,6 +42,10 @@ class Membership(NamedTuple):
         The weight of each point in each cluster of each partition.
     offsets : (r + 1,) array
         Columns ``offsets[i]:offsets[i + 1]`` belong to partition i.
+
+    See Also
+    --------
+    Ensemble.membership : Make one.
     """
 
     matrix: sparse.csr_matrix
@@ -57,6 +61,10 @@ class Compressed(NamedTuple):
         One point for each distinct row, weighted by how many points have that row.
     inverse : (n,) array
         The row of each point.
+
+    See Also
+    --------
+    Ensemble.compress : Make one.
     """
 
     ensemble: Any
@@ -800,6 +808,10 @@ def as_ensemble(data: Any, name: str = "ensemble") -> Ensemble:
     Returns
     -------
     Ensemble
+
+    See Also
+    --------
+    Ensemble.from_labels : What it calls, with all its options.
 
     Examples
     --------

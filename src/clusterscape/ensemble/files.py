@@ -1,7 +1,7 @@
 """Ensembles as files: NPZ and Parquet keep everything, CSV the labels; nothing is ever unpickled.
 
 The functions move between files and *content*: plain arrays, and ``meta`` of JSON values. A file
-may be damaged or written by somebody else, so what it claims is checked before it is used.
+may be damaged or written by another program, so what it claims is checked before it is used.
 
 Arrays: ``labels`` (n, r), ``weights`` (r,), ``sample_weight`` (n,), for each soft partition i its
 CSR parts ``soft_i_data``, ``soft_i_indices`` and ``soft_i_indptr``, and ``columns_i`` for each
@@ -308,7 +308,7 @@ _BROKEN_ARCHIVE = (
     ValueError,
     EOFError,
     KeyError,
-    NotImplementedError,  # a compression or a flag that nobody writes
+    NotImplementedError,  # a compression or a flag that no writer uses
     RuntimeError,  # an archive that claims to be encrypted
     MemoryError,  # an array that claims to be enormous
     struct.error,
@@ -410,7 +410,7 @@ def write_csv(
     texts = [c for found in categories for c in found or () if isinstance(c, str)]
     if "" in texts:
         raise ValueError(
-            "a cluster is called '', which a CSV file cannot tell from a missing label; rename "
+            "a cluster is called '', which in a CSV file is the same as a missing label; rename "
             "it, or use to_npz or to_parquet."
         )
     # The csv module does not quote a bare carriage return, and readers take it for a line end.

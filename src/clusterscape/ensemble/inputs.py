@@ -1,4 +1,4 @@
-"""What people pass as clusterings, read into one form: integer codes, or a soft membership."""
+"""Clusterings of any accepted type, read into one form: integer codes, or a soft membership."""
 
 from __future__ import annotations
 

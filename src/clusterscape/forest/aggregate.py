@@ -24,7 +24,7 @@ from clusterscape.linalg.thresholded import ThresholdedCoassociation
 EXACT_ROWS = 5000  # distinct rows up to which landmarks="auto" looks at all pairs
 LANDMARKS = 5000
 # Independent sets of landmarks. Where a cut falls varies from sample to sample, far more than the
-# extension errs; of three cuts, the one most like the others is kept.
+# extension errs; of three cuts, the one most similar to the other two is kept.
 SETS = 3
 _BLOCK = 2**21  # similarities of one block
 
@@ -49,7 +49,7 @@ class Aggregate:
     """A cut of the regularised co-association of some rows, and its extension to other rows."""
 
     votes: Coassociation  # of the rows that were cut
-    weights: np.ndarray  # how many points each of them stands for
+    weights: np.ndarray  # number of points that each of them represents
     settings: CutSettings
     cut: NcutResult
 
@@ -149,9 +149,9 @@ def _label_all(made: Aggregate, small: Ensemble, rows: np.ndarray) -> np.ndarray
 
 
 def _most_alike(found: list[np.ndarray], weights: np.ndarray) -> tuple[int, float]:
-    """Return which partition is most like the others, and the mean likeness of two of them.
+    """Return which partition is most similar to the rest, and the mean similarity of two.
 
-    Likeness is the share of all points that are in the same cluster, matched one to one. The sets
+    Similarity is the share of all points that are in the same cluster, matched one to one. The sets
     of landmarks are independent, so that it measures what chance does to the cut of a sample
     and to its extension together.
     """
@@ -181,7 +181,7 @@ def _cut(votes: Coassociation, weights: np.ndarray, settings: CutSettings, seed:
             remedies=["use {landmarks}", "take fewer landmarks", "take a higher {threshold.name}"],
             landmarks="auto",
         ) from error
-    k = min(settings.n_clusters, votes.shape[0])  # fewer rows cannot be told apart further
+    k = min(settings.n_clusters, votes.shape[0])  # there are no more clusters than rows
     if settings.ncut == "kway":
         return kway_ncut(operator, k, weights=weights, seed=seed)
     return recursive_ncut(

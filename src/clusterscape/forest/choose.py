@@ -55,6 +55,10 @@ class ForestChoice:
         The column of ``table`` that is lowest at the choice.
     forest : ClusterForest
         The fitted forest of this setting.
+
+    See Also
+    --------
+    choose_forest : Make one.
     """
 
     table: pd.DataFrame
@@ -139,7 +143,7 @@ def choose_forest(
     References
     ----------
     .. [1] D. Yan, A. Chen and M. I. Jordan, "Cluster Forests", Computational Statistics & Data
-       Analysis 66, 2013, 178-192. https://doi.org/10.1016/j.csda.2013.04.010
+       Analysis 66, 178-192, 2013. doi:10.1016/j.csda.2013.04.010
 
     Examples
     --------

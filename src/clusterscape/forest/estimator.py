@@ -60,7 +60,7 @@ class ClusterForest(ResultMixin, ClusterMixin, BaseEstimator):
     threshold : float
         Co-associations below it become zero (beta_2).
     scale : float, optional
-        The others become ``exp(scale * p)`` (beta_1); a tenth of ``n_vectors`` by default, at
+        Those above it become ``exp(scale * p)`` (beta_1); a tenth of ``n_vectors`` by default, at
         most 600.
     ncut : {"recursive", "kway"}
         Repeated cuts in two, or k-means on the leading eigenvectors.
@@ -111,7 +111,7 @@ class ClusterForest(ResultMixin, ClusterMixin, BaseEstimator):
         Share of all points' weight that two sets of landmarks put into the same cluster (matched
         one to one), the mean of the three pairs of sets; NaN without landmarks.
     n_base_clusters_ : int
-        Clusters asked of each vector.
+        Clusters of each vector.
     n_iter_ : int
         Draws of columns that the longest vector accepted.
     k_selection_ : KSelection or None

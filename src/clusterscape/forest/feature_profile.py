@@ -32,8 +32,8 @@ class FeatureProfile:
     strengths : (d,) array
         kappa of k-means on each column alone; small is strong.
     sampled : (d,) array of bool
-        Columns with fewer distinct values than clusters: their strengths are drawn from the
-        others'.
+        Columns with fewer distinct values than clusters: their strengths are drawn from those of
+        the other columns.
     n_distinct : (d,) array of int
         Distinct values of each column.
     names : tuple of str or None
@@ -42,6 +42,11 @@ class FeatureProfile:
         Clusters of each k-means.
     kappa : str
         The form of kappa.
+
+    See Also
+    --------
+    feature_profile : Make one.
+    clusterscape.plot.FeatureProfileDisplay : Draws the strengths.
     """
 
     strengths: np.ndarray
@@ -140,7 +145,7 @@ def feature_profile(
     References
     ----------
     .. [1] D. Yan, A. Chen and M. I. Jordan, "Cluster Forests", Computational Statistics & Data
-       Analysis 66, 2013, 178-192. https://doi.org/10.1016/j.csda.2013.04.010
+       Analysis 66, 178-192, 2013. doi:10.1016/j.csda.2013.04.010
 
     Examples
     --------

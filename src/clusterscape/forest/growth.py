@@ -21,7 +21,7 @@ from clusterscape.generate.features import Matrix
 # Products of points and starts that a vector keeps at most (64 MB of float64); beyond that they
 # are computed anew in every try.
 _PRODUCTS = 1 << 23
-# Columns that the buffers of a vector have place for at first.
+# Columns for which the buffers of a vector have space at first.
 _CAPACITY = 16
 # Draws of one competitor before it gives up.
 _REDRAWS = 1000
@@ -92,7 +92,7 @@ class GrowthData:
 
 def growth_data(X: Matrix, weights: np.ndarray) -> GrowthData:
     """Return the data as the vectors use it."""
-    # Any fixed random numbers will do: sums of them tell partitions apart.
+    # Any fixed random numbers will do: sums of them identify partitions.
     codes = np.random.default_rng(0).integers(-(2**63), 2**63, size=weights.size)
     # In units of the largest, or they would overflow as float32.
     unit = weights / weights.max()
@@ -310,7 +310,7 @@ class _Tries:
             scatter[f] = kernels.forest.center_column(column, weight)
 
     def _widen(self) -> None:
-        """Make place for twice as many columns."""
+        """Make space for twice as many columns."""
         X, scatter = self.buffers.X, self.buffers.scatter
         X = np.concatenate([X, np.zeros_like(X)])
         self.buffers = self.buffers._replace(

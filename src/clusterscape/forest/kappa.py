@@ -56,7 +56,7 @@ def kappa(
     References
     ----------
     .. [1] D. Yan, A. Chen and M. I. Jordan, "Cluster Forests", Computational Statistics & Data
-       Analysis 66, 2013, 178-192. https://doi.org/10.1016/j.csda.2013.04.010
+       Analysis 66, 178-192, 2013. doi:10.1016/j.csda.2013.04.010
 
     Examples
     --------

@@ -29,7 +29,7 @@ _PARTITIONS = 50
 def find_n_clusters(X: Any, weights: np.ndarray, grower: ForestGrower, most: int) -> KSelection:
     """Return the number of clusters, from 2 to ``most``, at the largest eigengap.
 
-    Vectors with many base clusters do not serve: hardly any column lowers their kappa, and on
+    Vectors with many base clusters are not suitable: hardly any column lowers their kappa, and on
     two columns clusters overlap. So a small forest, set up like ``grower``, only weighs the columns
     by the share of vectors that took them, and fine partitions are made on all columns so weighted.
     """

@@ -1,4 +1,4 @@
-"""The parameters that ForestGrower and ClusterForest share: their rules and their words, once."""
+"""The parameters that ForestGrower and ClusterForest share: their rules and descriptions."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ progress : bool or None
 
 _REFERENCES = """\
 .. [1] D. Yan, A. Chen and M. I. Jordan, "Cluster Forests", Computational Statistics & Data
-   Analysis 66, 2013, 178-192. https://doi.org/10.1016/j.csda.2013.04.010"""
+   Analysis 66, 178-192, 2013. doi:10.1016/j.csda.2013.04.010"""
 
 
 def documented(cls: C) -> C:
-    """Put the words of the shared parameters into the docstring of a class."""
+    """Put the descriptions of the shared parameters into the docstring of a class."""
     if cls.__doc__ is not None:  # python -OO has none
         for mark, words in (
             ("<growth parameters>", _GROWTH_WORDS),

@@ -30,6 +30,10 @@ class NoiseKappa:
     ----------
     without, with_noise, rise : float
         Of the features, of them with features of pure noise, and the difference, always positive.
+
+    See Also
+    --------
+    noise_kappa : Make one.
     """
 
     without: float
@@ -63,7 +67,7 @@ def population_centers(means: ArrayLike) -> np.ndarray:
     References
     ----------
     .. [1] D. Yan, A. Chen and M. I. Jordan, "Cluster Forests", Computational Statistics & Data
-       Analysis 66, 2013, 178-192. https://doi.org/10.1016/j.csda.2013.04.010
+       Analysis 66, 178-192, 2013. doi:10.1016/j.csda.2013.04.010
 
     Examples
     --------
@@ -110,7 +114,7 @@ def population_kappa(means: ArrayLike, *, form: Kappa = "pairs") -> float:
     References
     ----------
     .. [1] D. Yan, A. Chen and M. I. Jordan, "Cluster Forests", Computational Statistics & Data
-       Analysis 66, 2013, 178-192. https://doi.org/10.1016/j.csda.2013.04.010
+       Analysis 66, 178-192, 2013. doi:10.1016/j.csda.2013.04.010
 
     Examples
     --------
@@ -158,7 +162,7 @@ def noise_kappa(means: ArrayLike, *, n_noise: int = 1, form: Kappa = "pairs") ->
     References
     ----------
     .. [1] D. Yan, A. Chen and M. I. Jordan, "Cluster Forests", Computational Statistics & Data
-       Analysis 66, 2013, 178-192. https://doi.org/10.1016/j.csda.2013.04.010
+       Analysis 66, 178-192, 2013. doi:10.1016/j.csda.2013.04.010
 
     Examples
     --------
@@ -215,7 +219,7 @@ def misclustering_exponent(
     References
     ----------
     .. [1] D. Yan, A. Chen and M. I. Jordan, "Cluster Forests", Computational Statistics & Data
-       Analysis 66, 2013, 178-192. https://doi.org/10.1016/j.csda.2013.04.010
+       Analysis 66, 178-192, 2013. doi:10.1016/j.csda.2013.04.010
 
     Examples
     --------
@@ -285,7 +289,7 @@ def misclustering_rate(
     References
     ----------
     .. [1] D. Yan, A. Chen and M. I. Jordan, "Cluster Forests", Computational Statistics & Data
-       Analysis 66, 2013, 178-192. https://doi.org/10.1016/j.csda.2013.04.010
+       Analysis 66, 178-192, 2013. doi:10.1016/j.csda.2013.04.010
 
     Examples
     --------
@@ -314,6 +318,10 @@ class MisclusteringRuns:
         Of the draws that could be cut; nan when there are none, or less than two.
     n_refused : int
         Draws that could not be normalised.
+
+    See Also
+    --------
+    simulate_misclustering : Make one.
     """
 
     rates: np.ndarray
@@ -375,7 +383,7 @@ def simulate_misclustering(
     References
     ----------
     .. [1] D. Yan, A. Chen and M. I. Jordan, "Cluster Forests", Computational Statistics & Data
-       Analysis 66, 2013, 178-192. https://doi.org/10.1016/j.csda.2013.04.010
+       Analysis 66, 178-192, 2013. doi:10.1016/j.csda.2013.04.010
 
     Examples
     --------

@@ -74,7 +74,7 @@ def _vector(task: tuple[Any, np.ndarray, np.ndarray, np.ndarray, _Moments]) -> V
     k = int(labels.max()) + 1
     sums = cluster_sums(part, labels, weights, k)
     mass = np.bincount(labels, weights=weights, minlength=k)
-    # A cluster of points without weight is nobody's nearest.
+    # A cluster of points without weight is never the nearest.
     centers = np.full_like(sums, np.inf)
     heavy = mass > 0
     centers[heavy] = sums[heavy] / mass[heavy, None]

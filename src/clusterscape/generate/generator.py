@@ -88,6 +88,12 @@ class EnsembleGenerator(BaseEstimator):
         interruption computes only what is missing. With ``random_state=None`` an existing store
         goes on with its own seed. Workers on other machines must see the same directory.
 
+    See Also
+    --------
+    random_k, random_features, restarts, bagging, subsample, random_projection, mixed : Settings.
+    clusterscape.forest.ForestGrower : Partitions on columns that are chosen, not drawn.
+    clusterscape.ConsensusClustering : Generates an ensemble and combines it.
+
     Notes
     -----
     A member that fails (an exception in the clusterer, more clusters than rows, negative data for
@@ -98,6 +104,12 @@ class EnsembleGenerator(BaseEstimator):
     Deterministic clusterers (linkages, DBSCAN) give the same partition again and again unless
     their number of clusters, rows or columns vary. Average, complete and Ward linkage refuse more
     points than 2 GiB of distances allow (about 23,000).
+
+    References
+    ----------
+    .. [1] A. L. N. Fred and A. K. Jain, "Combining multiple clusterings using evidence
+       accumulation", IEEE Transactions on Pattern Analysis and Machine Intelligence 27, 835-850,
+       2005. doi:10.1109/TPAMI.2005.113
 
     Examples
     --------

@@ -58,6 +58,17 @@ def random_k(
     -------
     EnsembleGenerator
 
+    See Also
+    --------
+    EnsembleGenerator : All settings.
+    random_features : Random columns instead of random numbers of clusters.
+
+    References
+    ----------
+    .. [1] J. Wu, H. Liu, H. Xiong, J. Cao and J. Chen, "K-means-based consensus clustering: a
+       unified view", IEEE Transactions on Knowledge and Data Engineering 27, 155-169, 2015.
+       doi:10.1109/TKDE.2014.2316512
+
     Examples
     --------
     >>> import numpy as np
@@ -99,6 +110,18 @@ def random_features(
     -------
     EnsembleGenerator
 
+    See Also
+    --------
+    EnsembleGenerator : All settings.
+    random_k : Random numbers of clusters.
+    random_projection : Random combinations of the columns.
+
+    References
+    ----------
+    .. [1] J. Wu, H. Liu, H. Xiong, J. Cao and J. Chen, "K-means-based consensus clustering: a
+       unified view", IEEE Transactions on Knowledge and Data Engineering 27, 155-169, 2015.
+       doi:10.1109/TKDE.2014.2316512
+
     Examples
     --------
     >>> import numpy as np
@@ -138,6 +161,17 @@ def restarts(
     -------
     EnsembleGenerator
 
+    See Also
+    --------
+    EnsembleGenerator : All settings.
+    random_k : Restarts that also differ in the number of clusters.
+
+    References
+    ----------
+    .. [1] A. L. N. Fred and A. K. Jain, "Combining multiple clusterings using evidence
+       accumulation", IEEE Transactions on Pattern Analysis and Machine Intelligence 27, 835-850,
+       2005. doi:10.1109/TPAMI.2005.113
+
     Examples
     --------
     >>> import numpy as np
@@ -169,6 +203,17 @@ def bagging(
     Returns
     -------
     EnsembleGenerator
+
+    See Also
+    --------
+    EnsembleGenerator : All settings.
+    subsample : Draws without replacement.
+    clusterscape.combine.BagClust : A consensus of such partitions.
+
+    References
+    ----------
+    .. [1] S. Dudoit and J. Fridlyand, "Bagging to improve the accuracy of a clustering procedure",
+       Bioinformatics 19, 1090-1099, 2003. doi:10.1093/bioinformatics/btg038
 
     Examples
     --------
@@ -211,6 +256,17 @@ def subsample(
     -------
     EnsembleGenerator
 
+    See Also
+    --------
+    EnsembleGenerator : All settings.
+    bagging : Draws with replacement.
+
+    References
+    ----------
+    .. [1] S. Monti, P. Tamayo, J. Mesirov and T. Golub, "Consensus clustering: a resampling-based
+       method for class discovery and visualization of gene expression microarray data", Machine
+       Learning 52, 91-118, 2003. doi:10.1023/A:1023949509487
+
     Examples
     --------
     >>> import numpy as np
@@ -252,6 +308,16 @@ def random_projection(
     -------
     EnsembleGenerator
 
+    See Also
+    --------
+    EnsembleGenerator : All settings.
+    clusterscape.combine.RandomProjectionEnsemble : Projections and their consensus.
+
+    References
+    ----------
+    .. [1] X. Z. Fern and C. E. Brodley, "Random projection for high dimensional data clustering: a
+       cluster ensemble approach", International Conference on Machine Learning, 186-193, 2003.
+
     Examples
     --------
     >>> import numpy as np
@@ -290,6 +356,11 @@ def mixed(
     Returns
     -------
     EnsembleGenerator
+
+    See Also
+    --------
+    EnsembleGenerator : All settings.
+    restarts : One clusterer, different starts.
 
     Examples
     --------
@@ -400,6 +471,11 @@ def generator_for(
     Returns
     -------
     EnsembleGenerator
+
+    See Also
+    --------
+    clusterscape.ConsensusClustering : Uses it for its ensemble.
+    EnsembleGenerator : All settings.
 
     Examples
     --------

@@ -25,7 +25,7 @@ class Buffers(NamedTuple):
     X: np.ndarray  # (capacity, n) columns in use, centred; for two clusters rows may be padded
     scatter: np.ndarray  # (capacity,) sum of squares of each column
     weight: np.ndarray  # (n,)
-    codes: np.ndarray  # (padded,) random numbers, whose sums tell partitions apart
+    codes: np.ndarray  # (padded,) random numbers, whose sums identify partitions
     labels: np.ndarray  # (n,) of the last try
     accepted: np.ndarray  # (n,) of the last try that was accepted
     picks: np.ndarray  # (n_init, k) rows that the restarts start from

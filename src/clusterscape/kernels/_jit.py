@@ -44,7 +44,7 @@ _lock = threading.RLock()
 
 
 class _Cache(FunctionCache):
-    """numba's cache of a function; a disk that fails costs the cache, not the result."""
+    """numba's cache of a function; when the disk fails, only the cache is lost."""
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         return (*super()._index_key(sig, codegen), _SOURCES)
@@ -63,7 +63,7 @@ class _Cache(FunctionCache):
 
 
 class _NoCache(NullCache):
-    """What stands in where no folder can be written."""
+    """The cache that is used where no folder can be written: it keeps nothing."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         progress.note_once(_NOT_KEPT)

@@ -3,10 +3,10 @@
 When every column has weighted mean zero, the two centres are opposite multiples of one vector,
 the sum ``s`` of the second cluster. A point is nearer to the second centre when its product with
 ``s`` exceeds a limit, and the cost follows from the length of ``s``. An iteration is two
-products a value, half the work of two distances, and every sum is a function of the partition
+products per value, half the work of two distances, and every sum is a function of the partition
 alone, so that nothing drifts.
 
-A partition is known by the sums of its second cluster, of which alone its way goes on.
+A partition is identified by the sums of its second cluster, which alone determine the next one.
 
 The columns in use are the first ``d`` rows of ``X``. A partition is its mask: the weight of a
 point of the second cluster, 0 elsewhere. Rows may be padded by points of weight 0.
@@ -31,7 +31,7 @@ from clusterscape.kernels._visited import forget, visit
 
 # Points whose products are held together: small enough for the first cache.
 BLOCK = 1024
-# Sums are told apart to this share of the largest possible: far above rounding.
+# Sums are compared to this share of the largest possible: far above rounding.
 _UNITS = 2.0**40
 # Below this share of the total, what is left after a subtraction is not precise enough.
 _PRECISE = 1e-6
@@ -76,7 +76,7 @@ def _cut(X, f, d, direction, base, shift, bound, weight, start, stop, mask):
     q = direction[g] if f + 1 < d else zero
     r = direction[h] if f + 2 < d else zero
     s = direction[e] if f + 3 < d else zero
-    # Loads stand before the choices: the loops then vectorise.
+    # Loads come before the choices: the loops then vectorise.
     if f + 2 < d:
         for i in span:
             at = first + i
@@ -212,7 +212,7 @@ def descend(X, d, weight, total, scatter, max_iter, start, mass, limit, two, vis
         if first >= 0 and first != start:
             return -1.0, limit
         if first == start:
-            n_iter = max_iter  # rounding goes round in a circle: this one is as good as the next
+            n_iter = max_iter  # rounding makes the iteration cycle: this one is as good as the next
     return -1.0, limit
 
 

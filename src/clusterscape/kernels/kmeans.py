@@ -52,7 +52,7 @@ __all__ = [
 # move costs a new look at the rest of its chunk.
 _CHUNK = 64
 _BUSY = 16
-# An exchange must gain more than rounding does, or it could go round in circles.
+# An exchange must gain more than rounding does, or it could cycle.
 _GAIN = 1.0 - 1e-12
 
 

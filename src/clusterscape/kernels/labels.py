@@ -2,7 +2,7 @@
 
 ``labels`` is (n, r) with codes 0..k_i-1 and negatives for "in no cluster"; ``offsets[i]`` is the
 first column of B that belongs to partition i. A row of B has at most r ones, so a product is r
-look-ups a point.
+look-ups per point.
 """
 
 from __future__ import annotations

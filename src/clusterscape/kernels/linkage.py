@@ -208,7 +208,7 @@ def _halve(distances, weight, method, gone, pairs, heights):
             depth = 1
         while True:
             x = stack[depth - 1]
-            # The cluster below on the stack wins ties, or the chain would run in circles.
+            # The cluster below on the stack wins ties, or the chain would cycle.
             nearest = stack[depth - 2] if depth > 1 else -1
             least = distances[_place(x, nearest, m)] if depth > 1 else np.inf
             for y in alive:
@@ -248,7 +248,7 @@ def agglomerate(distances, sizes, method):
     Where few are mutually nearest (evenly stretched data) the nearest-neighbour chain halves the
     clusters instead: the whole takes O(n^2) in any case.
 
-    ``sizes`` are the points' weights, so a micro-cluster counts as the points it stands for.
+    ``sizes`` are the points' weights, so a micro-cluster counts as the points that it represents.
     Returns (pairs, heights), the merges in no particular order, each named by a point of either
     cluster.
     """

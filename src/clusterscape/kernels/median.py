@@ -1,8 +1,8 @@
 """Medoids of a dissimilarity matrix, and one-point moves towards the median of partitions.
 
 The moves read an ensemble as ``labels`` (m, r) with codes 0..k_i-1, -2 for unsampled and -1 for
-"sampled, but in no cell that the labels tell": noise, and every point of a soft partition, whose
-memberships stand in a CSR matrix over the D clusters (``soft_start``, ``soft_column``,
+"sampled, but in no cell given by the labels": noise, and every point of a soft partition, whose
+memberships are in a CSR matrix over the D clusters (``soft_start``, ``soft_column``,
 ``soft_value``; ``soft_block`` is the partition of each entry). For a grouping of the points into
 at most K groups, ``table`` (D, K) is the weight that each cluster shares with each group and
 ``mass`` (r, K) the weight of each group's points that a partition sampled.
@@ -271,7 +271,7 @@ def _exchange(sums, before, after):
 def move_sums(ensemble, sizes, points, groups, table, mass, current, out):
     """Fill ``out`` (points, groups, r, N_SUMS): the sums of every table after every move.
 
-    ``current`` (r, N_SUMS) are the sums as the grouping stands, in the order of
+    ``current`` (r, N_SUMS) are the sums of the present grouping, in the order of
     ``kernels.pairs.sums`` with the groups as rows. A move changes two cells and two margins of a
     table, so the whole costs O(r K) for a point.
     """

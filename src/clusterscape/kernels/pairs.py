@@ -41,7 +41,7 @@ def tables(labels, n_clusters, pairs, weights, noise, counts, starts, rows, cols
 
     ``labels`` is (r, n) with -1 noise and -2 unsampled; ``weights`` is None or (n,); ``counts``
     comes from ``scratch``. Points that are unsampled in either partition are in no cell. The three
-    outputs need room for one cell more than there can be.
+    outputs need space for one cell more than there can be.
     """
     n = labels.shape[1]
     order = np.empty(n, np.int32)
@@ -89,7 +89,7 @@ def _code(shifted, size, noise):
 
 @jit
 def _cells_of_dense(dense, height, width, noise, at, rows, cols, mass):
-    """Append the cells of a counted table, and leave it zero for the next pair."""
+    """Append the cells of a counted table, and set it to zero for the next pair."""
     first = 2 if noise == DROP else 1
     for row in range(first, height):
         code = _code(row, height, noise)
@@ -191,7 +191,7 @@ def sums(starts, rows, cols, mass, sizes, whole, known, out):
 
     The columns: mass; number of cells, sum of their squares, sum of their x log x; then the same
     three for the rows and for the columns. ``sizes`` (m, 2) are the rows and columns of each
-    table. ``whole`` says that masses are counts, whose x log x stands in ``known``.
+    table. ``whole`` says that masses are counts, whose x log x is in ``known``.
     """
     row = np.empty(sizes[:, 0].max())
     col = np.empty(sizes[:, 1].max())
@@ -296,8 +296,8 @@ def _distinct(values, alone, size, number):
 def _expected_cell(a, b, n):
     """Return E[x/n log(n x / (a b))] for x drawn from the hypergeometric law (n, a, b).
 
-    The law is walked from its mode in both directions until it vanishes and divided by its sum, so
-    no factorial is needed. All arguments are whole floats.
+    The probabilities are found from the mode in both directions, until they vanish, and divided by
+    their sum, so no factorial is needed. All arguments are whole floats.
     """
     low = max(0.0, a + b - n)
     high = min(a, b)

@@ -9,7 +9,7 @@ from clusterscape.kernels._jit import jit
 def project_labels(labels, offsets, places, values, out):
     """Add B @ R to ``out`` (n, m); row c of R has ``values[c]`` in the columns ``places[c]``.
 
-    ``labels`` is (n, r) with negatives for "in no cluster": n r a additions for a non-zeros a row.
+    ``labels`` is (n, r) with negatives for "in no cluster": n r a additions, a non-zeros per row.
     """
     n, r = labels.shape
     a = places.shape[1]

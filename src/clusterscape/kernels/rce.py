@@ -19,7 +19,7 @@ class Hard(NamedTuple):
 
     columns: np.ndarray  # (r, m) codes, -1 noise, -2 unsampled
     order: np.ndarray  # (r, m) points by cluster; those in no cluster come last
-    place: np.ndarray  # (r, m) where each point stands in the order
+    place: np.ndarray  # (r, m) position of each point in the order
     ends: np.ndarray  # (D,) where each cluster ends in the order
     offsets: np.ndarray  # (r + 1,)
     alpha: np.ndarray  # (r,) weight of the partition

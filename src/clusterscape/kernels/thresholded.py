@@ -66,7 +66,7 @@ def _agreements_above(columns, x, weights, together, sampled):
 def add_both_halves(indptr, indices, data, values, out):
     """Add P @ values and P.T @ values to ``out``, reading every pair of the upper triangle once.
 
-    ``values`` and ``out`` are (m, n): a line a vector. A row that kept all its pairs needs no
+    ``values`` and ``out`` are (m, n): one row per vector. A row that kept all its pairs needs no
     indices, and its products vectorise.
     """
     m, n = values.shape

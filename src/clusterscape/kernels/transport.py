@@ -35,7 +35,7 @@ def solve_dual(cost, a, b, plan, u, v):
     u[i] + v[j] <= cost[i, j], with equality where plan[i, j] > 0.
     """
     k, m = cost.shape
-    return _solve(cost, a, b, plan, u, v, _room(k, m))
+    return _solve(cost, a, b, plan, u, v, _buffers(k, m))
 
 
 @jit
@@ -45,9 +45,9 @@ def solve_rows(cost, left, right, out):
     cost (k, m), left (n, k), right (n, m), out (n,); nan where :func:`solve` has it.
     """
     k, m = cost.shape
-    plan, u, v, room = np.empty((k, m)), np.empty(k), np.empty(m), _room(k, m)
+    plan, u, v, buffers = np.empty((k, m)), np.empty(k), np.empty(m), _buffers(k, m)
     for x in range(out.size):
-        out[x] = _solve(cost, left[x], right[x], plan, u, v, room)
+        out[x] = _solve(cost, left[x], right[x], plan, u, v, buffers)
 
 
 @jit
@@ -64,7 +64,7 @@ def solve_pairs(costs, offsets_a, offsets_b, mass_a, mass_b, pairs, out):
     """
     k, m = _widest(offsets_a, pairs[:, 0]), _widest(offsets_b, pairs[:, 1])
     cells, flows, u, v = np.empty(k * m), np.empty(k * m), np.empty(k), np.empty(m)
-    room = _room(k, m)
+    buffers = _buffers(k, m)
     for p in range(pairs.shape[0]):
         top, left = offsets_a[pairs[p, 0]], offsets_b[pairs[p, 1]]
         k = offsets_a[pairs[p, 0] + 1] - top
@@ -73,7 +73,7 @@ def solve_pairs(costs, offsets_a, offsets_b, mass_a, mass_b, pairs, out):
         for i in range(k):
             for j in range(m):
                 cost[i, j] = costs[top + i, left + j]
-        out[p] = _solve(cost, mass_a[top : top + k], mass_b[left : left + m], plan, u, v, room)
+        out[p] = _solve(cost, mass_a[top : top + k], mass_b[left : left + m], plan, u, v, buffers)
 
 
 @jit
@@ -85,7 +85,7 @@ def _widest(offsets, partitions):
 
 
 @jit
-def _room(k, m):
+def _buffers(k, m):
     """Return the arrays that a solution needs; they may be longer than the problem."""
     rest, height, entry = np.empty(k), np.empty(k), np.empty(k, dtype=np.int64)
     free, dist, key = np.empty(m), np.empty(m), np.empty(m)
@@ -94,11 +94,11 @@ def _room(k, m):
 
 
 @jit
-def _solve(cost, a, b, plan, u, v, room):
+def _solve(cost, a, b, plan, u, v, buffers):
     k, m = cost.shape
     if k == 0 or m == 0:
         return np.nan
-    rest, free, height, entry, dist, key, before, order = room
+    rest, free, height, entry, dist, key, before, order = buffers
     total = a.sum()
     nothing = _NOTHING * total
     rest[:k] = a
@@ -123,7 +123,7 @@ def _solve(cost, a, b, plan, u, v, room):
                 before,
                 order,
             )
-            if length == np.inf:  # no column has room: b has less mass
+            if length == np.inf:  # no column has capacity left: b has less mass
                 break
             for i in range(k):
                 if entry[i] != _UNSEEN:
@@ -183,11 +183,11 @@ _UNSEEN = -2
 
 @jit
 def _search(source, cost, plan, u, v, wanted, free, height, entry, dist, key, before, order):
-    """Find the columns nearest to ``source``, until those with room have ``wanted`` of it.
+    """Find the columns nearest to ``source``, until their free capacity is ``wanted``.
 
     Distances are reduced costs from rows to columns; from a column the search goes on to the rows
     that send mass to it. Return how many columns were reached (in ``order``) and the distance of
-    the last; inf when none of them has room.
+    the last; inf when none of them has capacity left.
     """
     k, m = cost.shape
     entry[:k] = _UNSEEN

@@ -37,11 +37,11 @@ class FourierMap:
         The frequencies in single precision, some at a time; the features of a block are its
         cosines followed by its sines.
     centre : (d,) array or None
-        Subtracted from dense data first: the kernel does not see it, and phases keep their digits.
+        Subtracted from dense data first: kernel values stay the same, and phases more precise.
     bandwidth : float
         Of the kernel.
     order : int
-        1 if the kernel sees sums of absolute differences, otherwise 2.
+        1 if the kernel depends on sums of absolute differences, otherwise 2.
     """
 
     blocks: list[np.ndarray]
@@ -156,7 +156,7 @@ def fourier_map(
     """Draw a map with ``n_components`` features.
 
     The frequencies follow the kernel's spectral measure. Where they need not be independent they
-    are spread evenly, which lowers the error: by a Sobol sequence in few dimensions (at 1,000
+    are distributed evenly, which lowers the error: by a Sobol sequence in few dimensions (at 1,000
     features in the plane some 10 times for the Gaussian, 6 for the Cauchy and 3 for the Laplacian
     kernel), in more, for the Gaussian, as orthogonal directions (2 to 3 times with as many
     frequencies as dimensions, 1.2 to 1.6 times with half as many, nothing below a quarter).

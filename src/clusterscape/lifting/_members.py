@@ -131,7 +131,7 @@ def members_of(ensemble: Any, noise: str) -> Members:
     """Return the clusters of an ensemble that have weight; equal ones are found by a hash.
 
     Two 64-bit sums over the members must agree, so unequal clusters are taken for equal with a
-    probability under 1e-30 a pair.
+    probability under 1e-30 per pair.
     """
     labels, soft = ensemble.labels, dict(ensemble.soft)
     given = np.asarray(ensemble.sample_weight, dtype=np.float64)

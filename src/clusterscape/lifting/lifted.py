@@ -67,7 +67,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
 
 _EXACT_BELOW = 3000  # points up to which "auto" takes exact kernel sums
 _COMPONENTS = 1000
-_SAMPLE = 1000  # points whose distances tell the bandwidth
+_SAMPLE = 1000  # points from whose distances the bandwidth is estimated
 _BLOCK = 2**22  # elements of a temporary block
 # Squares below this share of the largest are taken from differences, for their digits.
 _NEAR = 1e-6
@@ -82,7 +82,7 @@ _ZERO = 1e-14  # a squared length below this share of the largest possible one i
     }
 )
 def components_for_error(error: float, n_points: int, *, failure: float = 0.01) -> int:
-    """Return how many random features hold the error of every kernel value under a bound.
+    """Return how many random features keep the error of every kernel value below a bound.
 
     By Hoeffding's inequality for each pair of points and the union bound over all pairs, for
     independent frequencies. The bound is safe and far from tight: the error of a typical value is
@@ -143,7 +143,7 @@ def lift(
     """Return every cluster of every partition as a unit vector of a kernel's Hilbert space.
 
     The points are read once, in chunks, whatever the number of partitions. Clusters that have no
-    weight, or whose vector is zero, are left out. The kernel sees what its bandwidth shows it: with
+    weight, or whose vector is zero, are left out. The result depends on the bandwidth: with
     one far below the distances of the points all clusters are orthogonal, with one far above all
     are equal.
 
@@ -296,7 +296,7 @@ def _assembled(
     if row.size != table.shape[0] or (row != np.arange(row.size)).any():
         table = table[row] if rho is not None else table[np.ix_(row, row)]
     total = np.bincount(members.partition, weights=members.size, minlength=r)
-    # The discrete kernel counts a weight once, the others once for each of the two points.
+    # The discrete kernel counts a weight once, other kernels once for each of the two points.
     unit = np.sqrt(members.unit) if how is None else members.unit
     return Lifted(
         offsets=np.searchsorted(members.partition, np.arange(r + 1)),
@@ -424,7 +424,7 @@ class Lifted:
         i, j : array of int
             Clusters, by their positions.
         normalize : bool
-            Between the unit vectors, which know where clusters lie and not how large they are;
+            Between the unit vectors, which depend on where clusters lie and not on their size;
             otherwise between the sums themselves.
         squared : bool
             Return the squares.
@@ -607,7 +607,7 @@ def checked_features(features: Any, kernel: Any, n_points: int) -> Any:
     if length(features) != n_points:
         raise ValueError(
             f"features has {length(features)} rows and the ensemble {n_points} points; pass one "
-            "row a point, in the same order."
+            "row per point, in the same order."
         )
     if kernel == "precomputed" and features.shape[1] != n_points:
         raise ValueError(

@@ -171,7 +171,7 @@ def _balance(weight: np.ndarray, degree: np.ndarray, side: np.ndarray) -> np.nda
 
 
 def _is_alike(rest: LinearOperator, unit: np.ndarray, seed: int) -> bool:
-    """Say whether no direction stands out: all points are alike to each other."""
+    """Say whether all points are equally similar, so that no direction is preferred."""
     probe = np.random.default_rng(seed).standard_normal(unit.shape)
     probe -= unit @ (unit.T @ probe)
     probe /= np.linalg.norm(probe)
@@ -179,8 +179,9 @@ def _is_alike(rest: LinearOperator, unit: np.ndarray, seed: int) -> bool:
     factor = float((probe.T @ image).item())
     if np.linalg.norm(image - factor * probe) > 1e-9:
         return False
-    # A positive factor: every point is more like itself than like the others, and any split is as
-    # good as another (equal clusters, one row each). Two points are alike only if they are equal.
+    # A positive factor: every point is more similar to itself than to any other, and any split is
+    # as good as another (equal clusters, one row each). Two points are alike only if they are
+    # equal.
     return factor < 1e-9 if unit.size > 2 else abs(factor) < 1e-9
 
 
@@ -213,7 +214,7 @@ def _sweep(operator: Any, weight: np.ndarray, degree: np.ndarray, vector: np.nda
     inside = np.cumsum(2.0 * w * links + w**2 * own)
     between = np.maximum(volume - inside, 0.0)[:-1]
     values = between / volume[:-1] + between / np.maximum(volume[-1] - volume[:-1], 1e-300)
-    # Points with equal coordinates are not told apart.
+    # Points with equal coordinates are not separated.
     steps = vector[order][:-1] - vector[order][1:]
     values[steps <= 1e-10 * np.abs(vector).max()] = np.inf
     if not np.isfinite(values).any():

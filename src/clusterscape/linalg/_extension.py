@@ -10,8 +10,8 @@ from scipy import sparse
 
 from clusterscape.linalg.kmeans import nearest_center
 
-# Below this an eigenvalue of the normalised similarity says nothing of other points: an extended
-# value is divided by it.
+# Below this an eigenvalue of the normalised similarity cannot be extended to other points: an
+# extended value is divided by it.
 LEAST_EIGENVALUE = 1e-6
 
 

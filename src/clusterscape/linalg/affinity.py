@@ -34,7 +34,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
 }
 
 _SINGLE_ABOVE = 5_000  # points from which a dense affinity is stored in single precision
-_SAMPLE = 2_000  # points whose distances tell the bandwidth
+_SAMPLE = 2_000  # points from whose distances the bandwidth is estimated
 _LOCAL = 7  # the neighbour whose distance is a point's own scale
 _BLOCK = 4_000_000  # elements of a temporary block
 _NOTHING = 1e-30  # a Gaussian below this is zero, since the inverse of a degree must be finite
@@ -49,7 +49,7 @@ class Affinity(LinearOperator):
     Parameters
     ----------
     words : str
-        What the affinities are, for people.
+        A description of the affinities.
     matrix : (n, n) array or sparse matrix, optional
         The affinities, diagonal zero.
     factor : (n, m) array or sparse matrix, optional
@@ -63,6 +63,11 @@ class Affinity(LinearOperator):
         As given.
     bandwidth : float or None
         Bandwidth of the Gaussian, or the median of the local ones; None for other affinities.
+
+    See Also
+    --------
+    clusterscape.linalg.affinity.affinity : Make one from features.
+    spectral_embedding : Its leading eigenvectors.
 
     Examples
     --------
@@ -110,7 +115,7 @@ class Affinity(LinearOperator):
         return self  # symmetric
 
     def weighted(self, weights: np.ndarray) -> LinearOperator:
-        """Return the affinities of points that stand for ``weights`` copies each.
+        """Return the affinities of points that represent ``weights`` copies each.
 
         A point has no affinity to itself but to its copies, so a weight above 1 puts (w - 1) / w
         of the affinity between copies on the diagonal. With this operator
@@ -153,10 +158,10 @@ def affinity(
     max_gb: float = 4.0,
     seed: _seeds.RandomState = 0,
 ) -> Affinity:
-    """Return how alike points are by their features, as an operator with zero diagonal.
+    """Return the affinities of points by their features, as an operator with zero diagonal.
 
     A Gaussian follows the columns of the largest scale and loses contrast in many dimensions; the
-    cosine does not see length. One bandwidth suits no data whose clusters differ in density: then
+    cosine ignores length. One bandwidth suits no data whose clusters differ in density: then
     use ``scale="local"``.
 
     Parameters

@@ -22,7 +22,7 @@ class Coassociation(LinearOperator):
 
     With ``normalize="counts"`` it is ``B W B^T``: the weight of the partitions that put two points
     together. With ``"pairs"`` every entry is divided by the weight of the partitions that sampled
-    both points (pairs never sampled together have 0). A noise point is together with nobody, not
+    both points (pairs never sampled together have 0). A noise point is together with no point, not
     even with itself; in a soft partition two points are together to the extent of the inner product
     of their memberships.
 
@@ -151,7 +151,7 @@ class Coassociation(LinearOperator):
 
     def _blocks(self) -> list[tuple[int, int]]:
         n = self.shape[0]
-        step = max(1, min(n, int(2**26 // max(8 * n, 1))))  # 64 MB a block
+        step = max(1, min(n, int(2**26 // max(8 * n, 1))))  # 64 MB per block
         return [(start, min(start + step, n)) for start in range(0, n, step)]
 
     def _rows(self, start: int, stop: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Distances that keep their digits far from the origin and beside outliers, and their median."""
+"""Distances that stay precise far from the origin and beside outliers, and their median."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import row_norms
 
 _CANCELLED = 1e-6  # squares below this share of the squared lengths are taken from differences
-_CENTRE = 1000  # rows that tell where the data lie
+_CENTRE = 1000  # rows from which the centre of the data is estimated
 _BLOCK = 2**22  # elements of a temporary block
 
 

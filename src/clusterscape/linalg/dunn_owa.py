@@ -164,6 +164,10 @@ def neighbor_edges(X: Any, *, n_neighbors: int = 25, metric: Metric = "euclidean
     NeighborEdges
         ``dunn_owa(labels)`` is the index of a partition.
 
+    See Also
+    --------
+    clusterscape.linalg.genie.genie : A hierarchy whose cuts the index can compare.
+
     References
     ----------
     M. Gagolewski, M. Bartoszuk, A. Cena, "Are cluster validity measures (in)valid?", Information

@@ -1,4 +1,4 @@
-"""One front to the symmetric eigen-solvers, which never returns an unconverged vector."""
+"""One interface to the symmetric eigen-solvers, which never returns an unconverged vector."""
 
 from __future__ import annotations
 
@@ -39,6 +39,10 @@ class EigenResult:
         "dense", "lanczos" or "lobpcg".
     side : str
         "points" or "clusters": which of the two Gram matrices was decomposed.
+
+    See Also
+    --------
+    symmetric_eigen : Make one.
     """
 
     values: np.ndarray
@@ -179,7 +183,7 @@ def _with_missing(
 
     A Krylov space grown from one vector holds one vector of each eigenvalue, so groups that nothing
     links (each has an eigenvalue of one) may be missed although every pair found is exact. With
-    those moved down the spectrum, what is left has no business above the least of them.
+    those moved down the spectrum, no eigenvalue may be left above the least of them.
     """
     m = len(values)
     for _ in range(m):

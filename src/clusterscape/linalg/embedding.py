@@ -55,7 +55,7 @@ def spectral_embedding(
     """Return the leading eigenvectors of D^-1/2 A D^-1/2 as coordinates of the points.
 
     Clusters become tight where hardly any affinity links them. Where they overlap, or where a few
-    points are linked to nothing else, the first vectors tell those few points from all others.
+    points are linked to nothing else, the first vectors separate those few points from the rest.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def spectral_embedding(
     n_components : int
         Coordinates; as many as there are clusters.
     weights : (n,) array, optional
-        Copies that each point stands for.
+        Number of copies that each point represents.
     row_normalize : bool
         Scale each point's coordinates to unit length, as Ng, Jordan and Weiss do.
     seed : int
@@ -125,7 +125,7 @@ def njw(
     n_init : int
         Starts of k-means.
     sample_weight : (n,) array, optional
-        Copies that each point stands for.
+        Number of copies that each point represents.
     random_state : int, generator or None
         Seed of the affinity's sample, the eigen-solver and k-means.
     **options
@@ -174,7 +174,7 @@ class LaplacianInverse(LinearOperator):
     graph : Affinity
         The affinities.
     weights : (n,) array, optional
-        Copies that each point stands for.
+        Number of copies that each point represents.
     n_vectors : int
         Eigenvectors of the preconditioner.
     seed : int
@@ -201,7 +201,7 @@ class LaplacianInverse(LinearOperator):
     References
     ----------
     .. [1] Z. Tao, H. Liu and Y. Fu. Simultaneous clustering and ensemble. AAAI Conference on
-       Artificial Intelligence, 2017.
+       Artificial Intelligence, 1546-1552, 2017.
 
     Examples
     --------
@@ -275,7 +275,7 @@ class LaplacianInverse(LinearOperator):
         if failed:
             raise RuntimeError(
                 f"a system with the Laplacian of the affinities was not solved in {_STEPS:,} "
-                "steps: the graph hardly holds together. Use more neighbors, a larger scale, or "
+                "steps: the graph is nearly disconnected. Use more neighbors, a larger scale, or "
                 "another affinity."
             )
         error = float(np.linalg.norm(right - self.laplacian @ found)) / norm
@@ -296,7 +296,7 @@ class LaplacianInverse(LinearOperator):
 def _null_vectors(
     laplacian: LinearOperator, mass: np.ndarray, names: np.ndarray, n_pieces: int
 ) -> sparse.csr_matrix:
-    """Return the unit vectors sqrt(mass) on each piece that holds together by links of its own.
+    """Return the unit vectors sqrt(mass) on each piece that is connected by its own links.
 
     A point that only links too weak to count tie to others is a piece, but no null vector: its
     entry of L is one.
@@ -334,7 +334,7 @@ def laplacian_quotient(
     n_values : int
         How many.
     weights : (n,) array, optional
-        Copies that each point stands for, as ``inverse`` was given them.
+        Number of copies that each point represents, as ``inverse`` was given them.
     solver : {"dense", "solves"}
         Decompose the n x n Laplacian, or solve systems with it.
     seed : int
@@ -353,7 +353,7 @@ def laplacian_quotient(
     References
     ----------
     .. [1] Z. Tao, H. Liu and Y. Fu. Simultaneous clustering and ensemble. AAAI Conference on
-       Artificial Intelligence, 2017.
+       Artificial Intelligence, 1546-1552, 2017.
 
     Examples
     --------
@@ -387,7 +387,7 @@ def laplacian_quotient(
     else:
         product = inverse
         side = symmetric_operator(width, lambda table: to_clusters(inverse @ to_points(table)))
-        # The whole spectrum takes one solve per cluster, Lanczos some ten a value.
+        # The whole spectrum takes one solve per cluster, Lanczos some ten per value.
         few = width <= max(_FEW_CLUSTERS, 3 * n_values)
         found = symmetric_eigen(side, n_values, solver="dense" if few else "lanczos", seed=seed)
         vectors = inverse @ to_points(found.vectors)

@@ -1,4 +1,4 @@
-"""Genie: a hierarchy of clusters on a minimum spanning tree, by single linkage with a brake."""
+"""Genie: single linkage on a minimum spanning tree, with a limit on unequal cluster sizes."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def genie(
     Every point starts as a cluster. As long as the Gini index of the cluster sizes is at most the
     threshold, the next merge is along the shortest edge left, as in single linkage; while it is
     above, along the shortest edge that touches a smallest cluster. So outliers are taken up early
-    and do not stay as clusters of their own. A true cluster much smaller than the others is
+    and do not stay as clusters of their own. A true cluster much smaller than the rest is
     taken up too: raise the threshold for clusters of very unequal sizes.
 
     Parameters
@@ -106,7 +106,7 @@ def genie(
         Of features or of given distances. With ``reachability`` above 1 chains between clusters
         count less.
     gini_threshold : float
-        Between 0 and 1. 1 never applies the brake and gives single linkage; 0 always does, unless
+        Between 0 and 1. 1 never applies the limit and gives single linkage; 0 always does, unless
         all clusters are equally large.
     weights : (n,) array, optional
         Whole numbers >= 1: a point of weight w starts as a cluster of size w.
@@ -116,14 +116,14 @@ def genie(
     GenieTree
         All merges; ``labels(k)`` gives a partition for any number of clusters.
 
+    See Also
+    --------
+    clusterscape.linalg.mst.spanning_tree : The tree.
+
     Notes
     -----
     Sizes are kept in Fenwick trees, so a merge and the Gini index after it cost O(log n), and the
     whole O(n log n) after the spanning tree. Equal edges merge in the order of ``tree``.
-
-    See Also
-    --------
-    clusterscape.linalg.mst.spanning_tree : the tree.
 
     References
     ----------
@@ -154,8 +154,8 @@ def _sizes(weights: Any, n: int) -> np.ndarray:
     whole = values.shape == (n,) and bool(np.isfinite(values).all())
     if not whole or (values < 1).any() or (values != np.rint(values)).any():
         raise ValueError(
-            f"weights must be {n} whole numbers >= 1, one per point: how many points each stands "
-            f"for; got an array of shape {values.shape}"
+            f"weights must be {n} whole numbers >= 1, one per point: the points that each "
+            f"represents; got an array of shape {values.shape}"
             + (f" with values from {values.min():g} to {values.max():g}." if whole else ".")
         )
     if values.sum() > _MOST_MASS:

@@ -1,4 +1,4 @@
-"""Balanced cuts of graphs and hypergraphs: one front for METIS and Mt-KaHyPar."""
+"""Balanced cuts of graphs and hypergraphs: one interface to METIS and Mt-KaHyPar."""
 
 from __future__ import annotations
 
@@ -97,6 +97,10 @@ class Cut(NamedTuple):
         Part of each vertex, 0..k-1; no part is empty unless there are fewer vertices than parts.
     value : float
         Total weight of the edges between parts, or of the hyperedges in more than one part.
+
+    See Also
+    --------
+    partition_graph, partition_hypergraph : Make one.
     """
 
     labels: np.ndarray
@@ -124,8 +128,8 @@ def partition_graph(
     vertex_weights : (n,) array, optional
         What the parts are balanced in; ones unless given. Zero is allowed.
     imbalance : float
-        How far a part may exceed the average, as a share of it. It is a wish: heavy vertices can
-        make it impossible.
+        How far a part may exceed the average, as a share of it; heavy vertices can make more
+        necessary.
     recursive : bool, optional
         Recursive bisection or direct k-way partitioning; by default bisection up to eight parts,
         which is METIS's own advice.
@@ -252,7 +256,12 @@ def partition_hypergraph(
     Notes
     -----
     One thread and a deterministic algorithm; the time grows with the sum of the squared sizes of
-    the hyperedges. Where every hyperedge must be cut, all partitions look alike to it.
+    the hyperedges. Where every hyperedge must be cut, all partitions have the same value.
+
+    References
+    ----------
+    .. [1] L. Gottesbueren, T. Heuer, N. Maas, P. Sanders and S. Schlag. Scalable high-quality
+       hypergraph partitioning. ACM Transactions on Algorithms 20(1), 9, 2024. doi:10.1145/3626527
 
     Examples
     --------

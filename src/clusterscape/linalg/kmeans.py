@@ -46,6 +46,10 @@ class KMeansResult:
     engine : str
         What computed it: "kernel", "sklearn", "sparse" (cosine on CSR) or "blas" (cosine on large
         dense data); "+exchange" is added where Hartigan started from Lloyd's result.
+
+    See Also
+    --------
+    clusterscape.linalg.kmeans.kmeans : Make one.
     """
 
     labels: np.ndarray
@@ -111,7 +115,8 @@ def kmeans(
         Lloyd stops when the squared shift of the centers is at most ``tol`` times the mean
         variance of the columns, or no label changes.
     sample_weight : array-like of shape (n,), optional
-        Weights >= 0. A row of weight 0 does not pull; it gets the label of the nearest center.
+        Weights >= 0. A row of weight 0 does not move the centers; it gets the label of the
+        nearest one.
     seed : SeedSequence, int or None
         The same seed gives the same result.
     engine : {"auto", "kernel", "sklearn"}
@@ -121,6 +126,21 @@ def kmeans(
     -------
     KMeansResult
         Labels, centers, inertia, iterations and the engine used.
+
+    See Also
+    --------
+    nearest_center : Assign other rows to the centers.
+
+    References
+    ----------
+    .. [1] S. P. Lloyd. Least squares quantization in PCM. IEEE Transactions on Information Theory
+       28(2), 129-137, 1982. doi:10.1109/TIT.1982.1056489
+    .. [2] J. A. Hartigan and M. A. Wong. Algorithm AS 136: a k-means clustering algorithm. Applied
+       Statistics 28(1), 100-108, 1979. doi:10.2307/2346830
+    .. [3] D. Arthur and S. Vassilvitskii. k-means++: the advantages of careful seeding. ACM-SIAM
+       Symposium on Discrete Algorithms, 1027-1035, 2007.
+    .. [4] I. S. Dhillon and D. S. Modha. Concept decompositions for large sparse text data using
+       clustering. Machine Learning 42, 143-175, 2001. doi:10.1023/A:1007612920971
 
     Examples
     --------
@@ -162,7 +182,7 @@ def nearest_center(
 ) -> np.ndarray:
     """Return, for each row, the index of the nearest center (the first of equals).
 
-    Fails like k-means itself: a far outlier gets a label all the same.
+    As in k-means itself, a far outlier gets a label too.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ def landmark_graph(
 
     One pass over the points in blocks, O(n p d) products and O(n r) memory. Landmarks are too few
     where clusters are finer than the distances between them; then clusters share landmarks and
-    cannot be told apart.
+    cannot be separated.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def landmark_graph(
 
     See Also
     --------
-    clusterscape.linalg.transfer_cut.transfer_cut : the spectral cut of such a graph.
+    clusterscape.linalg.transfer_cut.transfer_cut : The spectral cut of such a graph.
 
     References
     ----------
@@ -147,7 +147,7 @@ def landmark_graph(
     doi:10.1109/TKDE.2019.2903410
 
     X. Chen, D. Cai, "Large scale spectral clustering with landmark-based representation",
-    AAAI 2011.
+    AAAI Conference on Artificial Intelligence, 313-318, 2011.
 
     Examples
     --------

@@ -98,7 +98,7 @@ def stochastic_complement(P: Any, block: Any) -> np.ndarray:
 def _complement_by_products(
     P: LinearOperator, inside: np.ndarray, outside: np.ndarray
 ) -> np.ndarray:
-    """Return the complement of an operator's block: one linear system a column of the block."""
+    """Return the complement of an operator's block: one linear system per column."""
     n = P.shape[0]
     unit = np.zeros((n, inside.size))
     unit[inside, np.arange(inside.size)] = 1.0
@@ -136,7 +136,7 @@ def _never_left() -> ValueError:
 
 @dataclass(frozen=True)
 class SupportDiagnosis:
-    """Whether a matrix can be scaled to a doubly stochastic one, and what stands against it.
+    """Whether a matrix can be scaled to a doubly stochastic one, and what prevents it.
 
     Attributes
     ----------
@@ -146,6 +146,10 @@ class SupportDiagnosis:
         Whether every positive element lies on such a permutation; a scaling exists just then.
     offending : (m, 2) array
         Positions of the positive elements that lie on none.
+
+    See Also
+    --------
+    total_support : Make one.
     """
 
     has_support: bool
@@ -216,7 +220,7 @@ def zeta_ratios(
     labels : (n, r) integer array
         Clusterings; a point with -1 is a block of its own, and pairs with a -2 count for nothing.
     weights : (n,) array
-        Points that each row stands for.
+        Number of points that each row represents.
     removed : (n,) array
         What is taken off the diagonal at the level of points.
     """
@@ -318,7 +322,7 @@ def separate_noise(labels: np.ndarray) -> np.ndarray:
 
 
 def weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
-    """Return the median of values of which each stands ``weights`` times."""
+    """Return the median of values, each counted ``weights`` times."""
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[order])
     half = reached[-1] / 2

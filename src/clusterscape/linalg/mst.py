@@ -21,7 +21,7 @@ Algorithm = Literal["auto", "prim", "boruvka"]
 _SMALL = 4_000  # points below which Prim is fastest whatever the data
 _TREE_COLUMNS = 60  # a k-d tree is not even tried on more columns
 _LEAF = 32
-_PROBES = 200  # searches that tell how well the k-d tree prunes
+_PROBES = 200  # searches from which the pruning of the k-d tree is estimated
 # A point looked at in the k-d tree costs, over all rounds of searches, about this many distances
 # of Prim's in double precision, and twice as many in single precision.
 _COST = 3.0
@@ -98,7 +98,7 @@ def spanning_tree(
 
     See Also
     --------
-    clusterscape.linalg.genie.genie : a hierarchy on such a tree.
+    clusterscape.linalg.genie.genie : A hierarchy on such a tree.
 
     References
     ----------

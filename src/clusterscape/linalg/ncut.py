@@ -52,6 +52,10 @@ class Split:
         Second smallest of the part's normalised Laplacian; 0 where a component was split off.
     sizes : (float, float)
         Weight of the side that keeps the label, and of the other.
+
+    See Also
+    --------
+    recursive_ncut : Makes them.
     """
 
     part: int
@@ -67,13 +71,17 @@ class NcutResult:
     Attributes
     ----------
     labels : (n,) array
-        Cluster of each point, 0..k-1; k is less than asked where nothing more can be told apart.
+        Cluster of each point, 0..k-1; k is less than asked where no more can be separated.
     value : float
         Normalised cut of all clusters: the sum of their links to others over their degree.
     eigenvalues : array
         k-way: the leading eigenvalues of the normalised similarity; recursive: none.
     splits : tuple of Split
         Recursive: the bipartitions in the order in which they were made; k-way: none.
+
+    See Also
+    --------
+    kway_ncut, recursive_ncut : Make one.
     """
 
     labels: np.ndarray
@@ -91,7 +99,7 @@ class NcutResult:
         cut); where a component was split off, to the side with the larger similarity over degree;
         after :func:`kway_ncut` to the nearest centre of the embedding. A fitted point's own row
         gives its own cluster, save where ``mu`` is zero: there the component's rule is used. Far
-        from all points the values say little, and a label is given all the same.
+        from all points the values are unreliable, but a label is given.
 
         Parameters
         ----------
@@ -147,7 +155,7 @@ def kway_ncut(
     n_clusters : int
         Clusters, at most the number of points.
     weights : (n,) array, optional
-        How many points each row stands for; the result is that of the copies.
+        Number of points that each row represents; the result is that of the copies.
     rows : {"unit", "degree"}
         Rows of the embedding at unit length (Ng, Jordan, Weiss), or divided by the root of the
         degree and weighted by it (the generalised eigenvectors of Shi and Malik).
@@ -222,8 +230,8 @@ def recursive_ncut(
 ) -> NcutResult:
     """Cut a graph in two, again and again, by the second eigenvector of each part's Laplacian.
 
-    A part that is not connected is cut for nothing: the component of its heaviest point is split
-    off. A single point, or points that all are alike to each other, cannot be split; then the next
+    A part that is not connected is cut at no cost: the component of its heaviest point is split
+    off. A single point, or points that are all equally similar, cannot be split; then the next
     part is, and fewer clusters than asked come back if no part can. A bad first cut is never
     repaired; ``cut="sign"`` cuts through a big cluster beside small ones.
 
@@ -235,7 +243,7 @@ def recursive_ncut(
     n_clusters : int
         Clusters, at most the number of points.
     weights : (n,) array, optional
-        How many points each row stands for.
+        Number of points that each row represents.
     cut : {"sign", "best"}
         Split by the sign of the eigenvector, or where the normalised cut is least along it (Shi
         and Malik's sweep, here over all places; it needs the entries, O(n) products for a general
@@ -307,7 +315,7 @@ def ncut_value(operator: Any, labels: ArrayLike, *, weights: ArrayLike | None = 
     labels : (n,) array
         Clusters; negative ones are in no cluster but count in the degrees.
     weights : (n,) array, optional
-        How many points each row stands for.
+        Number of points that each row represents.
 
     Returns
     -------
@@ -365,7 +373,7 @@ def log_gaps(eigenvalues: np.ndarray) -> np.ndarray:
     Returns
     -------
     (m - 1,) array
-        Entry k - 1 speaks for k clusters.
+        Entry k - 1 is the gap for k clusters.
 
     See Also
     --------
@@ -393,7 +401,7 @@ def eigengap(
 ) -> tuple[int, np.ndarray]:
     """Choose a number of clusters by the largest gap in a normalised similarity's spectrum.
 
-    It always finds something: eigenvalues do not tell one cluster from several blurred ones.
+    It always finds something: eigenvalues do not distinguish one cluster from several blurred ones.
 
     Parameters
     ----------
@@ -407,7 +415,7 @@ def eigengap(
     n_clusters : int
         The choice.
     gaps : array
-        Entry k - 1 speaks for k clusters; see :func:`log_gaps`.
+        Entry k - 1 is the gap for k clusters; see :func:`log_gaps`.
 
     See Also
     --------

@@ -28,9 +28,9 @@ def nearest_neighbors(
     """Return the nearest other points of every point, nearest first.
 
     Dense data of at most 12 columns are searched with a k-d tree, others by blocks of products;
-    the distances are then taken from the differences of the rows, so that no offset of the data
-    swallows them. In many dimensions all neighbours are about equally far, and the graph of the
-    nearest says little.
+    the distances are then taken from the differences of the rows, so that an offset of the data
+    costs no precision. In many dimensions all neighbours are about equally far, and the graph of
+    the nearest is hardly informative.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def nearest_neighbors(
     count : int
         Neighbours of each point, at most n - 1. The point itself is not counted.
     metric : {"euclidean", "cosine"}
-        With "cosine" the distance is 1 - cosine; a row of zeros has distance 1 from the others.
+        With "cosine" the distance is 1 - cosine; a row of zeros has distance 1 from all other rows.
 
     Returns
     -------

@@ -26,6 +26,10 @@ def symmetric_operator(size: int, product: Callable[[np.ndarray], np.ndarray]) -
     -------
     LinearOperator
 
+    See Also
+    --------
+    scaled, combination, without_diagonal : Operators made of others.
+
     Examples
     --------
     >>> import numpy as np
@@ -57,6 +61,10 @@ def scaled(operator: Any, scale: np.ndarray) -> LinearOperator:
     -------
     LinearOperator
 
+    See Also
+    --------
+    normalized : Scaled by the degrees.
+
     Examples
     --------
     >>> import numpy as np
@@ -70,18 +78,22 @@ def scaled(operator: Any, scale: np.ndarray) -> LinearOperator:
 
 
 def row_sums(operator: Any, weights: np.ndarray | None = None) -> np.ndarray:
-    """Return A @ weights: the degrees of a graph whose points stand for ``weights`` points each.
+    """Return A @ weights: the degrees of a graph whose points represent ``weights`` points each.
 
     Parameters
     ----------
     operator : LinearOperator, array or sparse matrix
         A, symmetric.
     weights : (n,) array, optional
-        How many points each point stands for; one by default.
+        Number of points that each point represents; one by default.
 
     Returns
     -------
     (n,) array
+
+    See Also
+    --------
+    normalized : Uses them to scale an operator.
 
     Examples
     --------
@@ -97,7 +109,7 @@ def row_sums(operator: Any, weights: np.ndarray | None = None) -> np.ndarray:
 def normalized(operator: Any, weights: np.ndarray | None = None) -> LinearOperator:
     """Return D^-1/2 A D^-1/2, with D the degrees; a point of degree zero has a zero row.
 
-    A point of weight w stands for w copies: the operator is then the one of the copies, restricted
+    A point of weight w represents w copies: the operator is then the one of the copies, restricted
     to vectors that are equal on copies and written in coordinates of unit length. Its eigenvalues
     are the non-trivial ones of the copies' operator, and v / sqrt(w) is the vector on the copies.
 
@@ -106,11 +118,21 @@ def normalized(operator: Any, weights: np.ndarray | None = None) -> LinearOperat
     operator : LinearOperator, array or sparse matrix
         A, symmetric.
     weights : (n,) array, optional
-        How many points each point stands for; one by default.
+        Number of points that each point represents; one by default.
 
     Returns
     -------
     LinearOperator
+
+    See Also
+    --------
+    normalized_laplacian : The identity minus this operator.
+    spectral_embedding : Its leading eigenvectors.
+
+    References
+    ----------
+    .. [1] U. von Luxburg. A tutorial on spectral clustering. Statistics and Computing 17, 395-416,
+       2007. doi:10.1007/s11222-007-9033-z
 
     Examples
     --------
@@ -133,11 +155,20 @@ def normalized_laplacian(operator: Any, weights: np.ndarray | None = None) -> Li
     operator : LinearOperator, array or sparse matrix
         A, symmetric.
     weights : (n,) array, optional
-        How many points each point stands for; one by default.
+        Number of points that each point represents; one by default.
 
     Returns
     -------
     LinearOperator
+
+    See Also
+    --------
+    normalized : The identity minus this operator.
+
+    References
+    ----------
+    .. [1] U. von Luxburg. A tutorial on spectral clustering. Statistics and Computing 17, 395-416,
+       2007. doi:10.1007/s11222-007-9033-z
 
     Examples
     --------
@@ -164,6 +195,10 @@ def combination(first: Any, second: Any, *, shares: tuple[float, float]) -> Line
     -------
     LinearOperator
 
+    See Also
+    --------
+    scaled, without_diagonal : Other operators made of operators.
+
     Examples
     --------
     >>> import numpy as np
@@ -189,6 +224,10 @@ def without_diagonal(operator: Any, diagonal: np.ndarray) -> LinearOperator:
     Returns
     -------
     LinearOperator
+
+    See Also
+    --------
+    combination : A weighted sum of two operators.
 
     Examples
     --------

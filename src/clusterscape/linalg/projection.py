@@ -1,4 +1,4 @@
-"""Sparse random projection after Kane and Nelson: few non-zeros a row, lengths kept on average."""
+"""Sparse random projection of Kane and Nelson: few non-zeros per row, lengths kept on average."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class SparseProjection:
     def project_labels(
         self, labels: np.ndarray, offsets: np.ndarray, *, column_scale: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return B diag(column_scale) R in float32, for the rows of B that labels stand for.
+        """Return B diag(column_scale) R in float32, for the rows of B that belong to ``labels``.
 
         Parameters
         ----------
@@ -150,7 +150,8 @@ def sparse_projection(
     .. [1] D. M. Kane and J. Nelson. Sparser Johnson-Lindenstrauss transforms. Journal of the ACM
        61(1), 4, 2014. doi:10.1145/2559902
     .. [2] W. Liu, M. Ye, J. Wei and X. Hu. Fast constrained spectral clustering and cluster
-       ensemble with random projection. 2018.
+       ensemble with random projection. Computational Intelligence and Neuroscience 2017,
+       2658707, 2017. doi:10.1155/2017/2658707
 
     Examples
     --------

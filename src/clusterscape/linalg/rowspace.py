@@ -27,7 +27,7 @@ class Rows(Protocol):
         """Move every row to its best group, in place; return how many moved, and the scores."""
 
     def totals(self, groups: np.ndarray, weights: np.ndarray, n_groups: int) -> np.ndarray:
-        """Return the weighted sums of the groups' rows, one column a group."""
+        """Return the weighted sums of the groups' rows, one column per group."""
 
     def update(
         self, totals: np.ndarray, old: np.ndarray | None, new: np.ndarray, weights: np.ndarray

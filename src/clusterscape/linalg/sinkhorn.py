@@ -14,7 +14,7 @@ from clusterscape._core.weights import checked_weights
 from clusterscape.linalg.operators import checked_similarity
 
 # Where the diagonal that is taken off, once scaled, is so much more than the row sum of one,
-# rounding has eaten the rest of the row: the scale runs away, and no sum can be trusted.
+# the rest of the row is lost to rounding: the scale diverges, and no sum can be trusted.
 _RUNAWAY = 1e5
 
 
@@ -34,6 +34,10 @@ class Scaling:
         Whether a constant had to be added to S.
     added_constant : float
         What was added to every element, 0 without a restart.
+
+    See Also
+    --------
+    clusterscape.linalg.sinkhorn.sinkhorn : Make one.
     """
 
     scale: np.ndarray
@@ -47,7 +51,7 @@ class Scaling:
 class PointMatrix:
     """A symmetric matrix over points, of which some are copies of each other.
 
-    Row g of ``similarity`` stands for ``weights[g]`` points that are alike; ``removed`` is taken
+    Row g of ``similarity`` represents ``weights[g]`` equal points; ``removed`` is taken
     off the diagonal of each of them, and ``constant`` is added to every element.
     """
 
@@ -83,7 +87,7 @@ def sinkhorn(
 ) -> Scaling:
     """Find d such that diag(d) S diag(d) has row and column sums of one.
 
-    The iteration is ``d <- sqrt(d / (S d))``: one product with S a step, so S may be an operator.
+    The iteration is ``d <- sqrt(d / (S d))``: one product with S per step, so S may be an operator.
     It converges if and only if S has total support (see :func:`total_support`). Where ``max_iter``
     steps are not enough, a small constant is added to every element, which always has a scaling,
     and the iteration starts anew, once. An unconverged scaling is never returned.
@@ -93,7 +97,7 @@ def sinkhorn(
     operator : LinearOperator, array or sparse matrix
         Symmetric, not negative.
     weights : (n,) array, optional
-        How many points that are alike each row stands for, as after ``Ensemble.compress``. The
+        Number of equal points that each row represents, as after ``Ensemble.compress``. The
         scale of a row is the scale of its copies.
     diagonal : (n,) array, optional
         What is to be taken off the diagonal of S at the level of points: a point is then not its
@@ -170,7 +174,7 @@ def _iterate(points: PointMatrix, tol: float, max_iter: int) -> tuple[np.ndarray
         if (product < -1e-9 * np.abs(product).max()).any():
             raise ValueError("operator has negative elements; similarities must be >= 0.")
         if not (np.isfinite(product).all() and (product > 0).all()):
-            return d, np.inf, n_iter  # an empty row, or a scale that runs away
+            return d, np.inf, n_iter  # an empty row, or a scale that diverges
         if (points.removed * d**2).max(initial=0.0) > _RUNAWAY:
             return d, np.inf, n_iter
         error = float(np.abs(d * product - 1.0).max())
@@ -207,7 +211,7 @@ def _largest(operator: Any, points: PointMatrix) -> float:
     if isinstance(operator, LinearOperator):
         raise ValueError(
             "largest must be given: the restart adds a share of the largest element, which an "
-            "operator does not tell. Pass largest=..., or restart=0 to forbid it."
+            "operator does not provide. Pass largest=..., or restart=0 to forbid it."
         )
     matrix = sparse.coo_matrix(operator)
     single = (matrix.row == matrix.col) & (points.weights[matrix.row] <= 1)

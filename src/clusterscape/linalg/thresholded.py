@@ -30,7 +30,7 @@ class ThresholdedCoassociation(LinearOperator):
     The entry of a pair with co-association p is p itself, or 0 if p is below the threshold. With a
     ``scale`` b it is ``exp(b p)`` of that: a removed pair then keeps ``exp(0) = 1``, so the matrix
     is a rank-one background of ones plus a sparse part ``exp(b p) - 1`` of the pairs that are left.
-    Only these are stored, each pair once: 12 bytes a pair, and never n x n.
+    Only these are stored, each pair once: 12 bytes per pair, and never n x n.
 
     It is exact. It is built in O(n^2 r) time, block by block, so use it on the unique rows of
     ``Ensemble.compress``. Inside big clusters every pair is left, and the memory grows with the sum
@@ -49,7 +49,7 @@ class ThresholdedCoassociation(LinearOperator):
         stochastic clustering); None takes the co-association's own, which is 1 for a point that
         is in a cluster wherever it was sampled.
     sample_weight : (n,) array, optional
-        How many points a row stands for. Rows are then micro-clusters: the diagonal is the mean
+        Points that a row represents. Rows are then micro-clusters: the diagonal is the mean
         over the pairs among their points, which is what makes spectral methods on them exact.
         The products themselves are not weighted; give the weights to what uses the operator.
     max_gb : float
@@ -160,7 +160,7 @@ class ThresholdedCoassociation(LinearOperator):
         few = weights.dtype != np.float64 and coassociation.is_complete and not coassociation._soft
         if self.scale is None or not few or shares.size < votes:
             return self._entries(shares)
-        # Shares of few votes have few values, and looking them up beats an exponential a pair.
+        # Shares of few votes have few values, and looking them up is faster than an exponential.
         table = self._entries(np.arange(votes + 1) / votes)
         return table[np.rint(shares * votes).astype(np.uint16)]
 

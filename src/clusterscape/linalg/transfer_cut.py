@@ -37,7 +37,7 @@ class Incidence:
     Parameters
     ----------
     B : (n, p) sparse matrix or RowSpace
-        Weights >= 0 of the links. A ``RowSpace`` stands for the membership matrix of an ensemble,
+        Weights >= 0 of the links. A ``RowSpace`` represents the membership matrix of an ensemble,
         which is then never built.
 
     Examples
@@ -325,7 +325,7 @@ class TransferCut:
     unit : bool
         Whether rows have unit length.
     start_size : int
-        Points on which k-means ran; the others went to their nearest centre.
+        Points on which k-means ran; all other points went to their nearest centre.
     """
 
     labels: np.ndarray
@@ -389,7 +389,7 @@ def transfer_cut(
         Weight >= 0 of the links to each column, such as the reliability of a cluster. A column of
         weight 0, or without links, has no part in the cut.
     sample_weight : (n,) array, optional
-        Weights of the points: so many equal ones that each stands for.
+        Weights of the points: the number of equal points that each represents.
     rows : {"unit", "degree"}
         Rows of the eigenvectors at unit length, or as the normalised cut has them, with k-means
         weighted by the degrees.
@@ -408,12 +408,13 @@ def transfer_cut(
 
     See Also
     --------
-    clusterscape.linalg.landmark_graph.landmark_graph : a graph of points and landmarks.
+    clusterscape.linalg.landmark_graph.landmark_graph : A graph of points and landmarks.
 
     References
     ----------
     Z. Li, X.-M. Wu, S.-F. Chang, "Segmentation using superpixels: a bipartite graph partitioning
-    approach", CVPR 2012. doi:10.1109/CVPR.2012.6247750
+    approach", IEEE Conference on Computer Vision and Pattern Recognition, 2012.
+    doi:10.1109/CVPR.2012.6247750
 
     Examples
     --------

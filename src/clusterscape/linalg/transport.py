@@ -114,7 +114,7 @@ def transport_costs(
     """Return the least transport costs between many pairs of partitions, in one call.
 
     Much faster than :func:`transport_plan` pair by pair where partitions have few clusters. The
-    masses of a partition should have the same sum as those of the others; this is not checked.
+    masses of the clusters should have the same sum in every partition; this is not checked.
 
     Parameters
     ----------

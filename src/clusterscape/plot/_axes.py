@@ -10,14 +10,14 @@ from sklearn.isotonic import isotonic_regression
 
 from clusterscape.plot.palette import cluster_colors, cluster_marker, cluster_name
 
-SMALLEST = 5.0  # points of type that can still be read
-LINE = 1.25  # height of a line of type over its size
+SMALLEST = 5.0  # font size that can still be read
+LINE = 1.25  # height of a line over its font size
 _MOST = 48  # clusters that fit into a legend
 _ROWS = 24  # entries of a column of the legend
 
 
 def axes_below(ax: Any, share: float, *, gap: float = 0.05) -> Any:
-    """Give the lower ``share`` of the place of ``ax`` to axes with the same x-axis."""
+    """Give the lower ``share`` of the area of ``ax`` to axes with the same x-axis."""
     place = ax.get_subplotspec()
     if place is None:  # placed by hand: the new ones are placed relative to it
         return ax.inset_axes((0, -share - 0.04, 1, share), sharex=ax)
@@ -65,7 +65,7 @@ def name_rows(ax: Any, centers: np.ndarray, names: Sequence[str], sizes: np.ndar
     low, high = sorted(ax.get_ylim())
     box = ax.get_position()
     width, height = ax.figure.get_size_inches()
-    # Points of type that the image is high, as far as is known before the layout.
+    # Height of the image in points, as far as it is known before the layout.
     tall = 72 * min(box.width * width, box.height * height)
     size = float(np.clip(tall / (LINE * len(names)), SMALLEST + 1, 10.0))
     fit = max(int(tall / (LINE * size) + 1e-6), 1)  # rounding must not cost a name

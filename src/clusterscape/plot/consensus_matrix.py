@@ -55,7 +55,7 @@ class ConsensusMatrixDisplay:
     ----------
     S. Monti, P. Tamayo, J. Mesirov, T. Golub, "Consensus clustering: a resampling-based method for
     class discovery and visualization of gene expression microarray data", Machine Learning 52,
-    2003, doi:10.1023/A:1023949509487.
+    91-118, 2003. doi:10.1023/A:1023949509487
 
     Examples
     --------

@@ -44,6 +44,11 @@ class DifferencesDisplay:
     figure_ : matplotlib Figure
         The figure.
 
+    See Also
+    --------
+    TransportDisplay : How much of each cluster goes where.
+    clusterscape.compare.explain : The figures behind the picture.
+
     Notes
     -----
     A point's score is the distance between its cluster in one partition and its cluster in the
@@ -51,15 +56,11 @@ class DifferencesDisplay:
     when others join its cluster or leave it. Two coordinates of many show only a part of where
     points lie: those on top of each other here may be far apart.
 
-    See Also
-    --------
-    TransportDisplay : How much of each cluster goes where.
-    clusterscape.compare.explain : The figures behind the picture.
-
     References
     ----------
     P. Raman, J. M. Phillips, S. Venkatasubramanian, "Spatially-aware comparison and consensus for
-    clusterings", SIAM International Conference on Data Mining, 2011.
+    clusterings", SIAM International Conference on Data Mining, 307-318, 2011.
+    doi:10.1137/1.9781611972818.27
 
     Examples
     --------

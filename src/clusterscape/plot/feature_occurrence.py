@@ -45,20 +45,20 @@ class FeatureOccurrenceDisplay:
     figure_ : matplotlib Figure
         The figure.
 
-    Notes
-    -----
-    A column that is used often divides the points well together with others. It may still divide
-    them by something that nobody asked for, such as a unit of measurement that is large.
-
     See Also
     --------
     FeatureProfileDisplay : How strongly each column alone divides the points.
     clusterscape.forest.ClusterForest : Grows such clustering vectors.
 
+    Notes
+    -----
+    A column that is used often divides the points well together with others. It may still divide
+    them by something irrelevant, such as a large unit of measurement.
+
     References
     ----------
     D. Yan, A. Chen, M. I. Jordan, "Cluster forests", Computational Statistics and Data Analysis 66,
-    2013.
+    178-192, 2013. doi:10.1016/j.csda.2013.04.010
 
     Examples
     --------

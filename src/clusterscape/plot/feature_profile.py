@@ -51,7 +51,7 @@ class FeatureProfileDisplay:
     References
     ----------
     D. Yan, A. Chen, M. I. Jordan, "Cluster forests", Computational Statistics and Data Analysis 66,
-    2013.
+    178-192, 2013. doi:10.1016/j.csda.2013.04.010
 
     Examples
     --------

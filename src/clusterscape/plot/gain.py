@@ -39,15 +39,19 @@ class GainDisplay:
     figure_ : matplotlib Figure
         The figure.
 
+    See Also
+    --------
+    ConsensusMatrixDisplay : Agreement of the partitions on one data set.
+
     Notes
     -----
-    Data sets stand side by side at equal distances, because dimensions differ by factors and some
+    Data sets are drawn at equal distances, because dimensions differ by factors and some
     are equal; lines join the points of a method to make them easier to follow, and show no trend.
 
     References
     ----------
     D. Yan, A. Chen, M. I. Jordan, "Cluster forests", Computational Statistics and Data Analysis 66,
-    2013.
+    178-192, 2013. doi:10.1016/j.csda.2013.04.010
 
     Examples
     --------
@@ -109,7 +113,7 @@ class GainDisplay:
         dimensions : sequence of int, or mapping from data set to int
             Columns of each data set.
         baseline : str
-            The column that the others are compared with.
+            The column with which the other columns are compared.
         score : str
             What the scores are, for the axis.
         ax : matplotlib Axes, optional

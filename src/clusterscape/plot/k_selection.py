@@ -31,6 +31,11 @@ class KSelectionDisplay:
     --------
     clusterscape.validate.select_k : Chooses the number, and returns what is drawn.
 
+    References
+    ----------
+    U. von Luxburg, "A tutorial on spectral clustering", Statistics and Computing 17, 395-416, 2007.
+    doi:10.1007/s11222-007-9033-z
+
     Examples
     --------
     >>> import matplotlib

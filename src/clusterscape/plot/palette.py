@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-# The seven colours of Okabe and Ito, which stay apart for colour-blind readers; then, one by one,
+# The seven colours of Okabe and Ito, which colour-blind readers can distinguish; then, one by one,
 # the colour farthest in Oklab from white, grey and all before it, seen with full and with
 # red-green colour-blind sight.
 _COLOURS = (
@@ -51,6 +51,10 @@ def cluster_colors(labels: Any) -> list[str]:
     -------
     list of str
         Hexadecimal colours; after 24 clusters they repeat.
+
+    See Also
+    --------
+    ScatterDisplay : Points in these colours.
 
     References
     ----------

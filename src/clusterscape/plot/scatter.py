@@ -35,15 +35,15 @@ class ScatterDisplay:
     figure_ : matplotlib Figure
         The figure.
 
-    Notes
-    -----
-    Two coordinates show two clusters apart only where they are apart in these two: points that lie
-    on each other here may be far from each other.
-
     See Also
     --------
     ConsensusMatrixDisplay : How often the clusterings put two points together.
     cluster_colors : The colours, which belong to the clusters' numbers.
+
+    Notes
+    -----
+    Two coordinates show two clusters apart only where they are apart in these two: points that lie
+    on each other here may be far from each other.
 
     Examples
     --------

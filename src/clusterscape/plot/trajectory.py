@@ -37,7 +37,7 @@ class TrajectoryDisplay:
     References
     ----------
     C. D. Meyer, C. D. Wessell, "Stochastic data clustering", SIAM Journal on Matrix Analysis and
-    Applications 33, 2012.
+    Applications 33, 1214-1236, 2012. doi:10.1137/100804395
 
     Examples
     --------

@@ -43,21 +43,22 @@ class TransportDisplay:
     figure_ : matplotlib Figure
         The figure.
 
+    See Also
+    --------
+    DifferencesDisplay : The points that make the two partitions differ.
+    clusterscape.compare.explain : The figures behind the picture.
+
     Notes
     -----
     A plan of least cost need not be the only one: where clusters are equally far apart, as equal
     points make them, another plan costs the same and would look different. The picture stays
     readable up to about thirty clusters on a side; for more, read the table of moves.
 
-    See Also
-    --------
-    DifferencesDisplay : The points that make the two partitions differ.
-    clusterscape.compare.explain : The figures behind the picture.
-
     References
     ----------
     P. Raman, J. M. Phillips, S. Venkatasubramanian, "Spatially-aware comparison and consensus for
-    clusterings", SIAM International Conference on Data Mining, 2011.
+    clusterings", SIAM International Conference on Data Mining, 307-318, 2011.
+    doi:10.1137/1.9781611972818.27
 
     Examples
     --------
@@ -223,14 +224,14 @@ def figure_size(shape: tuple[int, int]) -> tuple[float, float]:
 
 
 class _Side:
-    """Where the clusters of one partition stand, and where their ribbons begin."""
+    """Where the clusters of one partition are drawn, and where their ribbons begin."""
 
     def __init__(self, plan: pd.DataFrame, axis: int, gap: float, whole: float) -> None:
         values = plan.to_numpy()
         self.labels = plan.index if axis == 0 else plan.columns
         self.mass = values.sum(axis=1 - axis)
         before = np.concatenate([[0.0], np.cumsum(self.mass + gap)])
-        # The side with fewer clusters has fewer gaps, and stands in the middle.
+        # The side with fewer clusters has fewer gaps, and is centred.
         self.top = before[:-1] + (whole - before[-1] + gap) / 2
         within = np.cumsum(values, axis=1 - axis) - values
         self.lanes = within + (self.top[:, None] if axis == 0 else self.top)
@@ -302,7 +303,7 @@ def _write_names(ax: Any, side: _Side, *, axis: int, whole: float, max_names: in
     """Write the clusters' names beside their bars, apart from each other."""
     if len(side.mass) > max_names:
         return
-    # Points of type that the axes are high, as far as is known before the layout.
+    # Height of the axes in points, as far as it is known before the layout.
     tall = ax.get_position().height * ax.figure.get_size_inches()[1] * 72
     size = float(np.clip(tall / (LINE * len(side.mass)), SMALLEST, 9.0))
     line = LINE * size / tall * whole

@@ -28,6 +28,10 @@ class Decomposability:
         some point with the largest total similarity has all of it outside of its cluster.
     median : float
         Their median, each counted as often as its partition weighs.
+
+    See Also
+    --------
+    near_decomposability : Make one.
     """
 
     zeta: np.ndarray

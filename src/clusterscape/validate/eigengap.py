@@ -24,7 +24,7 @@ def select_k(
     ensemble : Ensemble or (n, r) labels
         Best made of partitions that are finer than the clusters sought.
     max_clusters, min_clusters : int
-        The choice lies between these; it is 1 all the same when every partition is one cluster.
+        The choice lies between these, except that it is 1 when every partition is one cluster.
     seed : int
         Of the eigen-solver's start vector.
 
@@ -42,8 +42,8 @@ def select_k(
     Eigenvalues near 1 count the groups that the partitions hardly ever mix; gaps are compared as
     ratios of ``1 - eigenvalue``. It fails where the partitions are coarser than the clusters (then
     it finds the partitions' own number), and it always finds something. Eigenvalues do not
-    separate one cluster from several blurred ones, which is why ``min_clusters`` is 2: ask
-    :func:`structure_test` whether there is anything to find.
+    separate one cluster from several blurred ones, which is why ``min_clusters`` is 2: use
+    :func:`structure_test` to check whether there are clusters at all.
 
     References
     ----------

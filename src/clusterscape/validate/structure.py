@@ -1,4 +1,4 @@
-"""Is there anything to find: a test of the data against references without clusters."""
+"""Whether the data have clusters: a test against reference data without clusters."""
 
 from __future__ import annotations
 
@@ -41,6 +41,10 @@ class StructureVerdict:
         The same for each reference, Gaussian in the first column and uniform in the second.
     message : str
         The verdict in words.
+
+    See Also
+    --------
+    structure_test : Make one.
     """
 
     found: bool
@@ -74,10 +78,10 @@ def structure_test(
 
     Consensus over many runs looks stable even on noise. So the same ensemble of fine k-means
     partitions is made of the data and of reference data with the same principal axes but no
-    clusters: some Gaussian with the same variances, some uniform over the same box. The score of a
-    dataset is its best eigengap for two or more clusters less its eigengap for one. The p-value of
-    each kind of reference is that of one more draw from a normal distribution with the references'
-    mean and standard deviation (Student's t); the larger of the two counts.
+    clusters: some Gaussian with the same variances, some uniform over the same box [1]_. The score
+    of a dataset is its best eigengap for two or more clusters less its eigengap for one. The
+    p-value of each kind of reference is that of one more draw from a normal distribution with the
+    references' mean and standard deviation (Student's t); the larger of the two counts.
 
     Parameters
     ----------
@@ -106,9 +110,15 @@ def structure_test(
 
     Notes
     -----
-    At most 50 principal components are looked at. Long tails and strong skewness are structure to
+    At most 50 principal components are used. Long tails and strong skewness are structure to
     this test: it separates clusters from one Gaussian or one box, not from every single shape. Few
     points, or clusters smaller than a few per cent of the sample, may go unnoticed.
+
+    References
+    ----------
+    .. [1] R. Tibshirani, G. Walther and T. Hastie, "Estimating the number of clusters in a data set
+       via the gap statistic", Journal of the Royal Statistical Society B 63, 411-423, 2001.
+       doi:10.1111/1467-9868.00293
 
     Examples
     --------
