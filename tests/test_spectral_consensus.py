@@ -38,8 +38,8 @@ def dense_spectrum(ensemble):
     return values[::-1], vectors[:, ::-1]
 
 
-def use_road(monkeypatch, road):
-    if road == "operator":
+def use_solver(monkeypatch, solver):
+    if solver == "operator":
         monkeypatch.setattr(transfer_cut, "_GRAM_WIDTH", 0)
 
 
