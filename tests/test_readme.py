@@ -69,6 +69,14 @@ def test_every_relative_link_of_the_guide_leads_somewhere() -> None:
             assert found, f"{page.name} points at {target}, which does not exist"
 
 
+def test_examples_are_numbered_from_one() -> None:
+    files = sorted((ROOT / "examples").glob("plot_*.py"))
+    for number, file in enumerate(files, start=1):
+        title = file.read_text(encoding="utf8").splitlines()[1]
+        assert file.name.startswith(f"plot_{number}_"), f"{file.name} is example {number}"
+        assert title.startswith(f"{number}. "), f"{file.name}: the title {title!r} has no number"
+
+
 def test_links_of_the_readme_lead_somewhere() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf8")
     for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):
