@@ -201,6 +201,19 @@ def test_trees_are_those_of_scipy_on_copies(method):
     assert heights.size == 0
 
 
+def test_ward_ends_where_rounding_makes_distances_asymmetric():
+    # A chain of nearest neighbours went round in a circle of the first three rows.
+    e = 2.0**-52
+    squared = np.full((5, 5), 2.0)
+    squared[:3, :3] = [[0, 2 * e, e], [2 * e, 0, e], [2 * e, e, 0]]
+    squared[3:, 3:] = [[0, 0.5], [0.5, 0]]
+    pairs, heights = ward(squared, np.array([2, 3, 15, 75, 60]) / 70)
+    tree = np.sort(heights)
+    assert pairs.shape == (4, 2)
+    assert (tree[:2] < 1e-15).all()
+    assert tree[2] == pytest.approx(0.5 * (75 * 60) / (135 * 70))
+
+
 def test_heights_of_ward_add_up_to_the_cost():
     rng = np.random.default_rng(2)
     votes = Ensemble.from_labels(rng.integers(0, 4, size=(30, 6)), weights=[1, 2, 1, 0.5, 1, 3])

@@ -73,7 +73,7 @@ def reading(**changes):
 
 
 def pairwise_ensemble(S):
-    """An ensemble whose co-occurrences off the diagonal are S: one partition a pair."""
+    """An ensemble whose co-occurrences off the diagonal are S: one partition per pair."""
     pairs = [(x, y) for x in range(len(S)) for y in range(x) if S[x, y] > 0]
     votes = np.full((len(pairs), len(S)), -1)
     for i, pair in enumerate(pairs):

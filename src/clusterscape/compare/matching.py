@@ -43,7 +43,7 @@ def accuracy(
 
     With different numbers of clusters the smaller side is matched and the clusters left over count
     as errors. The share of the largest cluster is its level for trivial labels: an accuracy of 0.9
-    says nothing where one class holds 90 % of the points. The matching takes time cubic in the
+    is trivial where one class holds 90 % of the points. The matching takes time cubic in the
     number of clusters.
 
     Parameters

@@ -103,7 +103,7 @@ class Measure:
     noise : tuple of str
         The noise policies it takes, its default first.
     unsampled, soft, needs_features : bool
-        Whether it takes partitions that miss points and soft partitions, and whether it looks at
+        Whether it takes partitions that miss points and soft partitions, and whether it needs
         the points' features.
     prepare : callable or None
         Of a measure in space, what all pairs share:
@@ -248,12 +248,12 @@ def register_measure(
         ``formula(prepared, pairs, *, n_jobs, progress, **options)`` returns one value for each of
         the pairs (m, 2).
     prepare : callable, optional
-        Of a measure that looks at features, ``prepare(ensemble, features, *, noise, n_jobs,
+        Of a measure that needs features, ``prepare(ensemble, features, *, noise, n_jobs,
         **options)`` returns what all pairs share. It refuses missing or wrong features.
     rules : dict, optional
         Rules for the values of the function's own options.
     texts : dict, optional
-        What the markers ``{name}`` of the docstring stand for. Known without it are
+        Texts that replace the markers ``{name}`` of the docstring. Known without it are
         ``{parameters}`` and ``{returns}``; with ``prepare`` ``{partitions}``, ``{common}`` and
         ``{returns}``. The text ``alone`` is a sentence on what it means to the measure that a
         noise point is a cluster of its own.

@@ -214,7 +214,7 @@ def effective_weights(
     """Return the partitions' weights in a sum of utilities.
 
     ``whole`` is the concentration of all points as one group, ``seen`` their mass. Normalised
-    weights are divided by abs(mu); a partition where that is zero says nothing and has weight 0.
+    weights are divided by abs(mu); one where that is zero is not informative and has weight 0.
     """
     if not normalized:
         return weights

@@ -298,7 +298,7 @@ class Ensemble:
         """How many partitions differ by more than the names of their clusters.
 
         Partitions that saw no point or have no weight are not counted: with fewer than two distinct
-        partitions there is only one opinion, and agreement says nothing.
+        partitions there is only one opinion, and agreement is meaningless.
 
         Examples
         --------

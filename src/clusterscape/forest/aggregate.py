@@ -21,7 +21,7 @@ from clusterscape.linalg.cross import cross_coassociation
 from clusterscape.linalg.ncut import NcutResult, kway_ncut, recursive_ncut
 from clusterscape.linalg.thresholded import ThresholdedCoassociation
 
-EXACT_ROWS = 5000  # distinct rows up to which landmarks="auto" looks at all pairs
+EXACT_ROWS = 5000  # distinct rows up to which landmarks="auto" uses all pairs
 LANDMARKS = 5000
 # Independent sets of landmarks. Where a cut falls varies from sample to sample, far more than the
 # extension errs; of three cuts, the one most similar to the other two is kept.

@@ -36,7 +36,7 @@ class ClusterForest(ResultMixin, ClusterMixin, BaseEstimator):
     from a few random columns and takes others as long as they make k-means on them cleaner,
     measured by kappa, the sum of squares within clusters over that between them. The share of
     vectors that put two points together is set to zero below a threshold, scaled by ``exp``, and
-    cut by normalised cuts [1]_. Columns of noise are left out on the way, and the columns that
+    cut by normalised cuts [1]_. Columns of noise are left out, and the columns that
     the vectors took show where the clusters come from.
 
     **Scale the columns first, unless their units are the same.** kappa and k-means see squared
@@ -50,7 +50,7 @@ class ClusterForest(ResultMixin, ClusterMixin, BaseEstimator):
         clusters weighs the columns, fine k-means partitions are made on them (of at most 5,000
         points), and the largest gap in the spectrum of their co-association decides. It fails
         where clusters overlap, where most columns are noise (it then finds too few), and where
-        there is only one cluster: some number is found all the same.
+        there is only one cluster: it never returns 1.
     n_vectors : int
         Number of clustering vectors (T in the paper).
     n_base_clusters : int, optional
@@ -71,7 +71,7 @@ class ClusterForest(ResultMixin, ClusterMixin, BaseEstimator):
         "best" may split off outliers where there are no clear clusters; "largest" cuts through a
         large cluster beside small ones. The paper does not say which it uses; see the Notes.
     landmarks : "auto", int or None
-        "auto" looks at all pairs of distinct rows (points with the same label in every vector are
+        "auto" uses all pairs of distinct rows (points with the same label in every vector are
         one row) up to 5,000 of them; above, it cuts three sets of 5,000 landmarks, drawn by weight,
         extends each to all points as :meth:`predict` does, and keeps the partition most like the
         other two. An integer: this many draws per set, whenever there are more rows. None: all

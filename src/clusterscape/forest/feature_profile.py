@@ -136,7 +136,7 @@ def feature_profile(
     A column with fewer distinct values than clusters, a constant one among them, has no strength
     of its own; it gets that of another column, drawn at random, as in the paper, and is marked in
     ``sampled``. A column with exactly as many values as clusters has strength 0, the strongest,
-    whatever it means: profiles of categorical data say little.
+    whatever it means: profiles of categorical data are not informative.
 
     kappa does not depend on a column's unit. It measures how well one column falls into groups,
     not whether these groups are those of the other columns, and it also rewards columns with long

@@ -138,8 +138,8 @@ def noise_kappa(means: ArrayLike, *, n_noise: int = 1, form: Kappa = "pairs") ->
 
     A vector that grows only while kappa falls refuses them (section 4.1 of [1]_). The theorem is
     about the population. In a sample, and with many noise
-    features to try, one may lower kappa by chance when the rise is small; and it says nothing of a
-    vector that begins with noise.
+    features to try, one may lower kappa by chance when the rise is small; and it does not apply
+    to a vector that begins with noise.
 
     Parameters
     ----------

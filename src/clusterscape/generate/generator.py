@@ -183,7 +183,7 @@ class EnsembleGenerator(BaseEstimator):
         Returns
         -------
         Ensemble
-            With one record a member: clusterer, parameters, seed, columns, rows, clusters found,
+            With one record per member: clusterer, parameters, seed, columns, rows, clusters found,
             cost, seconds.
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)

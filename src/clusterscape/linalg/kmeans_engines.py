@@ -192,7 +192,7 @@ def _tiny(dtype: Any) -> float:
 
 
 def nearest(X: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    """Return the nearest center of dense rows, by differences: no offset swallows a distance."""
+    """Return the nearest center of dense rows, by differences, which an offset does not round."""
     kind = np.float32 if X.dtype == np.float32 else np.float64
     centers = np.ascontiguousarray(centers, kind)
     labels = np.empty(len(X), np.int32)

@@ -141,7 +141,7 @@ class SupportDiagnosis:
     Attributes
     ----------
     has_support : bool
-        Whether some permutation meets positive elements only.
+        Whether some permutation selects positive elements only.
     has_total_support : bool
         Whether every positive element lies on such a permutation; a scaling exists just then.
     offending : (m, 2) array
@@ -218,7 +218,7 @@ def zeta_ratios(
     similarity : array, sparse matrix or Coassociation
         Symmetric; of a co-association rows are formed a block at a time.
     labels : (n, r) integer array
-        Clusterings; a point with -1 is a block of its own, and pairs with a -2 count for nothing.
+        Clusterings; a point with -1 is a block of its own, and pairs with a -2 are not counted.
     weights : (n,) array
         Number of points that each row represents.
     removed : (n,) array

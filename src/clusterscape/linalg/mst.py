@@ -199,7 +199,7 @@ class _Tree:
         self.arrays = nodes_of, leaves, squared, least, points, order
 
     def looked_at(self) -> float:
-        """Return how many points a search for the nearest neighbour looks at, on average."""
+        """Return how many points a search for the nearest neighbour visits, on average."""
         n = len(self.arrays[4])
         sample = np.unique(np.linspace(0, n - 1, _PROBES).astype(np.int64))
         return kernels.mst.probe(*self.arrays, sample) / sample.size

@@ -17,7 +17,7 @@ from clusterscape.linalg.distances import centre_of
 
 Metric = Literal["euclidean", "cosine"]
 
-_TREE_COLUMNS = 12  # with more columns a k-d tree looks at most points, and products are faster
+_TREE_COLUMNS = 12  # with more columns a k-d tree visits most points, and products are faster
 _BLOCK = 2_000_000  # elements of a temporary block
 
 

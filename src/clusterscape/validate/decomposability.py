@@ -55,7 +55,7 @@ def near_decomposability(
     Parameters
     ----------
     data : Ensemble, (n, r) labels, or symmetric (n, n) matrix
-        An ensemble stands for its co-association. A matrix of similarities may be dense or sparse,
+        Of an ensemble the co-association is used. A matrix of similarities may be dense or sparse,
         and needs ``labels``; a symmetric square array is taken for similarities.
     labels : (n,) array, optional
         The clustering; by default every partition of the ensemble. A point with -1 is a block of

@@ -187,6 +187,9 @@ def ward(squared: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarr
     mass = weights.astype(np.float64)
     growth = squared
     growth *= mass[:, None] * mass / (mass[:, None] + mass)
+    # Rounding may differ on the two sides of the diagonal, and a chain could then run for ever.
+    for row in range(m):
+        growth[row + 1 :, row] = growth[row, row + 1 :]
     np.fill_diagonal(growth, np.inf)
     pairs, heights = np.empty((m - 1, 2), dtype=np.int64), np.empty(m - 1)
     alive = np.ones(m, dtype=bool)
