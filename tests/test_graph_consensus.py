@@ -15,8 +15,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from clusterscape import Ensemble
 from clusterscape.combine import ConsensusWarning
-from clusterscape.combine.eci import column_weights
 from clusterscape.combine.cspa import CSPA, similarity_graph
+from clusterscape.combine.eci import column_weights
 from clusterscape.combine.gcc import GCC
 from clusterscape.combine.hbgf import HBGF, bipartite_graph
 from clusterscape.combine.hgpa import HGPA, Hyperedges, Sample
@@ -443,7 +443,7 @@ def test_mcla_means_do_not_favour_large_meta_clusters():
 
     votes = Ensemble.from_labels([[0, 1], [0, 1], [0, 1], [0, 1], [1, 0]])
     meta = np.array([0, 1, 0, 1, 0, 1, 0, 1, 0, 2])
-    association = _association(votes, meta, 3)
+    association = _association(votes, np.ones(meta.size), meta, 3)
     np.testing.assert_allclose(association[0], [4 / 5, 0.0, 1.0])
     assert _winners(association, np.random.default_rng(0))[0] == 2
 

@@ -15,6 +15,7 @@ from clusterscape import Ensemble, kernels
 from clusterscape.combine import ConsensusWarning, spectral
 from clusterscape.combine.spectral import SpectralConsensus
 from clusterscape.datasets import make_planted_ensemble
+from clusterscape.linalg import transfer_cut
 from clusterscape.linalg.kmeans import kmeans
 from clusterscape.linalg.ncut import ncut_value
 from strategies import ensembles
@@ -39,7 +40,7 @@ def dense_spectrum(ensemble):
 
 def use_road(monkeypatch, road):
     if road == "operator":
-        monkeypatch.setattr(spectral, "_GRAM_WIDTH", 0)
+        monkeypatch.setattr(transfer_cut, "_GRAM_WIDTH", 0)
 
 
 @given(ensembles(soft=False, unsampled=True))

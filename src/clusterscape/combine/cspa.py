@@ -214,9 +214,7 @@ def similarity_graph(
     return graph.maximum(graph.T)
 
 
-def _whole_votes(
-    ensemble: Ensemble, column: np.ndarray | None
-) -> tuple[np.ndarray, int, float]:
+def _whole_votes(ensemble: Ensemble, column: np.ndarray | None) -> tuple[np.ndarray, int, float]:
     """Return whole weights of the columns of B in the smallest type, and what they are made by.
 
     Then come the largest agreement that they allow, and the factor that made them whole.

@@ -255,9 +255,7 @@ def _alike_together(ensemble: Ensemble) -> np.ndarray:
     return np.argsort(first[inverse], kind="stable")
 
 
-def _fill_distances(
-    ensemble: Ensemble, column: np.ndarray | None, distances: np.ndarray
-) -> None:
+def _fill_distances(ensemble: Ensemble, column: np.ndarray | None, distances: np.ndarray) -> None:
     """Write the condensed distances of a soft ensemble, a block of rows at a time."""
     operator = ensemble.coassociation()
     if column is not None:

@@ -16,7 +16,8 @@ def agreements(columns, offsets, votes, start, out):
     """Fill ``out`` (b, n) with the weight of the clusters that put two points together.
 
     ``columns`` is (r, n) and contiguous; row x of ``out`` belongs to point ``start + x``. The
-    weight of cluster c of partition i is ``votes[offsets[i] + c]``, in the type of ``out``. Noise and unsampled points are together with nobody.
+    weight of cluster c of partition i is ``votes[offsets[i] + c]``, in the type of ``out``. Noise
+    and unsampled points are together with nobody.
     """
     r, n = columns.shape
     for x in range(out.shape[0]):
