@@ -52,7 +52,19 @@ CHOSEN_ON = tuple(
     f"pool_{name}"
     for name in ("lw_semeion", "lw_mf", "pt_is", "lw_is", "lw_caltech20", "lw_vs", "lw_ls")
 )
-SMALL = ("pool_lw_vs", "pool_lw_semeion", "pool_lw_mf", "pool_pt_is")
+SMALL = tuple(  # all pools of fewer than 2,500 points
+    f"pool_{name}"
+    for name in (
+        "lw_caltech20",
+        "lw_is",
+        "lw_mf",
+        "lw_semeion",
+        "lw_spf",
+        "lw_vs",
+        "pt_is",
+        "pt_mf",
+    )
+)
 
 
 def methods(k: int, seed: int) -> dict[str, Any]:
