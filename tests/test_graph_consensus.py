@@ -450,7 +450,7 @@ def test_mcla_means_do_not_favour_large_meta_clusters():
 
     votes = Ensemble.from_labels([[0, 1], [0, 1], [0, 1], [0, 1], [1, 0]])
     meta = np.array([0, 1, 0, 1, 0, 1, 0, 1, 0, 2])
-    association = _association(votes, meta, 3)
+    association = _association(votes, np.ones(meta.size), meta, 3)
     np.testing.assert_allclose(association[0], [4 / 5, 0.0, 1.0])
     assert _winners(association, np.random.default_rng(0))[0] == 2
 

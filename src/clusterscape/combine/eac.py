@@ -22,7 +22,8 @@ from clusterscape.linalg.graphcut import whole_numbers
 from clusterscape.linalg.mst import SpanningTree, spanning_tree
 
 _METHODS = {"single": 0, "average": 1, "complete": 2}
-_MOST_MASS = 1e8  # total weight of the points that Genie counts sizes in
+# Sizes of Genie are whole, and it holds 24 bytes for each unit of their sum.
+_FRACTION_MASS, _MOST_MASS = 4e6, 1e8
 
 Linkage = Literal["average", "single", "complete", "genie"]
 
@@ -162,9 +163,11 @@ class EAC(BaseConsensus):
         order = np.argsort(heights, kind="stable")
         pairs, heights = pairs[order], np.maximum(heights[order], 0.0)
         if self.linkage == "genie":
-            tree = SpanningTree(pairs, heights, small.n_points, "prim")
-            sizes = whole_numbers(small.sample_weight, _MOST_MASS)[0]
-            grown = genie(tree, gini_threshold=self.gini, weights=np.maximum(sizes, 1))
+            grown = genie(
+                SpanningTree(pairs, heights, small.n_points, "prim"),
+                gini_threshold=self.gini,
+                weights=_whole_sizes(small.sample_weight),
+            )
             pairs, heights = grown.pairs, grown.lengths
         merges = self._merges(heights, ensemble.n_points, precision)
         labels = kernels.linkage.cut(pairs, merges, small.n_points)[inverse]
@@ -244,6 +247,12 @@ class EAC(BaseConsensus):
         if self.linkage == "genie":
             return ""
         return "longest lifetime in the dendrogram"
+
+
+def _whole_sizes(weight: np.ndarray) -> np.ndarray:
+    """Return the weights of the rows as whole numbers >= 1 in nearly the same proportions."""
+    most = min(max(_FRACTION_MASS, float(weight.sum())), _MOST_MASS)
+    return np.maximum(whole_numbers(weight, most)[0], 1)
 
 
 def _alike_together(ensemble: Ensemble) -> np.ndarray:

@@ -49,12 +49,15 @@ class KCC(BaseConsensus):
         Divide each partition's utility by abs(mu) of its cluster sizes: its entropy, for
         "entropy", where partitions of one cluster are left out.
     weighting : {None, "eci"}
-        How much a point's membership in a cluster of a partition counts: 1, or the cluster's
-        ensemble-driven cluster index v (see :class:`SEC`). The columns of B are multiplied by it,
-        so in its partition's utility the members of the cluster count as v points each, and their
-        distances to the centroid's block v times.
+        How much a point's membership in a cluster of a partition counts: 1, or in proportion to
+        the cluster's ensemble-driven cluster index (see :class:`SEC`). With "eci" the columns of B
+        are multiplied by the index, and its rows so that every point counts as much as without
+        weights: a point has one vote, which goes more to its reliable clusters. In the utility of
+        a partition its points then count as the votes that they give to it.
     theta : float
-        As in :class:`SEC`.
+        How strongly the index falls with disagreement, as in :class:`SEC`, but weaker by default:
+        the 0.4 that suits co-associations lowered the accuracy of KCC on most of the ensembles
+        where it was tried.
     n_init, max_iter, tol, random_state, n_jobs
         As in :class:`SEC`, with the same scheme of starts.
 
@@ -130,7 +133,7 @@ class KCC(BaseConsensus):
         p: float = 5,
         normalized: bool = False,
         weighting: Weighting = None,
-        theta: float = 0.4,
+        theta: float = 2.0,
         n_init: int = 10,
         max_iter: int = 100,
         tol: float = 1e-6,
@@ -228,6 +231,10 @@ class Divergence:
         if factors is not None:
             column = column * factors
         unit = rows.product(np.concatenate([column, weights[noisy]])[:, None]).ravel()
+        if factors is not None:
+            full = np.repeat(weights, ensemble.n_clusters)
+            full = rows.product(np.concatenate([full, weights[noisy]])[:, None]).ravel()
+            weight = weight * np.divide(full, unit, out=np.zeros_like(unit), where=unit > 0)
         base = np.zeros_like(unit)
         if ensemble.is_soft:
             base = _soft_base(ensemble, weights, factors, utility=utility, p=p)

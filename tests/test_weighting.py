@@ -1,0 +1,351 @@
+"""Columns of B weighted by reliability, in every method that takes them, against dense matrices."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.cluster.hierarchy import cophenet, fcluster, linkage
+from scipy.spatial.distance import squareform
+from sklearn.metrics import adjusted_rand_score
+
+from clusterscape import Ensemble
+from clusterscape.combine import (
+    CSPA,
+    EAC,
+    HBGF,
+    HGPA,
+    KCC,
+    LWEA,
+    LWGP,
+    MCLA,
+    METHODS,
+    SEC,
+    SpectralConsensus,
+    cspa,
+    eac,
+    eci,
+    hbgf,
+    hgpa,
+    kcc,
+    mcla,
+    sec,
+    spectral,
+)
+from clusterscape.combine.eci import cluster_reliability
+from clusterscape.combine.sec import NormalisedCut
+from clusterscape.linalg.genie import genie
+from clusterscape.linalg.mst import spanning_tree
+from clusterscape.linalg.transfer_cut import transfer_cut
+
+GRAPHS = {"cspa", "hgpa", "mcla", "hbgf"}
+WEIGHTED = [
+    m for m in METHODS.values() if eci.WEIGHTING.keys() <= m.estimator._parameter_rules.keys()
+]
+
+
+def votes(seed: int, *, lowest: int = 0, soft: bool = False) -> Ensemble:
+    """Return an ensemble of noisy copies of four groups, some of them split."""
+    rng = np.random.default_rng(seed)
+    truth = np.repeat(np.arange(4), 15)
+    labels = np.stack([truth * 2 + rng.integers(0, 1 + i % 2, 60) for i in range(6)], axis=1)
+    stray = rng.random(labels.shape) < 0.15
+    labels[stray] = rng.integers(lowest, 8, stray.sum())
+    if soft:
+        member = [np.eye(8)[labels[:, i]] * 0.8 + 0.025 for i in range(6)]
+        return Ensemble.from_labels([sparse.csr_matrix(one) for one in member])
+    return Ensemble.from_labels(labels, weights=rng.uniform(0.5, 2.0, 6))
+
+
+def dense(ensemble: Ensemble, *, theta: float = 0.4) -> tuple[np.ndarray, np.ndarray]:
+    """Return B and the weights of its columns."""
+    v = np.repeat(ensemble.weights, ensemble.n_clusters)
+    return ensemble.membership().matrix.toarray(), v * cluster_reliability(ensemble, theta=theta)
+
+
+def lwca(ensemble: Ensemble) -> np.ndarray:
+    """Return the locally weighted co-association, over the partitions that sampled both points."""
+    B, v = dense(ensemble)
+    sampled = (ensemble.labels != -2).astype(float)
+    both = (sampled * ensemble.weights) @ sampled.T
+    return np.divide(B * v @ B.T, both, out=np.zeros_like(both), where=both > 0)
+
+
+def made(estimator: type, **settings: Any) -> Any:
+    if "random_state" in inspect.signature(estimator).parameters:
+        settings["random_state"] = 0
+    return estimator(4, **settings)
+
+
+def test_the_methods_on_the_columns_of_b_are_there() -> None:
+    names = {method.name for method in WEIGHTED}
+    assert names >= GRAPHS | {"sec", "kcc", "eac", "spectral", "lwgp"}
+
+
+@pytest.mark.parametrize("method", WEIGHTED, ids=lambda m: m.name)
+@pytest.mark.parametrize("kind", ["hard", "incomplete", "soft"])
+def test_full_reliability_changes_nothing(
+    method: Any, kind: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if method.name in GRAPHS:
+        pytest.importorskip("pymetis")
+    if kind == "soft" and not method.soft:
+        pytest.skip("takes hard partitions only")
+    ensemble = votes(seed, lowest=-2 if kind == "incomplete" else 0, soft=kind == "soft")
+    plain = made(method.estimator, weighting=None).fit(ensemble)
+
+    def ones(ensemble: Ensemble, *, theta: float) -> np.ndarray:
+        return np.ones(int(ensemble.offsets[-1]))
+
+    for module in (eci, kcc):
+        monkeypatch.setattr(module, "cluster_reliability", ones)
+    same = made(method.estimator, weighting="eci").fit(ensemble)
+    if method.name == "cspa":  # whole numbers in another unit, and the partitioner draws again
+        assert adjusted_rand_score(same.labels_, plain.labels_) > 0.8
+        return
+    np.testing.assert_array_equal(same.labels_, plain.labels_)
+    if plain.cost_ is not None:
+        assert same.cost_ == pytest.approx(plain.cost_, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", WEIGHTED, ids=lambda m: m.name)
+def test_none_is_the_default_and_reads_no_theta(method: Any, seed: int) -> None:
+    if method.name in GRAPHS:
+        pytest.importorskip("pymetis")
+    ensemble = votes(seed)
+    first = made(method.estimator, weighting=None, theta=0.1).fit(ensemble)
+    second = made(method.estimator, weighting=None).fit(ensemble)
+    assert first.labels_.tobytes() == second.labels_.tobytes()
+    default = inspect.signature(method.estimator).parameters["weighting"].default
+    assert default == ("eci" if method.name == "lwgp" else None)
+
+
+@pytest.mark.parametrize("kind", ["hard", "incomplete", "soft"])
+@pytest.mark.parametrize("name", ["average", "single", "complete"])
+def test_eac_is_the_linkage_of_the_weighted_matrix(kind: str, name: str, seed: int) -> None:
+    ensemble = votes(seed, lowest=-2 if kind == "incomplete" else 0, soft=kind == "soft")
+    ensemble = ensemble.subset((ensemble.labels >= 0).any(axis=1))
+    small, inverse = ensemble.compress(keep_noise_apart=True)
+    v = cluster_reliability(ensemble)
+    column = np.repeat(small.weights, small.n_clusters) * v
+    B = small.membership().matrix.toarray()
+    sampled = (small.labels != -2).astype(float)
+    both = (sampled * small.weights) @ sampled.T
+    D = 1.0 - np.divide(B * column @ B.T, both, out=np.zeros_like(both), where=both > 0)
+    copies = small.sample_weight.astype(int)
+    whole = np.repeat(np.arange(small.n_points), copies)
+    D = D[np.ix_(whole, whole)]
+    D[whole[:, None] == whole] = 0.0  # equal rows are one point
+    tree = linkage(squareform(D, checks=False), name)
+    found = EAC(5, linkage=name, weighting="eci").fit(ensemble)  # type: ignore[arg-type]
+    if name == "single":
+        np.testing.assert_allclose(found.heights_, tree[:, 2], atol=1e-12)
+    np.testing.assert_allclose(found.heights_[-1], tree[-1, 2], atol=1e-9)
+    expected = fcluster(tree, 5, "maxclust")
+    order = np.concatenate([np.flatnonzero(inverse == row) for row in range(small.n_points)])
+    gap = tree[-4, 2] - tree[-5, 2]
+    if gap > 1e-9:  # else the cut goes through a tie
+        assert adjusted_rand_score(expected, found.labels_[order]) == 1.0
+
+
+def test_lwea_is_the_paper_on_all_points(seed: int) -> None:
+    ensemble = votes(seed)
+    D = 1.0 - lwca(ensemble)
+    np.fill_diagonal(D, 0.0)
+    tree = linkage(squareform(D, checks=False), "average")
+    found = LWEA(4).fit(ensemble)
+    assert adjusted_rand_score(fcluster(tree, 4, "maxclust"), found.labels_) == 1.0
+    same = EAC(4, weighting="eci").fit(ensemble)
+    np.testing.assert_array_equal(found.labels_, same.labels_)
+    np.testing.assert_array_equal(found.heights_, same.heights_)
+    assert cophenet(tree).max() == pytest.approx(found.heights_[-1])
+    assert LWEA().k_rule() == EAC().k_rule()
+    assert LWEA().fit(ensemble).n_clusters_ >= 2
+    assert LWEA(threshold=0.0).fit(ensemble).n_clusters_ == 1
+
+
+@pytest.mark.parametrize("soft", [False, True])
+def test_sec_cost_is_the_cut_of_the_weighted_matrix(soft: bool, seed: int) -> None:
+    ensemble = votes(seed, soft=soft)
+    B, v = dense(ensemble)
+    S = B * v @ B.T
+    model = SEC(4, weighting="eci", random_state=seed).fit(ensemble)
+    degree = S.sum(axis=1)
+    rows = B / degree[:, None]
+    cost = 0.0
+    for g in range(model.n_clusters_):
+        inside = model.labels_ == g
+        center = np.average(rows[inside], axis=0, weights=degree[inside])
+        cost += (degree[inside] * (((rows[inside] - center) ** 2) @ v)).sum()
+    assert model.cost_ == pytest.approx(cost)
+    assert model.cost_ != pytest.approx(SEC(4, random_state=seed).fit(ensemble).cost_)
+    whole = NormalisedCut.of(ensemble, v, blockwise=False)
+    assert whole.cost(model.labels_.astype(np.int32), 4) == pytest.approx(cost)
+
+
+@pytest.mark.parametrize("utility", ["entropy", "category", "cosine", "lp"])
+@pytest.mark.parametrize("kind", ["hard", "noise", "soft"])
+def test_kcc_cost_gives_every_point_one_vote(utility: str, kind: str, seed: int) -> None:
+    ensemble = votes(seed, lowest=-1 if kind == "noise" else 0, soft=kind == "soft")
+    B = ensemble.membership().matrix.toarray() * cluster_reliability(ensemble)
+    power = np.repeat(ensemble.weights, ensemble.n_clusters)
+    noise = (ensemble.labels == -1).astype(float)
+    votes_given = B @ power + noise @ ensemble.weights
+    scale = ensemble.weights.sum() / votes_given
+    settings: Any = {"utility": utility, "theta": 0.4, "random_state": seed}
+    model = KCC(4, weighting="eci", **settings).fit(ensemble)
+
+    def mu(shares: np.ndarray) -> float:
+        if utility == "entropy":
+            return float(sum(p * np.log2(p) for p in shares if p > 0))
+        p = {"category": 2, "cosine": 2, "lp": 5}[utility]
+        total = float((shares**p).sum())
+        return total if utility == "category" else total ** (1 / p)
+
+    cost = 0.0
+    for i in range(ensemble.n_partitions):
+        block = B[:, ensemble.offsets[i] : ensemble.offsets[i + 1]] * scale[:, None]
+        mass = block.sum(axis=1) + noise[:, i] * scale
+        rows = sum(m * mu(row / m) for m, row in zip(mass, block, strict=True))
+        groups = [model.labels_ == g for g in range(model.n_clusters_)]
+        inside = sum(mass[g].sum() * mu(block[g].sum(axis=0) / mass[g].sum()) for g in groups)
+        cost += ensemble.weights[i] * (rows - inside)
+    assert model.cost_ == pytest.approx(cost)
+
+
+@pytest.mark.parametrize("estimator", [SpectralConsensus, LWGP])
+@pytest.mark.parametrize("kind", ["hard", "incomplete", "soft"])
+def test_spectra_are_those_of_the_dense_matrix(estimator: type, kind: str, seed: int) -> None:
+    ensemble = votes(seed, lowest=-2 if kind == "incomplete" else 0, soft=kind == "soft")
+    ensemble = ensemble.subset((ensemble.labels >= 0).any(axis=1))
+    B, v = dense(ensemble)
+    if estimator is LWGP:
+        v = v / B.sum(axis=0)
+    S = B * v @ B.T
+    degree = S.sum(axis=1)
+    values = np.linalg.eigvalsh(S / np.sqrt(np.outer(degree, degree)))[::-1]
+    model = estimator(4, weighting="eci", random_state=seed).fit(ensemble)
+    np.testing.assert_allclose(model.eigenvalues_, values[:4], atol=1e-9)
+    groups = np.eye(model.n_clusters_)[model.labels_]
+    inside = np.einsum("ig,ij,jg->g", groups, S, groups)
+    assert model.cost_ == pytest.approx((1.0 - inside / (degree @ groups)).sum())
+
+
+def test_lwgp_cuts_the_whole_bipartite_graph(seed: int) -> None:
+    ensemble = votes(seed)
+    B, v = dense(ensemble)
+    n, p = B.shape
+    graph = np.zeros((n + p, n + p))
+    graph[:n, n:] = B * v
+    graph += graph.T
+    degree = graph.sum(axis=1)
+    values, vectors = np.linalg.eigh(graph / np.sqrt(np.outer(degree, degree)))
+    model = LWGP(4, random_state=seed).fit(ensemble)
+    # Eigenvalues of the graph of both sides are the roots of those between points.
+    np.testing.assert_allclose(np.sqrt(model.eigenvalues_), values[::-1][:4], atol=1e-7)
+    found = transfer_cut(sparse.csr_matrix(B), 4, column_weight=v, seed=seed)
+    np.testing.assert_allclose(found.spectrum.values, model.eigenvalues_, atol=1e-9)
+    assert adjusted_rand_score(found.labels, model.labels_) == 1.0
+    rows = vectors[:n, ::-1][:, :4]
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    cosine = rows @ rows.T
+    same = model.labels_[:, None] == model.labels_
+    assert cosine[same].mean() > cosine[~same].mean() + 0.5
+    assert LWGP().k_rule()
+    assert not LWGP(3).k_rule()
+
+
+def test_graphs_carry_the_weights_of_the_columns(seed: int) -> None:
+    ensemble = votes(seed)
+    small, _ = ensemble.compress()
+    B = small.membership().matrix.toarray()
+    _, v = dense(ensemble)
+    copies = np.outer(small.sample_weight, small.sample_weight)
+    expected = (B * v @ B.T) * copies
+    np.fill_diagonal(expected, 0.0)
+    found = cspa.similarity_graph(small, None, v).toarray()
+    largest = float(np.maximum.reduceat(v, small.offsets[:-1]).sum())
+    assert np.abs(found / copies - expected / copies).max() <= 6 * largest / 65_000
+    edges = hgpa.Hyperedges.of(small, v)
+    np.testing.assert_allclose(np.bincount(edges.of_column, weights=v), edges.weight)
+    sample = hgpa.Sample.of(small, None, np.random.default_rng(0))
+    half = hbgf.bipartite_graph(sample, edges).toarray()[: small.n_points, small.n_points :]
+    merged = np.zeros((small.n_points, edges.weight.size))
+    merged[:, edges.of_column] = B
+    np.testing.assert_allclose(half, merged * edges.weight * small.sample_weight[:, None])
+    share = mcla._association(small, v, np.arange(v.size) % 3, 3)
+    for g in range(3):
+        part = np.arange(v.size) % 3 == g
+        np.testing.assert_allclose(share[:, g] * small.weights.sum(), _mean(B, v, part, small))
+
+
+def _mean(B: np.ndarray, v: np.ndarray, part: np.ndarray, small: Ensemble) -> np.ndarray:
+    return (B[:, part] @ v[part]) / v[part].sum() * small.weights.sum()
+
+
+@pytest.mark.parametrize("estimator", [CSPA, HGPA, MCLA, HBGF])
+def test_graph_methods_find_groups_with_weights(estimator: type, seed: int) -> None:
+    pytest.importorskip("pymetis")
+    truth = np.repeat(np.arange(4), 15)
+    found = estimator(4, weighting="eci", random_state=seed).fit(votes(seed)).labels_
+    assert adjusted_rand_score(truth, found) > (0.3 if estimator is HGPA else 0.7)
+
+
+@pytest.mark.parametrize("weighting", [None, "eci"])
+@pytest.mark.parametrize("soft", [False, True])
+def test_genie_linkage_is_genie_on_the_dense_distances(
+    weighting: Any, soft: bool, seed: int
+) -> None:
+    ensemble = votes(seed, soft=soft)
+    small, inverse = ensemble.compress(keep_noise_apart=True)
+    B = small.membership().matrix.toarray()
+    v = np.repeat(small.weights, small.n_clusters)
+    if weighting:
+        v = v * cluster_reliability(ensemble)
+    D = 1.0 - (B * v @ B.T) / small.weights.sum()
+    D += np.random.default_rng(0).uniform(0, 1e-13, D.shape)
+    D = (D + D.T) / 2
+    np.fill_diagonal(D, 0.0)
+    tree = spanning_tree(D, metric="precomputed")
+    model = EAC(4, linkage="genie", gini=0.2, weighting=weighting).fit(ensemble)
+    lengths = np.sort(model.heights_[ensemble.n_points - small.n_points :])
+    np.testing.assert_allclose(lengths, np.sort(tree.lengths), atol=1e-9)
+    if np.diff(tree.lengths).min() > 1e-9:  # equal lengths leave the order open
+        expected = genie(tree, gini_threshold=0.2, weights=small.sample_weight).labels(4)
+        assert adjusted_rand_score(expected[inverse], model.labels_) == 1.0
+    assert model.n_clusters_ == 4
+    single = EAC(4, linkage="single", weighting=weighting).fit(ensemble)
+    never = EAC(4, linkage="genie", gini=1.0, weighting=weighting).fit(ensemble)
+    np.testing.assert_allclose(np.sort(never.heights_), single.heights_, atol=1e-9)
+
+
+def test_genie_takes_up_stray_points_where_single_linkage_keeps_them() -> None:
+    truth = np.repeat(np.arange(3), 20)
+    labels = np.stack([truth] * 5, axis=1)
+    labels[:40, 0] = 0  # two of the groups are closer to each other than the stray points are
+    labels[:40, 1] = 0
+    labels[5] = [0, 7, 7, 7, 7]
+    labels[45] = [2, 8, 8, 8, 8]
+    single = EAC(3, linkage="single").fit(labels).labels_
+    braked = EAC(3, linkage="genie").fit(labels, sample_weight=np.full(60, 0.5)).labels_
+    assert adjusted_rand_score(truth, single) < 1.0
+    assert adjusted_rand_score(truth, braked) == 1.0
+
+
+def test_genie_needs_a_number_of_clusters() -> None:
+    with pytest.raises(ValueError, match="linkage='genie' needs n_clusters"):
+        EAC(linkage="genie").fit([[0, 0], [1, 1]])
+    with pytest.raises(ValueError, match="linkage='genie' needs n_clusters"):
+        EAC(linkage="genie", threshold=0.5).fit([[0, 0], [1, 1]])
+    assert EAC(linkage="genie").k_rule() == ""
+
+
+def test_modules_share_one_weighting() -> None:
+    for module in (cspa, eac, hbgf, hgpa, mcla, sec, spectral):
+        assert module.column_weights is eci.column_weights  # type: ignore[attr-defined]
+    for method in WEIGHTED:
+        rules = method.estimator._parameter_rules
+        assert all(rules[name] is eci.WEIGHTING[name] for name in eci.WEIGHTING)
