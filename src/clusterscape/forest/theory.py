@@ -246,8 +246,8 @@ def misclustering_rate(
 ) -> float:
     """Return the expected share of points that a normalised cut puts into the wrong cluster.
 
-    The model is :func:`~clusterscape.datasets.make_perturbed_similarity` [1]_; the cut is by the sign
-    of the second eigenvector, with degrees of the similarities without noise.
+    The model is :func:`~clusterscape.datasets.make_perturbed_similarity` [1]_; the cut is by the
+    sign of the second eigenvector, with degrees of the similarities without noise.
 
     Parameters
     ----------
