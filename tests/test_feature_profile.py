@@ -146,7 +146,7 @@ def test_seeds_and_workers():
 def test_batches_change_nothing(monkeypatch):
     X = np.random.default_rng(0).normal(size=(50, 20))
     whole = feature_profile(X, 3, random_state=0).strengths
-    # By its full name: in its room the function stands in the module's place.
+    # By its full name: the package's attribute of this name is the function.
     module = importlib.import_module("clusterscape.forest.feature_profile")
     monkeypatch.setattr(module, "_BLOCK", 150)
     np.testing.assert_array_equal(whole, feature_profile(X, 3, random_state=0).strengths)

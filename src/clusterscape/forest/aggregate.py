@@ -178,7 +178,7 @@ def _cut(votes: Coassociation, weights: np.ndarray, settings: CutSettings, seed:
             f"take more than max_gb={settings.max_gb:g}. Use landmarks='auto' or fewer of them, a "
             "higher threshold, or raise max_gb."
         ) from error
-    k = min(settings.n_clusters, votes.shape[0])  # fewer rows cannot be told apart further
+    k = min(settings.n_clusters, votes.shape[0])  # no more clusters than rows
     if settings.ncut == "kway":
         return kway_ncut(operator, k, weights=weights, seed=seed)
     return recursive_ncut(

@@ -2,14 +2,15 @@
 
 When every column has weighted mean zero, the two centres are opposite multiples of one vector,
 the sum ``s`` of the second cluster. A point is nearer to the second centre when its product with
-``s`` exceeds a limit, and the cost follows from the length of ``s``. An iteration is two
-products a value, half the work of two distances, and every sum is a function of the partition
-alone, so that nothing drifts.
+``s`` exceeds a limit, and the cost follows from the length of ``s``. An iteration takes two
+products per value, half the work of two distances, and every sum is a function of the partition
+alone, so that rounding errors do not add up.
 
-A partition is known by the sums of its second cluster, of which alone its way goes on.
+A partition is recognised by the sums of its second cluster, which decide all further iterations.
 
-The columns in use are the first ``d`` rows of ``X``. A partition is its mask: the weight of a
-point of the second cluster, 0 elsewhere. Rows may be padded by points of weight 0.
+The columns in use are the first ``d`` rows of ``X``, which has at least four. A partition is its
+mask: the weight of a point of the second cluster, 0 elsewhere. Rows may be padded by points of
+weight 0.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from clusterscape.kernels._visited import forget, visit
 
 # Points whose products are held together: small enough for the first cache.
 BLOCK = 1024
-# Sums are told apart to this share of the largest possible: far above rounding.
+# Sums that differ by less than this share of the largest possible are equal: far above rounding.
 _UNITS = 2.0**40
 # Below this share of the total, what is left after a subtraction is not precise enough.
 _PRECISE = 1e-6
