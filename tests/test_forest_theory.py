@@ -150,7 +150,7 @@ def test_the_rate_tends_to_the_exponent(balance: float, form: str) -> None:
 
 
 def test_the_corrected_tails_follow_from_the_proof() -> None:
-    """The entries of the second eigenvector over the standard deviation of what the noise adds to them."""
+    """Entries of the second eigenvector over the standard deviation of the noise in them."""
     n, balance, sigma = 900, 0.25, 2.0
     n1 = n / (1 + balance)
     n2 = n - n1
