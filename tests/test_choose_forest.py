@@ -120,9 +120,9 @@ class FakeForest:
 def test_failures_are_rows_and_warnings_those_of_the_choice(monkeypatch):
     monkeypatch.setattr(forest_choose, "ClusterForest", FakeForest)
     FakeForest.costs = {1: 0.5, 3: 0.2, 5: 0.2}
-    with pytest.warns(UserWarning, match="this is 3") as heard:
+    with pytest.warns(UserWarning, match="this is 3") as caught:
         found = choose_forest(None, 2, n_competitors=(1, 2, 3, 5), patience=(1,))
-    assert [str(w.message) for w in heard] == ["this is 3"]
+    assert [str(w.message) for w in caught] == ["this is 3"]
     assert found.n_competitors == 3  # of equal ones the fewest
     assert found.table["error"].tolist() == ["", "2 competitors do not work.", "", ""]
     assert np.isnan(found.table["ncut"][1])

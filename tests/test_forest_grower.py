@@ -320,13 +320,27 @@ def test_more_columns_than_the_first_buffers_hold(k: int) -> None:
         assert record.cost == pytest.approx(found)
 
 
-def test_products_that_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = grown(n_clusters=2)
-    monkeypatch.setattr(growth, "_PRODUCTS", 0)
-    again = grown(n_clusters=2)
-    for one, same in zip(again.records, first.records, strict=True):
-        assert np.array_equal(one.columns, same.columns)
-        assert one.cost == pytest.approx(same.cost)
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 6, 8, 9])
+@pytest.mark.parametrize("n", [9, 63, 64, 65, 511, 640, 1100])
+def test_one_split_of_two_clusters_adds_what_it_should(d: int, n: int) -> None:
+    """Every number of columns and every rest of points, against sums made by numpy."""
+    rng = np.random.default_rng(d * n)
+    X = rng.normal(size=(n, d)) + np.where(np.arange(n) < n // 3, 4.0, 0.0)[:, None]
+    weights = rng.uniform(0.5, 2.0, size=n)
+    settings = growth.GrowthSettings(2, d, 1, 1, "anova", True, 2, True, "lloyd", 3, 50)
+    vector = growth.grow_vector(growth.growth_data(X, weights), settings, SeedSequence(0))
+    first = X[:, vector.columns[:d]]
+    assert sorted(vector.columns[:d]) == list(range(d))
+    found = kappa(first, vector.labels, sample_weight=weights)
+    assert vector.kappa_path[0] == pytest.approx(found, rel=1e-9)
+    fresh = np.array(
+        [
+            np.average(first[vector.labels == c], axis=0, weights=weights[vector.labels == c])
+            for c in (0, 1)
+        ]
+    )
+    nearest = ((first[:, None] - fresh[None]) ** 2).sum(axis=2).argmin(axis=1)
+    np.testing.assert_array_equal(nearest, vector.labels)  # Lloyd has converged
 
 
 # ---- weights ---------------------------------------------------------------------------------

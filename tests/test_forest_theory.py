@@ -156,11 +156,11 @@ def test_the_corrected_tails_follow_from_the_proof() -> None:
     n2 = n - n1
     entry = np.array([balance**1.5, 1.0]) / np.sqrt(n1 * balance**3 + n2)
     degree = np.array([n1, n2])
-    spread = [
+    deviation = [
         sigma * np.sqrt(n1 * entry[0] ** 2 / (d * n1) + n2 * entry[1] ** 2 / (d * n2))
         for d in degree
     ]
-    expected = (degree * norm.sf(entry / spread)).sum() / n
+    expected = (degree * norm.sf(entry / deviation)).sum() / n
     assert misclustering_rate(n, balance, sigma, form="corrected") == pytest.approx(expected)
 
 

@@ -400,8 +400,11 @@ def table_1(results: Results, sets: Iterable[str]) -> None:
     header = ["set", "features", "classes", "points", "largest", "CF", "other CF", "RP, bC2, EA"]
     _common.show_table(header, rows)
     for name in ("CF", "largest", "printed", "scaled"):
-        told = ", ".join(f"{key}={value}" for key, value in FORESTS[name].items()) or "the defaults"
-        print(f"{name}: {told}" + ("; standardised columns" if name == "scaled" else ""))
+        changed = ", ".join(f"{key}={value}" for key, value in FORESTS[name].items())
+        print(
+            f"{name}: {changed or 'the defaults'}"
+            + ("; standardised columns" if name == "scaled" else "")
+        )
 
 
 def tables_2_3(results: Results, sets: tuple[str, ...]) -> tuple[float, int]:

@@ -1,8 +1,9 @@
 """Simulations of the cluster forests paper: G1, G2, G3, and its two theorems beside samples.
 
 The bar: on G2 and G3, where 100 of 120 and 1000 of 1020 features are noise, ClusterForest reaches
-0.99 of the Bayes accuracy. G1 (which features the clustering vectors use) and the theorems stand
-beside the paper's figures without a bar. ``--plot`` draws Figures 2, 3 and 6, and Theorem 2.
+0.99 of the Bayes accuracy. G1 (which features the clustering vectors use) and the theorems are
+printed beside the paper's figures, without a bar. ``--plot`` draws Figures 2, 3 and 6, and Theorem
+2.
 """
 
 from __future__ import annotations
@@ -91,8 +92,8 @@ def first_simulation(options: Any) -> None:
     rows.append(["a noise feature", f"{sum(min(c) < 100 for c in used)} of {T}", "-"])
     _common.show_table(["vectors with", "ours", "paper"], rows)
     print(
-        f"  {min(lengths)} to {max(lengths)} features a vector, {np.mean(lengths):.1f} on average. "
-        "A noise feature stands where a vector\n  started from it: nothing ever leaves a vector."
+        f"  {min(lengths)} to {max(lengths)} features per vector, mean {np.mean(lengths):.1f}. "
+        "A vector has a noise feature if it\n  started from it: nothing ever leaves a vector."
     )
     draw_occurrence(options, ensemble, drawn, "G1 (Figure 2)", "forest_g1.png")
 
@@ -157,7 +158,7 @@ def noisy_simulation(
     _common.show_table(header, rows)
     print(
         "  features: of a vector, mean; noise: share of noise among them; useful: how many of the "
-        "20 stand in any\n  vector; vectors and forest: their accuracies."
+        "20 are in any\n  vector; vectors and forest: their accuracies."
     )
     return ratio
 
@@ -171,7 +172,7 @@ def weak_simulation(options: Any) -> float:
         "  Two weak features together have a larger kappa than one of them (two of mean 1: "
         f"{population_kappa([1.0, 1.0]):.2f}, one:\n  {population_kappa([1.0]):.2f}), so with b=1 "
         "every vector ends with the one feature that it began with, and the forest is a\n  vote of "
-        "a few signs: the printed way misses the bar. More features a draw reach it. b=60 was "
+        "a few signs: the printed way misses the bar. More features per draw reach it. b=60 was "
         "chosen by the\n  accuracy on eight draws of the means, so with labels, of eight settings "
         "(b=20 to 60, q=1 to 20); its vectors\n  hardly select features, and k-means on all "
         "features does as well."

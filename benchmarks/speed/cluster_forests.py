@@ -4,7 +4,7 @@ WDBC and Madelon, raw features, 100 vectors, k-means with 20 random starts: ours
 program of the same growth rule with ``KMeans`` for every try and ``SpectralClustering`` on the
 dense regularised matrix, each on one thread. SpectralClustering does not cut by sign, so ours
 has ``ncut="kway"`` here; of its ways to assign points "cluster_qr" is the quickest and gives the
-same clusters as our unit rows. Ours with its default, recursive cuts by sign, stands beside them.
+same clusters as our unit rows. Ours with its default, recursive cuts by sign, is printed as well.
 The bars: at least 20 times less CPU time, and a mean rho_c over seeds that differs by no more than
 two standard errors.
 
@@ -14,7 +14,7 @@ compiled code. And on 5,000 of the points the labels, extended from landmarks, m
 as those of the exact cut of the same vectors on these points, less one percent. Beside it a forest
 grown on the 5,000 alone, all pairs cut. A weak forest, of few vectors and starts, comes last: there
 the place of the cut varies from sample to sample, for the exact cut as well, so that the labels are
-held against the mean of the exact cuts of four samples, and the range of these is printed.
+compared with the mean of the exact cuts of four samples, and the range of these is printed.
 
 ``--check`` has WDBC alone with fewer seeds, fewer points, vectors and starts, and no forest grown
 on the 5,000 alone.
@@ -134,7 +134,7 @@ def timed(run: Any, data: Any, seeds: int, **options: Any) -> Timed:
 
 
 def compare(options: Any) -> list[tuple[str, bool]]:
-    """Measure both on the sets; return the sentences of the bars and whether they are held."""
+    """Measure both on the sets; return the sentences of the bars and whether they are reached."""
     chosen = (
         {"WDBC": ("wdbc", 2)}
         if options.check
@@ -152,9 +152,9 @@ def compare(options: Any) -> list[tuple[str, bool]]:
             peer = timed(theirs, data, seeds)
         lines = {"clusterscape": mine, "  recursive, by sign": default, "scikit-learn": peer}
         for word, (seconds, scores) in lines.items():
-            spread = f"{scores.mean():.1f}+-{scores.std():.1f}"
+            rho = f"{scores.mean():.1f}+-{scores.std():.1f}"
             ratio = f"{peer.seconds / seconds:.0f}"
-            rows.append([f"{title}, {word}", f"{seconds:.2f}", ratio, len(scores), spread])
+            rows.append([f"{title}, {word}", f"{seconds:.2f}", ratio, len(scores), rho])
         gap = float(mine.scores.mean() - peer.scores.mean())
         both = np.concatenate([mine.scores - mine.scores.mean(), peer.scores - peer.scores.mean()])
         error = both.std(ddof=2) * np.sqrt(1 / len(mine.scores) + 1 / seeds)
@@ -309,7 +309,7 @@ def grow_with_n(check: bool) -> list[tuple[str, bool]]:
 
 
 def main() -> None:
-    """Compare, grow, and hold the bars."""
+    """Compare, grow, and check the bars."""
     parser = _common.parser(__doc__.splitlines()[0])
     parser.add_argument("--part", choices=("peer", "scale"), help="both unless given")
     options = parser.parse_args()

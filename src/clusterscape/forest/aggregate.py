@@ -181,7 +181,7 @@ def _cut(votes: Coassociation, weights: np.ndarray, settings: CutSettings, seed:
             remedies=["use {landmarks}", "take fewer landmarks", "take a higher {threshold.name}"],
             landmarks="auto",
         ) from error
-    k = min(settings.n_clusters, votes.shape[0])  # there are no more clusters than rows
+    k = min(settings.n_clusters, votes.shape[0])  # no more clusters than rows
     if settings.ncut == "kway":
         return kway_ncut(operator, k, weights=weights, seed=seed)
     return recursive_ncut(

@@ -231,7 +231,7 @@ def _measure(batch: _Batch) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _in_range(XT: np.ndarray) -> np.ndarray:
-    """Bring every column to [-1, 1]: kappa is the same, and no square overflows."""
+    """Bring every column to [-1, 1]; kappa is the same, and squares stay in the range of floats."""
     largest = np.abs(XT).max(axis=1, keepdims=True)
     out = np.divide(XT, largest, out=np.zeros(XT.shape), where=largest > 0)
     out -= (out.max(axis=1, keepdims=True) + out.min(axis=1, keepdims=True)) / 2

@@ -18,10 +18,7 @@ from clusterscape import kernels
 from clusterscape._core.errors import ParameterError
 from clusterscape.generate.features import Matrix
 
-# Products of points and starts that a vector keeps at most (64 MB of float64); beyond that they
-# are computed anew in every try.
-_PRODUCTS = 1 << 23
-# Columns for which the buffers of a vector have space at first.
+# Columns that the buffers of a vector have place for at first.
 _CAPACITY = 16
 # Draws of one competitor before it gives up.
 _REDRAWS = 1000
@@ -229,9 +226,9 @@ class _Growth:
 
     def _begin(self) -> None:
         """Begin to grow with the columns and the starting rows of the winner."""
-        self.tries.load(self.columns, after=0)
-        self.tries.restore_starts()
-        self.tries.keep_products(0, self.columns.size)
+        if self.settings.n_competitors > 1:  # otherwise the winner is still there
+            self.tries.load(self.columns, after=0)
+            self.tries.restore_starts()
         self.path.append(float(self.kappa))
         if self.settings.exhaustive or not self.settings.allow_duplicates:
             self.pool = np.setdiff1d(self.pool, self.columns)
@@ -240,12 +237,10 @@ class _Growth:
 
     def _accept(self, drawn: np.ndarray, value: float) -> None:
         """Keep the columns of a draw."""
-        before = self.columns.size
         self.columns = np.concatenate([self.columns, drawn])
         self.kappa = value
         self.path.append(float(value))
         self.tries.accept()
-        self.tries.keep_products(before, self.columns.size)
         if not (self.settings.allow_duplicates or self.settings.exhaustive):
             self.pool = np.setdiff1d(self.pool, drawn)
 
@@ -280,13 +275,11 @@ class _Tries:
     def _new_two(self) -> Any:
         """Return the buffers of the kernel for two clusters."""
         forest = kernels.forest
-        X, n_init = self.buffers.X, self.settings.n_init
+        X = self.buffers.X
         padded = X.shape[1]
         weight = np.zeros(padded, X.dtype)
         weight[: self.data.weights.size] = self.data.weights
         return forest.TwoBuffers(
-            products=np.zeros((n_init if n_init * padded <= _PRODUCTS else 0, padded), X.dtype),
-            limits=np.zeros(n_init),
             weight=weight,
             mask=np.zeros(padded, X.dtype),
             best=np.zeros(padded, X.dtype),
@@ -346,11 +339,6 @@ class _Tries:
     def restore_starts(self) -> None:
         """Return to the starting rows of the accepted try."""
         self.buffers.picks[:] = self.accepted_picks
-
-    def keep_products(self, lo: int, d: int) -> None:
-        """Keep what the starts need of the columns lo..d-1, which were accepted."""
-        if self.two is not None:
-            kernels.forest.add_products(self.buffers.X, lo, d, self.buffers.picks, self.two)
 
 
 def _by_column(X: np.ndarray) -> dict[str, np.ndarray]:
@@ -423,11 +411,11 @@ def check_rows(X: Matrix, n_clusters: int, min_distinct: int) -> None:
 def count_distinct(X: Matrix, most: int) -> int:
     """Return the number of distinct rows; ``most`` stands for any larger one."""
     seen: set[bytes] = set()
-    for start in range(0, X.shape[0], 1024):
-        block = X[start : start + 1024]
+    start, size = 0, 32  # a few rows mostly suffice
+    while start < X.shape[0] and len(seen) < most:
+        block = X[start : start + size]
         dense = block.toarray() if sparse.issparse(block) else block
         # Zero and minus zero are equal, and their bytes are not.
         seen.update(row.tobytes() for row in np.ascontiguousarray(dense) + 0.0)
-        if len(seen) >= most:
-            return most
-    return len(seen)
+        start, size = start + size, 1024
+    return min(len(seen), most)

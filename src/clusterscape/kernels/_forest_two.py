@@ -1,8 +1,4 @@
-"""A try with two clusters by Lloyd: every restart is a direction and a limit.
-
-A vector keeps the products of all points with the direction from one starting row to the other
-on the columns accepted, so that the first split of a restart looks at the new columns only.
-"""
+"""A try with two clusters by Lloyd: every restart is a direction and a limit."""
 
 from __future__ import annotations
 
@@ -12,16 +8,14 @@ import numpy as np
 
 from clusterscape.kernels._forest_buffers import copy, kappa_of
 from clusterscape.kernels._jit import jit
-from clusterscape.kernels._two_means import descend, is_swept, paint, parts, project, split
-from clusterscape.kernels._two_sums import gather, weight_of_all
+from clusterscape.kernels._two_means import descend, is_swept, paint, parts, split
+from clusterscape.kernels._two_sums import gather
 from clusterscape.kernels._visited import forget
 
 
 class TwoBuffers(NamedTuple):
     """The arrays that two clusters by Lloyd need besides; float ones in the type of the data."""
 
-    products: np.ndarray  # (n_init, padded) of points and directions; no rows: not kept
-    limits: np.ndarray  # (n_init,) float64: the product half way
     weight: np.ndarray  # (padded,)
     mask: np.ndarray  # (padded,) the weight of the points of the second cluster, 0 elsewhere
     best: np.ndarray  # (padded,) the mask of the best start
@@ -32,27 +26,14 @@ class TwoBuffers(NamedTuple):
 
 
 @jit
-def _toward(X, lo, d, a, b, direction):
-    """Set the direction from point ``a`` to ``b`` on the columns lo..d-1; return the limit."""
+def _toward(X, d, a, b, direction):
+    """Set the direction from point ``a`` to ``b``; return the limit, the product half way."""
     limit = 0.0
-    for f in range(lo, d):
+    for f in range(d):
         near, far = np.float64(X[f, a]), np.float64(X[f, b])
         direction[f] = far - near
         limit += (far - near) * (far + near) / 2
     return limit
-
-
-@jit
-def add_products(X, lo, d, picks, two):
-    """Add the columns lo..d-1 to the products of all points and the starts."""
-    for r in range(two.products.shape[0]):
-        products = two.products[r]
-        if lo == 0:
-            two.limits[r] = 0.0
-            for i in range(products.shape[0]):
-                products[i] = 0
-        two.limits[r] += _toward(X, lo, d, picks[r, 0], picks[r, 1], two.direction)
-        project(X, lo, d, two.direction, np.int64(0), X.shape[1], products)
 
 
 @jit
@@ -69,7 +50,7 @@ def _farthest(X, d, a, n):
 
 
 @jit
-def _start(buffers, two, lo, d, r, total):
+def _start(buffers, two, d, r, total):
     """Begin with start ``r`` (-1 is the accepted partition).
 
     Return the second cluster's weight, and the limit that gives it with the direction in the
@@ -81,19 +62,14 @@ def _start(buffers, two, lo, d, r, total):
             two.mask[i] = weight[i] if buffers.accepted[i] == 1 else 0
         return gather(X, d, two.mask, two.lanes, two.sums), 0.0
     a, b = buffers.picks[r, 0], buffers.picks[r, 1]
-    is_kept = two.products.shape[0] > 0 and not is_swept(d)
-    first = lo if is_kept else np.int64(0)
-    products = two.products[r] if is_kept else weight
     mass = limit = 0.0
     for attempt in range(2):
-        limit = _toward(X, first, d, a, b, two.direction)
-        limit += two.limits[r] if first > 0 else 0.0
-        mass = split(X, first, d, products, limit, weight, two)
+        limit = _toward(X, d, a, b, two.direction)
+        mass = split(X, d, limit, weight, two)
         if 0.0 < mass < total or attempt == 1:
             break
         # The two rows are equal on the columns.
         b = _farthest(X, d, a, buffers.weight.shape[0])
-        first = np.int64(0)
     return mass, limit
 
 
@@ -101,11 +77,11 @@ def _start(buffers, two, lo, d, r, total):
 def fit_two(buffers, two, lo, d, max_iter, by_pairs):
     """Try the first ``d`` columns, of which ``lo`` were accepted; set the labels, return kappa."""
     X, visited, weight = buffers.X, buffers.visited, two.weight
-    total = weight_of_all(weight, d, is_swept(d), two.lanes)
+    total = gather(X, 0, weight, two.lanes, two.sums)
     forget(visited)
     best = -1.0
     for r in range(-1 if lo > 0 else 0, buffers.picks.shape[0]):
-        mass, limit = _start(buffers, two, lo, d, r, total)
+        mass, limit = _start(buffers, two, d, r, total)
         steps = (max_iter, r + 1, mass, limit)
         between, limit = descend(X, d, weight, total, buffers.scatter, *steps, two, visited)
         if between > best:
@@ -114,7 +90,7 @@ def fit_two(buffers, two, lo, d, max_iter, by_pairs):
             if not is_swept(d) or (r < 0 and max_iter == 1):
                 copy(two.mask, two.best)
             else:
-                paint(X, d, limit, weight, two.direction, two.best)
+                paint(X, d, limit, weight, two, two.best)
     if best < 0.0:
         return np.inf
     for i in range(buffers.labels.shape[0]):

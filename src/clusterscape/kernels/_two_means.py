@@ -2,14 +2,15 @@
 
 When every column has weighted mean zero, the two centres are opposite multiples of one vector,
 the sum ``s`` of the second cluster. A point is nearer to the second centre when its product with
-``s`` exceeds a limit, and the cost follows from the length of ``s``. An iteration is two
+``s`` exceeds a limit, and the cost follows from the length of ``s``. An iteration takes two
 products per value, half the work of two distances, and every sum is a function of the partition
-alone, so that nothing drifts.
+alone, so that rounding errors do not add up.
 
-A partition is identified by the sums of its second cluster, which alone determine the next one.
+A partition is recognised by the sums of its second cluster, which decide all further iterations.
 
-The columns in use are the first ``d`` rows of ``X``. A partition is its mask: the weight of a
-point of the second cluster, 0 elsewhere. Rows may be padded by points of weight 0.
+The columns in use are the first ``d`` rows of ``X``, which has at least four. A partition is its
+mask: the weight of a point of the second cluster, 0 elsewhere. Rows may be padded by points of
+weight 0.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ from clusterscape.kernels._jit import jit
 from clusterscape.kernels._two_sums import (
     add_columns,
     add_squares,
+    add_weight,
     clear,
     close,
     fold,
     gather,
-    sweep_four,
-    sweep_two,
+    sweep,
 )
 from clusterscape.kernels._visited import forget, visit
 
 # Points whose products are held together: small enough for the first cache.
 BLOCK = 1024
-# Sums are compared to this share of the largest possible: far above rounding.
+# Sums that differ by less than this share of the largest possible are equal: far above rounding.
 _UNITS = 2.0**40
 # Below this share of the total, what is left after a subtraction is not precise enough.
 _PRECISE = 1e-6
@@ -61,85 +62,52 @@ def project(X, lo, d, direction, start, stop, out):
 
 
 @jit
-def _cut(X, f, d, direction, base, shift, bound, weight, start, stop, mask):
-    """Finish the products with the columns f..d-1, at most four, and compare them with the bound.
-
-    ``base[shift:]`` are the products so far; a negative shift means that there are none.
-    """
-    first, offset = np.uint64(start), np.uint64(max(shift, 0))
-    span = range(np.uint64(stop - start))
-    zero = mask.dtype.type(0)
-    keep = zero if shift < 0 else mask.dtype.type(1)
-    # A column that is not there is the last one with a factor of zero.
-    g, h, e = min(f + 1, d - 1), min(f + 2, d - 1), min(f + 3, d - 1)
-    p = direction[f]
-    q = direction[g] if f + 1 < d else zero
-    r = direction[h] if f + 2 < d else zero
-    s = direction[e] if f + 3 < d else zero
-    # Loads come before the choices: the loops then vectorise.
-    if f + 2 < d:
-        for i in span:
-            at = first + i
-            product = (X[f, at] * p + X[g, at] * q) + (X[h, at] * r + X[e, at] * s)
-            product += keep * base[offset + i]
-            w = weight[at]
-            mask[at] = w if product > bound else zero
-    else:
-        for i in span:
-            at = first + i
-            product = (X[f, at] * p + X[g, at] * q) + keep * base[offset + i]
-            w = weight[at]
-            mask[at] = w if product > bound else zero
-
-
-@jit
 def is_swept(d):
-    """Say whether an iteration is one pass that decides a point's side, adds it, and is done.
-
-    So it is with the two or four columns of most tries. No mask is written then.
-    """
-    return d == 2 or d == 4
+    """Say whether an iteration is one pass that decides a point's side and adds it; no mask."""
+    return d <= 4
 
 
 @jit
-def paint(X, d, limit, weight, direction, mask):
-    """Write the mask that a sweep did not."""
-    bound = direction.dtype.type(limit)
-    none = np.int64(-1)
-    _cut(X, np.int64(0), d, direction, weight, none, bound, weight, 0, mask.shape[0], mask)
-
-
-@jit
-def split(X, lo, d, known, limit, weight, two):
+def split(X, d, limit, weight, two):
     """Put the points whose product exceeds the limit into the second cluster.
 
-    ``known`` are the products of the columns before ``lo``. Set the sums of the second cluster, and
-    return its weight. The mask is written, unless ``lo`` is 0 and the columns are swept.
+    Set the sums of the second cluster, and return its weight. The mask is written, unless the
+    columns are swept.
     """
+    if not is_swept(d):
+        return paint(X, d, limit, weight, two, two.mask)
     # Taken out of the tuple once: every look into it counts references.
-    mask, score, lanes, direction = two.mask, two.score, two.lanes, two.direction
-    bound = score.dtype.type(limit)
-    # The last one to four columns are done together with the comparison.
-    tail = d - 1 - (d - lo - 1) % 4
-    none = np.int64(0)
+    lanes, direction = two.lanes, two.direction
     clear(lanes, d)
-    if lo == 0 and is_swept(d):
-        if d == 2:
-            sweep_two(X, direction, bound, weight, lanes)
-        else:
-            sweep_four(X, direction, bound, weight, lanes)
-        return close(d, lanes, two.sums)
+    for f in range(d, 4):
+        direction[f] = 0
+    sweep(X, direction, direction.dtype.type(limit), weight, lanes)
+    return close(d, lanes, two.sums)
+
+
+@jit
+def paint(X, d, limit, weight, two, mask):
+    """Do so with a mask, for any number of columns."""
+    score, lanes, direction = two.score, two.lanes, two.direction
+    bound, zero = score.dtype.type(limit), score.dtype.type(0)
+    clear(lanes, d)
+    for f in range(d, 4):
+        direction[f] = 0
+    p, q, r, s = direction[0], direction[1], direction[2], direction[3]
     for start in range(0, mask.shape[0], BLOCK):
         stop = min(start + BLOCK, mask.shape[0])
-        if tail == lo:
-            shift = np.int64(start if lo > 0 else -1)
-            _cut(X, lo, d, direction, known, shift, bound, weight, start, stop, mask)
-        else:
-            for i in range(np.uint64(stop - start)):
-                score[i] = known[np.uint64(start) + i] if lo > 0 else 0
-            project(X, lo, tail, direction, start, stop, score)
-            _cut(X, tail, d, direction, score, none, bound, weight, start, stop, mask)
-        add_columns(X, d, mask, start, stop, lanes)
+        base, span = np.uint64(start), range(np.uint64(stop - start))
+        for i in span:
+            score[i] = 0
+        project(X, 4, d, direction, start, stop, score)
+        for i in span:
+            at = base + i
+            # Loads stand before the choice: the loop then vectorises.
+            w = weight[at]
+            product = score[i] + ((X[0, at] * p + X[1, at] * q) + (X[2, at] * r + X[3, at] * s))
+            mask[at] = w if product > bound else zero
+        add_columns(X, 0, d, mask, start, stop, lanes)
+    add_weight(mask, lanes)
     return close(d, lanes, two.sums)
 
 
@@ -187,7 +155,6 @@ def descend(X, d, weight, total, scatter, max_iter, start, mass, limit, two, vis
     partition: this one would end where that one ended. ``mass`` is the weight of the second
     cluster, ``total`` that of all points.
     """
-    none = np.int64(0)
     sums, direction = two.sums, two.direction
     key = _key(sums, d, mass, total, scatter)
     if visit(visited, key, start) >= 0:
@@ -202,7 +169,7 @@ def descend(X, d, weight, total, scatter, max_iter, start, mass, limit, two, vis
             forget(visited)  # this path was cut short; another start may go farther on it
             return between, limit
         limit = aim(sums, d, mass, total - mass, direction)
-        mass = split(X, none, d, weight, limit, weight, two)
+        mass = split(X, d, limit, weight, two)
         n_iter += 1
         fresh = _key(sums, d, mass, total, scatter)
         if fresh == key:

@@ -1,4 +1,8 @@
-"""Sums over the points of one of two clusters: partial sums, which vectorise, in a fixed order."""
+"""Sums over the points of one of two clusters: partial sums, which vectorise, in a fixed order.
+
+Every sum of a column over a cluster is made of the same partial sums in the same order, whichever
+function adds it, so that it depends on the partition alone.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +14,14 @@ from clusterscape.kernels._jit import jit
 LANES = 16
 # Rows are padded to a whole number of strides, so that there is no rest to add one by one.
 STRIDE = 4 * LANES
-# Points of a sweep that are done in loops of known length.
-SWEPT = 512
+# Points that are done in a loop of known length, which the compiler vectorises.
+_KNOWN = 512
 
 
 @jit
 def clear(lanes, d):
-    """Set the partial sums of ``d`` columns and of the mask to zero."""
-    for f in range(d):
+    """Set the partial sums of ``d`` columns (at least four) and of the mask to zero."""
+    for f in range(max(d, 4)):
         for j in range(LANES):
             lanes[f, j] = 0.0
     for j in range(LANES):
@@ -36,72 +40,49 @@ def fold(lanes, f):
 
 
 @jit
-def _add_products(X, f, mask, start, stop, lanes):
-    """Add a column times the mask to the partial sums; points come in whole strides."""
-    one = np.uint64(LANES)
-    two, three = one + one, one + one + one
-    for base in range(np.uint64(start), np.uint64(stop), np.uint64(STRIDE)):
-        for j in range(one):
-            i = base + j
-            near = X[f, i] * mask[i] + X[f, i + one] * mask[i + one]
-            far = X[f, i + two] * mask[i + two] + X[f, i + three] * mask[i + three]
-            lanes[f, j] += near + far
+def close(d, lanes, sums):
+    """Turn the partial sums into sums; return the weight."""
+    for f in range(d):
+        sums[f] = fold(lanes, f)
+    return fold(lanes, lanes.shape[0] - 1)
 
 
 @jit
-def _add_pair(X, f, mask, start, stop, lanes):
-    """Do so with the columns f and f + 1: the mask is read once."""
+def add_columns(X, lo, d, mask, start, stop, lanes):
+    """Add the columns lo..d-1 times the mask to the partial sums; points come in whole strides."""
     one = np.uint64(LANES)
     two, three = one + one, one + one + one
-    g = f + 1
-    for base in range(np.uint64(start), np.uint64(stop), np.uint64(STRIDE)):
-        for j in range(one):
-            i = base + j
-            p, q, r, s = mask[i], mask[i + one], mask[i + two], mask[i + three]
-            near, far = X[f, i] * p + X[f, i + one] * q, X[f, i + two] * r + X[f, i + three] * s
-            lanes[f, j] += near + far
-            near, far = X[g, i] * p + X[g, i + one] * q, X[g, i + two] * r + X[g, i + three] * s
-            lanes[g, j] += near + far
+    for f in range(lo, d - 1, 2):
+        g = f + 1
+        for base in range(np.uint64(start), np.uint64(stop), np.uint64(STRIDE)):
+            for j in range(one):
+                i = base + j
+                p, q, r, s = mask[i], mask[i + one], mask[i + two], mask[i + three]
+                near, far = X[f, i] * p + X[f, i + one] * q, X[f, i + two] * r + X[f, i + three] * s
+                lanes[f, j] += near + far
+                near, far = X[g, i] * p + X[g, i + one] * q, X[g, i + two] * r + X[g, i + three] * s
+                lanes[g, j] += near + far
+    if (d - lo) % 2 == 1:
+        f = d - 1
+        for base in range(np.uint64(start), np.uint64(stop), np.uint64(STRIDE)):
+            for j in range(one):
+                i = base + j
+                near = X[f, i] * mask[i] + X[f, i + one] * mask[i + one]
+                far = X[f, i + two] * mask[i + two] + X[f, i + three] * mask[i + three]
+                lanes[f, j] += near + far
 
 
 @jit
-def _add_first(X, mask, start, stop, lanes):
-    """Do so with the columns 0 and 1 and the mask itself."""
+def add_weight(mask, lanes):
+    """Add the mask itself to the last row of the partial sums."""
     one = np.uint64(LANES)
     two, three = one + one, one + one + one
     last = lanes.shape[0] - 1
-    for base in range(np.uint64(start), np.uint64(stop), np.uint64(STRIDE)):
+    for base in range(np.uint64(0), np.uint64(mask.shape[0]), np.uint64(STRIDE)):
         for j in range(one):
             i = base + j
-            p, q, r, s = mask[i], mask[i + one], mask[i + two], mask[i + three]
-            near, far = X[0, i] * p + X[0, i + one] * q, X[0, i + two] * r + X[0, i + three] * s
-            lanes[0, j] += near + far
-            near, far = X[1, i] * p + X[1, i + one] * q, X[1, i + two] * r + X[1, i + three] * s
-            lanes[1, j] += near + far
-            lanes[last, j] += (p + q) + (r + s)
-
-
-@jit
-def add_columns(X, d, mask, start, stop, lanes):
-    """Add all columns times the mask, and the mask, to the partial sums."""
-    if d < 2:
-        _add_mask(mask, start, stop, lanes)
-    else:
-        _add_first(X, mask, start, stop, lanes)
-    for f in range(2, d - 1, 2):
-        _add_pair(X, f, mask, start, stop, lanes)
-    if d % 2 == 1:
-        _add_products(X, d - 1, mask, start, stop, lanes)
-
-
-@jit
-def _add_mask(mask, start, stop, lanes):
-    """Add the mask to the last row of the partial sums."""
-    one = np.uint64(LANES)
-    last = lanes.shape[0] - 1
-    for base in range(np.uint64(start), np.uint64(stop), one):
-        for j in range(one):
-            lanes[last, j] += mask[base + j]
+            near, far = mask[i] + mask[i + one], mask[i + two] + mask[i + three]
+            lanes[last, j] += near + far
 
 
 @jit
@@ -116,99 +97,63 @@ def add_squares(X, f, mask, lanes):
 
 @jit
 def gather(X, d, mask, lanes, sums):
-    """Set the sums of the second cluster; return its weight."""
+    """Set the sums of the cluster with this mask; return its weight. ``d`` may be 0."""
     clear(lanes, d)
-    add_columns(X, d, mask, 0, mask.shape[0], lanes)
+    add_columns(X, 0, d, mask, 0, mask.shape[0], lanes)
+    add_weight(mask, lanes)
     return close(d, lanes, sums)
 
 
 @jit
-def close(d, lanes, sums):
-    """Turn the partial sums into sums; return the weight."""
-    for f in range(d):
-        sums[f] = fold(lanes, f)
-    return fold(lanes, lanes.shape[0] - 1)
+def sweep(X, direction, bound, weight, lanes):
+    """Add the points whose product on at most four columns exceeds the bound: one pass, no mask.
 
-
-@jit
-def weight_of_all(weight, d, swept, lanes):
-    """Return the weight of all points, by the same partial sums as that of a cluster of them."""
-    one = np.uint64(LANES)
-    two, three = one + one, one + one + one
-    clear(lanes, 0)
-    last = lanes.shape[0] - 1
-    n = np.uint64(weight.shape[0])
-    if d == 1:
-        _add_mask(weight, 0, weight.shape[0], lanes)
-    elif swept:
-        for base in range(np.uint64(0), n, two):
-            for j in range(one):
-                lanes[last, j] += weight[base + j] + weight[base + j + one]
-    else:
-        for base in range(np.uint64(0), n, np.uint64(STRIDE)):
-            for j in range(one):
-                i = base + j
-                near, far = weight[i] + weight[i + one], weight[i + two] + weight[i + three]
-                lanes[last, j] += near + far
-    return fold(lanes, last)
-
-
-@jit
-def sweep_two(X, direction, bound, weight, lanes):
-    """Add the points of two columns whose product exceeds the bound to the partial sums."""
-    block = np.uint64(SWEPT)
-    whole = np.uint64(weight.shape[0] // SWEPT * SWEPT)
-    # A number of points that is known to the compiler, or it would not vectorise; then the rest.
-    for start in range(np.uint64(0), whole, block):
-        for base in range(np.uint64(0), block, np.uint64(2 * LANES)):
-            _two_lanes(X, start + base, direction, bound, weight, lanes)
-    for start in range(whole, np.uint64(weight.shape[0]), np.uint64(2 * LANES)):
-        _two_lanes(X, start, direction, bound, weight, lanes)
-
-
-@jit
-def _two_lanes(X, base, direction, bound, weight, lanes):
-    one = np.uint64(LANES)
-    last = lanes.shape[0] - 1
-    zero = direction.dtype.type(0)
-    p, q = direction[0], direction[1]
-    for j in range(one):
-        i, k = base + j, base + j + one
-        u, v, w = X[0, i], X[1, i], weight[i]
-        U, V, W = X[0, k], X[1, k], weight[k]
-        w = w if u * p + v * q > bound else zero
-        W = W if U * p + V * q > bound else zero
-        lanes[0, j] += u * w + U * W
-        lanes[1, j] += v * w + V * W
-        lanes[last, j] += w + W
-
-
-@jit
-def sweep_four(X, direction, bound, weight, lanes):
-    """Do so with four columns."""
-    block = np.uint64(SWEPT)
-    whole = np.uint64(weight.shape[0] // SWEPT * SWEPT)
-    for start in range(np.uint64(0), whole, block):
-        for base in range(np.uint64(0), block, np.uint64(2 * LANES)):
-            _four_lanes(X, start + base, direction, bound, weight, lanes)
-    for start in range(whole, np.uint64(weight.shape[0]), np.uint64(2 * LANES)):
-        _four_lanes(X, start, direction, bound, weight, lanes)
-
-
-@jit
-def _four_lanes(X, base, direction, bound, weight, lanes):
-    one = np.uint64(LANES)
-    last = lanes.shape[0] - 1
+    ``X`` and ``direction`` have at least four rows; the direction is zero where none is in use.
+    """
+    one, last = np.uint64(LANES), lanes.shape[0] - 1
     zero = direction.dtype.type(0)
     p, q, r, s = direction[0], direction[1], direction[2], direction[3]
-    for j in range(one):
-        i, k = base + j, base + j + one
-        u, v, x, y, w = X[0, i], X[1, i], X[2, i], X[3, i], weight[i]
-        U, V, Y, Z, W = X[0, k], X[1, k], X[2, k], X[3, k], weight[k]
-        w = w if (u * p + v * q) + (x * r + y * s) > bound else zero
-        W = W if (U * p + V * q) + (Y * r + Z * s) > bound else zero
-        lanes[0, j] += u * w + U * W
-        lanes[1, j] += v * w + V * W
-        lanes[2, j] += x * w + Y * W
-        lanes[3, j] += y * w + Z * W
-        lanes[last, j] += w + W
+    n = np.uint64(weight.shape[0])
+    whole = np.uint64(weight.shape[0] // _KNOWN * _KNOWN)
+    # The same loop twice, because the compiler vectorises it only if its length is known. Loads
+    # stand before the choices for the same reason.
+    for start in range(np.uint64(0), whole, np.uint64(_KNOWN)):
+        for base in range(np.uint64(0), np.uint64(_KNOWN), np.uint64(STRIDE)):
+            for j in range(one):
+                i = start + base + j
+                k = i + one
+                m = k + one
+                o = m + one
+                i0, i1, i2, i3, u = X[0, i], X[1, i], X[2, i], X[3, i], weight[i]
+                k0, k1, k2, k3, v = X[0, k], X[1, k], X[2, k], X[3, k], weight[k]
+                m0, m1, m2, m3, w = X[0, m], X[1, m], X[2, m], X[3, m], weight[m]
+                o0, o1, o2, o3, x = X[0, o], X[1, o], X[2, o], X[3, o], weight[o]
+                u = u if (i0 * p + i1 * q) + (i2 * r + i3 * s) > bound else zero
+                v = v if (k0 * p + k1 * q) + (k2 * r + k3 * s) > bound else zero
+                w = w if (m0 * p + m1 * q) + (m2 * r + m3 * s) > bound else zero
+                x = x if (o0 * p + o1 * q) + (o2 * r + o3 * s) > bound else zero
+                lanes[0, j] += (i0 * u + k0 * v) + (m0 * w + o0 * x)
+                lanes[1, j] += (i1 * u + k1 * v) + (m1 * w + o1 * x)
+                lanes[2, j] += (i2 * u + k2 * v) + (m2 * w + o2 * x)
+                lanes[3, j] += (i3 * u + k3 * v) + (m3 * w + o3 * x)
+                lanes[last, j] += (u + v) + (w + x)
+    for start in range(whole, n, np.uint64(STRIDE)):
+        for base in range(np.uint64(0), np.uint64(STRIDE), np.uint64(STRIDE)):
+            for j in range(one):
+                i = start + base + j
+                k = i + one
+                m = k + one
+                o = m + one
+                i0, i1, i2, i3, u = X[0, i], X[1, i], X[2, i], X[3, i], weight[i]
+                k0, k1, k2, k3, v = X[0, k], X[1, k], X[2, k], X[3, k], weight[k]
+                m0, m1, m2, m3, w = X[0, m], X[1, m], X[2, m], X[3, m], weight[m]
+                o0, o1, o2, o3, x = X[0, o], X[1, o], X[2, o], X[3, o], weight[o]
+                u = u if (i0 * p + i1 * q) + (i2 * r + i3 * s) > bound else zero
+                v = v if (k0 * p + k1 * q) + (k2 * r + k3 * s) > bound else zero
+                w = w if (m0 * p + m1 * q) + (m2 * r + m3 * s) > bound else zero
+                x = x if (o0 * p + o1 * q) + (o2 * r + o3 * s) > bound else zero
+                lanes[0, j] += (i0 * u + k0 * v) + (m0 * w + o0 * x)
+                lanes[1, j] += (i1 * u + k1 * v) + (m1 * w + o1 * x)
+                lanes[2, j] += (i2 * u + k2 * v) + (m2 * w + o2 * x)
+                lanes[3, j] += (i3 * u + k3 * v) + (m3 * w + o3 * x)
+                lanes[last, j] += (u + v) + (w + x)

@@ -19,7 +19,7 @@ from clusterscape.kernels._forest_buffers import (
     label_distinct,
     shuffle,
 )
-from clusterscape.kernels._forest_two import TwoBuffers, add_products, fit_two
+from clusterscape.kernels._forest_two import TwoBuffers, fit_two
 from clusterscape.kernels._jit import jit
 from clusterscape.kernels._kmeans_parts import copy_point, new_work, total
 from clusterscape.kernels._two_means import BLOCK
@@ -33,7 +33,6 @@ __all__ = [
     "STRIDE",
     "Buffers",
     "TwoBuffers",
-    "add_products",
     "center_column",
     "draw_starts",
     "fit_exchange",
