@@ -319,7 +319,8 @@ def test_hyperedges_are_the_distinct_columns_of_b(ensemble):
 
 def test_a_soft_cluster_of_whole_points_is_a_hyperedge_with_its_hard_copy():
     soft = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
-    edges = Hyperedges.of(Ensemble.from_labels([soft, [0, 0, 1, 1], [0, 0, 0, 1]]))
+    work = Ensemble.from_labels([soft, [0, 0, 1, 1], [0, 0, 0, 1]])
+    edges = Hyperedges.of(work, column_weights(work, None, 0.4))
     assert edges.of_column.tolist() == [0, 1, 0, 1, 2, 3]
     assert edges.weight.tolist() == [2.0, 2.0, 1.0, 1.0]
 

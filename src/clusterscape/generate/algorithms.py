@@ -192,7 +192,7 @@ def _mixture(X: Matrix, k: int, how: Settings, *, soft: bool) -> BaseResult:
     model = GaussianMixture(
         n_components=k,
         covariance_type=how.options["covariance"],
-        reg_covar=max(how.options["ridge"] * float(Z.var(axis=0).mean()), 1e-12),
+        reg_covar=1e-6 + how.options["ridge"] * float(Z.var(axis=0).mean()),
         n_init=how.n_init,
         max_iter=how.max_iter,
         random_state=sklearn_seed(how.seed),
@@ -341,9 +341,7 @@ _MIXTURE: Mapping[str, Option] = {
         (Choice("all", "auto"), Integer(1)),
         "leading principal components to fit; auto: at most 30 and a twentieth of the points",
     ),
-    "ridge": Option(
-        1e-6, (Number(0),), "share of the mean variance that is added to the covariances"
-    ),
+    "ridge": Option(0.0, (Number(0),), "share of the mean variance that is added to the variances"),
 }
 
 #: The base clusterers by name.
