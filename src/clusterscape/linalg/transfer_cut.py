@@ -273,7 +273,7 @@ def coassociation_spectrum(
 
     See Also
     --------
-    clusterscape.linalg.transfer_cut.bipartite_spectrum : With any weights of the clusters, and for new points.
+    clusterscape.linalg.transfer_cut.bipartite_spectrum : Any weights of clusters; new points.
     clusterscape.linalg.symmetric_eigen : Of any symmetric operator.
 
     Examples
