@@ -125,7 +125,9 @@ def fresh_environment(folder: Path) -> dict[str, str]:
     X = np.concatenate([rng.normal(centre, size=(50, 13)) for centre in centres])
     header = ",".join(f"f{j}" for j in range(13))
     np.savetxt(folder / "data.csv", X, delimiter=",", header=header, comments="")
-    dropped = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "MPLCONFIGDIR")
+    # Installed packages have their bytecode; where it may not be written, the copy never gets its own.
+    bytecode = "PYTHONDONTWRITEBYTECODE"
+    dropped = (bytecode, "NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "MPLCONFIGDIR")
     kept = {name: value for name, value in os.environ.items() if name not in dropped}
     return kept | {
         "HOME": str(folder / "home"),
