@@ -125,7 +125,7 @@ def fresh_environment(folder: Path) -> dict[str, str]:
     X = np.concatenate([rng.normal(centre, size=(50, 13)) for centre in centres])
     header = ",".join(f"f{j}" for j in range(13))
     np.savetxt(folder / "data.csv", X, delimiter=",", header=header, comments="")
-    # Installed packages have their bytecode; where it may not be written, the copy never gets its own.
+    # Installed packages have their bytecode; the copy gets its own in the first run.
     bytecode = "PYTHONDONTWRITEBYTECODE"
     dropped = (bytecode, "NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "MPLCONFIGDIR")
     kept = {name: value for name, value in os.environ.items() if name not in dropped}
