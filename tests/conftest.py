@@ -6,10 +6,15 @@
 
 from __future__ import annotations
 
+import ast
 import os
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from house import FILES
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
@@ -44,3 +49,26 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     own = any("seed" in str(mark.args[0]) for mark in marks)
     if "seed" in metafunc.fixturenames and not own:
         metafunc.parametrize("seed", _seeds(os.environ.get("CLUSTERSCAPE_SEEDS", "0")))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Report the longest source files: length fails nothing, but it is worth a look."""
+    if os.environ.get("CI") or terminalreporter.verbosity > 0:
+        lengths = sorted(((_code_lines(file), file.name) for file in FILES), reverse=True)
+        shown = ", ".join(f"{name} {lines}" for lines, name in lengths[:5])
+        terminalreporter.write_line(f"longest source files, in lines of code: {shown}")
+
+
+def _code_lines(file: Path) -> int:
+    """Return the lines of a file that hold code: no comments, docstrings or blank lines."""
+    kept: set[int] = set()
+    tree = ast.parse(file.read_text(encoding="utf8"))
+    for node in ast.walk(tree):
+        text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if isinstance(node, (ast.stmt, ast.expr)) and not text and not _inside_text(node):
+            kept.add(node.lineno)
+    return len(kept)
+
+
+def _inside_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
