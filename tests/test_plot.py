@@ -14,6 +14,7 @@ from clusterscape.forest import ClusterForest
 from clusterscape.generate import random_features
 from clusterscape.plot import (
     ConsensusMatrixDisplay,
+    ContingencyDisplay,
     FeatureOccurrenceDisplay,
     KSelectionDisplay,
     ScatterDisplay,
@@ -206,3 +207,26 @@ def test_evolution_of_a_model_that_used_sca():
     model.set_params(consensus="sca", n_references=0, random_state=0).fit(X)
     display = TrajectoryDisplay.from_estimator(model)
     assert display.trajectory is model.consensus_.trajectory_
+
+
+def test_contingency_puts_what_belongs_together_on_the_diagonal():
+    rng = np.random.default_rng(0)
+    classes = rng.integers(0, 4, 200)
+    renamed = np.array([2, 0, 3, 1])[classes]
+    display = ContingencyDisplay.from_predictions(classes, renamed, row_name="class")
+    counts = display.table.to_numpy()
+    assert (counts == np.diag(np.bincount(classes))).all()
+    assert display.ax_.get_ylabel() == "class"
+    assert [text.get_text() for text in display.ax_.texts] == [str(c) for c in np.diag(counts)]
+
+
+def test_contingency_of_more_columns_than_rows_counts_every_point():
+    rng = np.random.default_rng(1)
+    coarse, fine = rng.integers(0, 3, 300), rng.integers(-1, 24, 300)
+    display = ContingencyDisplay.from_predictions(coarse, fine)
+    assert display.table.shape == (3, 25)
+    assert display.table.to_numpy().sum() == 300
+    for label in (-1, 5):
+        together = (fine == label) & (coarse == 2)
+        assert display.table.loc[2, label] == together.sum()
+    assert not display.ax_.texts  # too many cells for numbers

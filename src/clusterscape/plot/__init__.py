@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clusterscape.plot.consensus_matrix import ConsensusMatrixDisplay
+from clusterscape.plot.contingency import ContingencyDisplay
 from clusterscape.plot.differences import DifferencesDisplay
 from clusterscape.plot.feature_occurrence import FeatureOccurrenceDisplay
 from clusterscape.plot.feature_profile import FeatureProfileDisplay
@@ -15,6 +16,7 @@ from clusterscape.plot.transport import TransportDisplay
 
 __all__ = [
     "ConsensusMatrixDisplay",
+    "ContingencyDisplay",
     "DifferencesDisplay",
     "FeatureOccurrenceDisplay",
     "FeatureProfileDisplay",
