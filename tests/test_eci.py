@@ -65,6 +65,41 @@ def test_soft_copies_of_hard_partitions_agree(seed: int) -> None:
     np.testing.assert_allclose(cluster_reliability(soft), cluster_reliability(hard))
 
 
+@pytest.mark.parametrize("noise", ["singletons", "cluster", "drop"])
+@pytest.mark.parametrize("soft", [False, True])
+def test_weights_are_copies(noise: str, soft: bool, seed: int) -> None:
+    """No weight is 1, so that a point of any other weight cannot pass for the unit."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(-1, 3, (30, 4))
+    labels[:3] = np.arange(3)[:, None]
+    parts: list = list(labels.T)
+    if soft:
+        parts.append(rng.dirichlet(np.ones(3), 30))
+    copies = rng.integers(2, 4, 30)
+    rows = np.repeat(np.arange(30), copies)
+    once = Ensemble.from_labels(parts, sample_weight=copies.astype(float))
+    often = Ensemble.from_labels([part[rows] for part in parts])
+    np.testing.assert_allclose(
+        cluster_reliability(once, noise=noise),  # type: ignore[arg-type]
+        cluster_reliability(often, noise=noise),  # type: ignore[arg-type]
+    )
+
+
+def test_weights_below_one_are_single_points() -> None:
+    """A worked case: noise of weight 1/2 is one point on its own, and others do not change it."""
+    labels = [[0, 0, 0, 0, 1, 1], [0, -1, -1, 0, 1, 1]]
+    # The first cluster has the shares 1/2, 1/4, 1/4 (1.5 bits) of six equal points.
+    for weight in (np.ones(6), np.full(6, 0.5), np.array([1, 1, 1, 1, 1, 0.001])):
+        found = cluster_reliability(Ensemble.from_labels(labels, sample_weight=weight))
+        assert found[0] == pytest.approx(np.exp(-0.75 / 0.4))
+    # Shares 2/3, 1/6, 1/6; then twice as many points: the noise is four points.
+    found = cluster_reliability(Ensemble.from_labels(labels, sample_weight=[1, 0.5, 0.5, 1, 1, 1]))
+    bits = np.log2(3) - 2 / 3 + 1 / 3
+    assert found[0] == pytest.approx(np.exp(-bits / 2 / 0.4))
+    found = cluster_reliability(Ensemble.from_labels(labels, sample_weight=np.full(6, 2.0)))
+    assert found[0] == pytest.approx(np.exp(-1.0 / 0.4))
+
+
 def test_unanimous_partitions_are_fully_reliable() -> None:
     labels = np.repeat(np.arange(3), 5)[:, None] @ np.ones((1, 4), dtype=int)
     np.testing.assert_array_equal(cluster_reliability(labels), 1.0)

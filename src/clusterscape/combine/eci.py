@@ -6,7 +6,9 @@ import itertools
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 
+from clusterscape._core.labels import NOISE
 from clusterscape._core.params import Choice, Null, Number, Rules, checked
 from clusterscape.compare.tables import Columns, Tables
 from clusterscape.ensemble import Ensemble, as_ensemble
@@ -23,7 +25,7 @@ def column_weights(ensemble: Ensemble, weighting: Weighting, theta: float) -> np
     Parameters
     ----------
     ensemble : Ensemble
-        Not compressed, or points that are noise would be counted as one.
+        Not compressed, or noise points of weights below 1 would be counted as one.
     weighting : {None, "eci"}
         None leaves the weights of the partitions.
     theta : float
@@ -60,8 +62,8 @@ def cluster_reliability(
     Parameters
     ----------
     ensemble : Ensemble or (n, r) array of labels
-        Hard, soft or incomplete. Point weights count as so many points, and the mean over the
-        partitions is weighted by their weights.
+        Hard, soft or incomplete. Point weights count as so many points (a weight below 1 as one
+        point of this mass), and the mean over the partitions is weighted by their weights.
     theta : float
         How strongly the index falls with the entropy; smaller is stronger.
     noise : {"singletons", "cluster", "drop"}
@@ -92,9 +94,11 @@ def cluster_reliability(
     array([1.   , 0.317, 1.   , 1.   , 1.   ])
     """
     ensemble = as_ensemble(ensemble)
-    # Shares do not depend on the unit of the weights; tables count in points.
+    # Tables take no weights below 1; shares do not depend on the unit of the masses.
     weight = ensemble.sample_weight
-    columns = Columns.of(ensemble, sample_weight=weight / weight[weight > 0].min())
+    unit = min(1.0, float(weight[weight > 0].min()))
+    columns = Columns.of(ensemble, sample_weight=weight / unit)
+    alone = _noise_logs(ensemble, unit) if noise == "singletons" else None
     own = [(i, i) for i in ensemble.soft]  # clusters of one soft partition overlap, too
     every = [*itertools.combinations(range(ensemble.n_partitions), 2), *own]
     pairs = np.array(every, dtype=np.int64).reshape(-1, 2)
@@ -104,14 +108,33 @@ def cluster_reliability(
     # A hard partition does not split its own clusters.
     parts += np.repeat(ensemble.weights * hard, ensemble.n_clusters)
     for batch in columns.batches(pairs):
-        tables = columns.tables(pairs[batch], noise)
+        tables = columns.tables(pairs[batch], "drop" if noise == "drop" else "cluster")
         chosen = pairs[batch]
-        _add_entropies(tables, chosen, ensemble, entropy, parts, np.ones(len(chosen), bool))
+        every_row = np.ones(len(chosen), bool)
+        _add_entropies(tables, chosen, ensemble, entropy, parts, every_row, alone)
         # A soft partition and itself are one table, whose rows are counted.
         apart = chosen[:, 0] != chosen[:, 1]
-        _add_entropies(tables.swapped(), chosen[:, ::-1], ensemble, entropy, parts, apart)
+        swapped = tables.swapped()
+        _add_entropies(swapped, chosen[:, ::-1], ensemble, entropy, parts, apart, alone)
     mean = np.divide(entropy, parts, out=np.zeros(width), where=parts > 0)
     return np.exp(-mean / theta)
+
+
+def _noise_logs(ensemble: Ensemble, unit: float) -> sparse.csr_matrix:
+    """Return the sums of x log2 x over the noise points, each on its own, as a (D, r) matrix.
+
+    Entry (c, m) is of the points of cluster c that are noise in partition m. A point of weight w
+    is w points of mass one, or one point of mass w < 1; masses are given in ``unit``.
+    """
+    shape = int(ensemble.offsets[-1]), ensemble.n_partitions
+    if not ensemble.has_noise or (unit == 1 and not ensemble.is_soft):
+        return sparse.csr_matrix(shape)  # 1 log 1 is nothing
+    weight, B = ensemble.sample_weight, ensemble.membership().matrix
+    point = np.repeat(np.arange(ensemble.n_points), np.diff(B.indptr))
+    single = B.data * np.minimum(weight, 1.0)[point] / unit
+    logs = np.log2(single, out=np.zeros_like(single), where=single > 0)
+    B.data = B.data * weight[point] / unit * logs
+    return sparse.csr_matrix(B.T @ sparse.csr_matrix(ensemble.labels == NOISE, dtype=np.float64))
 
 
 def _add_entropies(
@@ -121,8 +144,12 @@ def _add_entropies(
     entropy: np.ndarray,
     parts: np.ndarray,
     counted: np.ndarray,
+    alone: sparse.csr_matrix | None,
 ) -> None:
-    """Add the entropies of the rows of some tables to those of the clusters, and their weights."""
+    """Add the entropies of the rows of some tables to those of the clusters, and their weights.
+
+    Noise is the last column of a table; ``alone`` has its logarithms where it is single points.
+    """
     cells = slice(0, int(tables.starts[-1]))
     mass, rows, cols = tables.mass[cells], tables.rows[cells], tables.cols[cells]
     table = np.repeat(np.arange(len(tables)), np.diff(tables.starts))
@@ -130,9 +157,12 @@ def _add_entropies(
     first = np.concatenate([[0], np.cumsum(height)])
     inside = (rows >= 0) & (rows < height[table]) & (mass > 0)
     inside &= counted[table]
-    mass, row = mass[inside], (first[table] + rows)[inside]
-    # Points that are clusters of their own have mass one each, and 1 log 1 is nothing.
-    logs = np.where(cols[inside] >= 0, mass * np.log2(mass), 0.0)
+    table, mass, row = table[inside], mass[inside], (first[table] + rows)[inside]
+    logs = mass * np.log2(mass)
+    if alone is not None:
+        single = np.flatnonzero(cols[inside] == ensemble.n_clusters[pairs[table, 1]])
+        cluster = ensemble.offsets[pairs[table[single], 0]] + rows[inside][single]
+        logs[single] = np.asarray(alone[cluster, pairs[table[single], 1]]).ravel()
     total = np.bincount(row, weights=mass, minlength=first[-1])
     logs = np.bincount(row, weights=logs, minlength=first[-1])
     seen = total > 0
