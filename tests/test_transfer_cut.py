@@ -106,6 +106,18 @@ def test_groups_that_nothing_joins(width: int, seed: int) -> None:
     assert adjusted_rand_score(cut.labels[linked], group[linked]) == 1.0
 
 
+@pytest.mark.parametrize("start_size", [20, 20_000])
+def test_more_groups_than_clusters(start_size: int) -> None:
+    # Two of the five eigenvectors of eigenvalue one are taken; the groups of the other three have
+    # zero rows, and links.
+    group = np.repeat(np.arange(5), 12)
+    B = sparse.csr_matrix(np.eye(5)[group])
+    cut = transfer_cut(B, 2, start_size=start_size)
+    assert set(cut.labels) == {0, 1}
+    assert all(np.unique(cut.labels[group == g]).size == 1 for g in range(5))
+    np.testing.assert_array_equal(cut.predict(B), cut.labels)
+
+
 def test_points_and_columns_without_links() -> None:
     B = sparse.csr_matrix(
         [[1.0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 5]]

@@ -149,7 +149,8 @@ class BipartiteSpectrum:
         Returns
         -------
         (n, m) array
-            In Fortran order: ``.T`` is contiguous. Zero for points without links.
+            In Fortran order: ``.T`` is contiguous. Zero for points without links, and for groups
+            that nothing joins to the others where the eigenvectors taken are those of the others.
         """
         incidence = _incidence(B)
         kept = np.flatnonzero(self.values[:n_vectors] > _NOTHING)
@@ -384,7 +385,8 @@ def transfer_cut(
         Weights >= 0 of the links; a ``RowSpace`` for the clusters of an ensemble.
     n_clusters : int
         k, at most the number of points with links. Fewer clusters come back where fewer rows are
-        different.
+        different. Of more than k groups that no link joins, some share a cluster, and which ones
+        is arbitrary: every such cut costs nothing.
     column_weight : (p,) array, optional
         Weight >= 0 of the links to each column, such as the reliability of a cluster. A column of
         weight 0, or without links, has no part in the cut.
@@ -478,9 +480,11 @@ def _assigned(
     step = max(1, _BLOCK // max(centers.shape))
     for start in range(0, n, step):
         part = np.arange(start, min(start + step, n))
-        rows = spectrum.rows(_subset(incidence, part), unit=unit)
+        some = _subset(incidence, part)
+        rows = spectrum.rows(some, unit=unit)
         labels[part] = (squares - 2.0 * (rows @ centers.T)).argmin(axis=1)
-        labels[part[~rows.any(axis=1)]] = -1
+        # Linked points have zero rows, too, where there are more groups than eigenvectors.
+        labels[part[some.expand(spectrum.column_degree[:, None]).ravel() <= 0]] = -1
     return labels
 
 
