@@ -140,6 +140,19 @@ def test_states_are_powers_of_the_chain_even_when_they_are_nearly_uniform():
     assert abs(path.deviations[300] @ vector) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("n_stable", [1, 2, 3])
+def test_the_groups_of_the_start_are_no_evidence(n_stable):
+    # The start shows the blocks already, and so does every step.
+    d = sinkhorn(BASEBALL).scale
+    path = evolve(d[:, None] * BASEBALL * d, [3, 3, 3, 1, 1, 1], 2, n_stable=n_stable)
+    assert [row.tolist() for row in path.groups] == [[0, 0, 0, 1, 1, 1]] * (n_stable + 1)
+    assert path.n_iter == n_stable
+    assert path.stable
+    for starts in ("vote", "joint"):
+        model = SCA(2, starts=starts, n_stable=n_stable, zeroing=False, random_state=0)
+        assert model.fit(pairwise_ensemble(BASEBALL)).n_iter_ >= n_stable
+
+
 def test_states_stay_and_then_drift_block_by_block():
     # Two blocks that exchange little: x_t first stays at alpha_i / n_i (short run), then its blocks
     # move together, as the 2 x 2 chain of the blocks says, towards 1 / n (middle run).

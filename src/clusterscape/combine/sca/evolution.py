@@ -120,7 +120,7 @@ def evolve(
     n_clusters : int
         Groups to form.
     n_stable : int
-        Stop after this many equal partitions in a row.
+        Stop after this many equal partitions in a row, that of the start not counted.
     max_iter : int
         Steps at most.
     chain : {"plain", "lazy", "squared"}
@@ -240,8 +240,9 @@ def follow(
     groups = [gap_groups(y[:, j], n_clusters) for j in range(q)]
     record = _Recorder(weights.size, float(weights.sum()), shown_rows)
     record.note(y[:, 0], float(length[0]), groups[0])
-    equal, n_iter = np.ones(q, dtype=np.int64), np.zeros(q, dtype=np.int64)
-    active = np.flatnonzero(equal < n_stable)
+    # The groups of x_0 are those of the random start: counting begins with x_1.
+    equal, n_iter = np.zeros(q, dtype=np.int64), np.zeros(q, dtype=np.int64)
+    active = np.arange(q)
     total = float(length[0])
     for t in range(1, max_iter + 1):
         if active.size == 0:
@@ -249,7 +250,8 @@ def follow(
         y, length = centred(step(y), weights)
         for column, j in enumerate(active):
             fresh = gap_groups(y[:, column], n_clusters)
-            equal[j] = equal[j] + 1 if np.array_equal(fresh, groups[j]) else 1
+            again = t > 1 and np.array_equal(fresh, groups[j])
+            equal[j] = equal[j] + 1 if again else 1
             groups[j], n_iter[j] = fresh, t
             if j == 0:
                 total *= float(length[column])
@@ -313,15 +315,15 @@ def follow_jointly(
     record.note(y[:, 0], total, gap_groups(y[:, 0], n_clusters))
     mass = weights.sum()
     groups: np.ndarray | None = None
-    equal, t = 1, 0
+    equal, t = 0, 0
     while t < max_iter and equal < n_stable:
         t += 1
         y, length = centred(step(y), weights)
         total *= float(length[0])
         if groups is None:
-            fresh = (
-                _first_groups(y, weights, n_clusters, seed) if t >= min(wait, max_iter) else None
-            )
+            fresh = None
+            if t >= min(wait, max_iter):
+                fresh, equal = _first_groups(y, weights, n_clusters, seed), 1
         else:
             fresh = nearest_center(y, _centres(y, weights, groups))
             moved = weights[fresh != groups].sum() / mass

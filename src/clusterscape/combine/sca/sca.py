@@ -69,7 +69,8 @@ class SCA(BaseConsensus):
     cutoff_step : float
         Step of the cut-off.
     n_stable : int
-        The evolution ends when this many partitions in a row are equal.
+        The evolution ends when this many partitions in a row are equal, that of the start not
+        counted.
     max_iter : int
         Steps of the evolution at most.
     n_starts : int
