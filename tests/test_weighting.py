@@ -138,11 +138,12 @@ def test_eac_is_the_linkage_of_the_weighted_matrix(kind: str, name: str, seed: i
     copies = small.sample_weight.astype(int)
     whole = np.repeat(np.arange(small.n_points), copies)
     D = D[np.ix_(whole, whole)]
-    D[whole[:, None] == whole] = 0.0  # equal rows are one point
-    tree = linkage(squareform(D, checks=False), name)
     found = EAC(5, linkage=name, weighting="eci").fit(ensemble)  # type: ignore[arg-type]
     if name == "single":
-        np.testing.assert_allclose(found.heights_, tree[:, 2], atol=1e-12)
+        heights = linkage(squareform(D, checks=False), name)[:, 2]
+        np.testing.assert_allclose(found.heights_, heights, atol=1e-12)
+    D[whole[:, None] == whole] = 0.0  # a number of clusters never separates equal rows
+    tree = linkage(squareform(D, checks=False), name)
     np.testing.assert_allclose(found.heights_[-1], tree[-1, 2], atol=1e-9)
     expected = fcluster(tree, 5, "maxclust")
     order = np.concatenate([np.flatnonzero(inverse == row) for row in range(small.n_points)])
@@ -165,6 +166,44 @@ def test_lwea_is_the_paper_on_all_points(seed: int) -> None:
     assert LWEA().k_rule() == EAC().k_rule()
     assert LWEA().fit(ensemble).n_clusters_ >= 2
     assert LWEA(threshold=0.0).fit(ensemble).n_clusters_ == 1
+
+
+@pytest.mark.parametrize(
+    ("linkage_name", "lowest"),
+    # Equal rows of incomplete ensembles are merged first, exact with single linkage alone.
+    [("single", 0), ("average", 0), ("complete", 0), ("single", -2)],
+)
+def test_equal_rows_have_a_height(linkage_name: str, lowest: int, seed: int) -> None:
+    """Cuts at a similarity and by lifetime are those of the tree of all points."""
+    rng = np.random.default_rng(seed)
+    ensemble = votes(seed, lowest=lowest)
+    ensemble = ensemble.subset(np.repeat(np.arange(60), rng.integers(1, 4, 60)))
+    ensemble = ensemble.subset((ensemble.labels >= 0).any(axis=1))
+    D = 1.0 - lwca(ensemble)
+    tree = linkage(squareform(D, checks=False), linkage_name)
+    settings: Any = {"linkage": linkage_name, "weighting": "eci"}
+    heights = EAC(**settings).fit(ensemble).heights_
+    np.testing.assert_allclose(heights, tree[:, 2], atol=1e-9)
+    assert heights[0] > 0.1  # equal rows are there, and not at distance 0
+    middle = np.flatnonzero(np.diff(tree[:, 2]) > 1e-6)
+    for i in middle[[0, middle.size // 4, middle.size // 2, -1]]:
+        level = float(tree[i : i + 2, 2].mean())
+        found = EAC(threshold=1.0 - level, **settings).fit(ensemble).labels_
+        assert adjusted_rand_score(fcluster(tree, level, "distance"), found) == 1.0
+    longest = int(np.argmax(np.diff(np.minimum(tree[:, 2], 1.0))))
+    found = EAC(**settings).fit(ensemble).labels_
+    expected = fcluster(tree, tree[longest, 2] + 1e-9, "distance")
+    assert adjusted_rand_score(expected, found) == 1.0
+
+
+def test_a_threshold_above_the_reliability_joins_nothing() -> None:
+    labels = np.array([[0, 0, 1, 1, 2, 2], [0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 0]]).T
+    similar = lwca(Ensemble.from_labels(labels))[0, 1]
+    for model in (EAC(linkage="single", threshold=0.99, weighting="eci"), LWEA(threshold=0.99)):
+        assert similar < 0.99
+        assert model.fit(labels).n_clusters_ == 6
+    with pytest.warns(UserWarning, match="distinguish only 5 groups"):
+        assert LWEA(6).fit(labels).n_clusters_ == 5
 
 
 @pytest.mark.parametrize("soft", [False, True])

@@ -11,6 +11,7 @@ from scipy.spatial.distance import squareform
 
 from clusterscape import kernels
 from clusterscape._core.errors import MemoryLimitError, ParameterError
+from clusterscape._core.labels import UNSAMPLED
 from clusterscape._core.params import Choice, Flag, Integer, Null, Number, Rules, Such, checked
 from clusterscape.combine.base import BaseConsensus, Combined
 from clusterscape.combine.eci import WEIGHTING, Weighting, column_weights
@@ -56,7 +57,8 @@ class EAC(BaseConsensus):
         Let a single cluster compete in the lifetime rule.
     weighting, theta
         As in :class:`SEC`. With "eci" the similarities are those of :class:`LWEA`: below 1 even for
-        points that are always together, so thresholds must be lower.
+        points that are always together, so thresholds must be lower. Only a threshold or a
+        lifetime separates such points, ``n_clusters`` never does.
     max_gb : float
         Refuse when the distances would take more memory than this.
 
@@ -67,10 +69,13 @@ class EAC(BaseConsensus):
     n_clusters_ : int
         Clusters found.
     heights_ : array
-        Merge heights in ascending order, one less than there are points in a cluster; 0 for
-        points with equal rows. With "genie" in the order of the merges, which need not ascend.
+        Merge heights in ascending order, one less than there are points in a cluster; for points
+        with equal rows 0, or with ``weighting`` one minus their similarity. With "genie" in the
+        order of the merges, which need not ascend; those of equal rows are first.
     n_micro_clusters_ : int
-        Distinct rows among the points; linkage works on these, which is exact.
+        Distinct rows among the points; linkage works on these, which is exact. With ``weighting``
+        it is exact for complete ensembles and single linkage; otherwise a point may be more similar
+        to others than to those with its own row, which are merged first all the same.
     precision_ : str
         Floating-point type of the distances: "float64" up to 5,000 distinct rows, "float32" above.
 
@@ -162,6 +167,8 @@ class EAC(BaseConsensus):
         pairs, heights, precision = self._tree(small, column)
         order = np.argsort(heights, kind="stable")
         pairs, heights = pairs[order], np.maximum(heights[order], 0.0)
+        own = _own_heights(small, column, pairs, heights)
+        duplicates = np.sort(np.repeat(own, np.bincount(inverse) - 1))
         if self.linkage == "genie":
             grown = genie(
                 SpanningTree(pairs, heights, small.n_points, "prim"),
@@ -169,11 +176,13 @@ class EAC(BaseConsensus):
                 weights=_whole_sizes(small.sample_weight),
             )
             pairs, heights = grown.pairs, grown.lengths
-        merges = self._merges(heights, ensemble.n_points, precision)
+        merges, level = self._merges(heights, duplicates, precision)
         labels = kernels.linkage.cut(pairs, merges, small.n_points)[inverse]
-        duplicates = np.zeros(ensemble.n_points - small.n_points)
+        apart = own[inverse] > level
+        labels[apart] = small.n_points + np.arange(apart.sum())
+        heights = np.concatenate([duplicates, heights])
         details = {
-            "heights_": np.concatenate([duplicates, heights]),
+            "heights_": heights if self.linkage == "genie" else np.sort(heights),
             "n_micro_clusters_": small.n_points,
             "precision_": precision,
         }
@@ -218,25 +227,31 @@ class EAC(BaseConsensus):
         pairs, heights = kernels.linkage.agglomerate(distances, sizes, _METHODS[self.linkage])
         return order[pairs], heights, np.dtype(precision).name
 
-    def _merges(self, heights: np.ndarray, n: int, precision: str) -> int:
-        """Return how many of the sorted merges to apply."""
+    def _merges(
+        self, heights: np.ndarray, duplicates: np.ndarray, precision: str
+    ) -> tuple[int, float]:
+        """Return how many of the sorted merges to apply, and up to which height.
+
+        ``duplicates`` are the heights at which equal rows merge, in ascending order.
+        """
         m = heights.size + 1
         if self.n_clusters is not None:
-            return max(m - self.n_clusters, 0)
+            return max(m - self.n_clusters, 0), np.inf
         if self.threshold is not None:
             # Equal counts as linked; the slack is for rounding in sums of weights.
-            slack = 1e-9 if precision == "float64" else 1e-5
-            return int(np.searchsorted(heights, 1.0 - self.threshold + slack, "right"))
-        # Equal rows are not at distance 0 where evidence is weighted, so no lifetime starts there.
-        levels = np.concatenate([[0.0] if n > m and self.weighting is None else [], heights])
-        skipped = levels.size - heights.size
-        if self.include_one:
-            levels = np.append(levels, 1.0)
-        if levels.size < 2:
-            return 0
+            level = 1.0 - self.threshold + (1e-9 if precision == "float64" else 1e-5)
+            return int(np.searchsorted(heights, level, "right")), level
+        levels = np.concatenate([duplicates, heights])
+        order = np.argsort(levels, kind="stable")
+        levels = levels[order]
+        gaps = np.diff(np.append(levels, 1.0) if self.include_one else levels)
+        if gaps.size == 0:
+            return 0, np.inf
+        last = int(np.argmax(gaps))
         # Never merge what no partition ever put together.
         together = int(np.searchsorted(heights, 1.0 - 1e-6))
-        return min(int(np.argmax(np.diff(levels))) + 1 - skipped, together)
+        merges = int((order[: last + 1] >= duplicates.size).sum())
+        return min(merges, together), float(levels[last])
 
     def k_rule(self) -> str:
         """Return the rule by which the number of clusters is found, as the estimator is set."""
@@ -247,6 +262,24 @@ class EAC(BaseConsensus):
         if self.linkage == "genie":
             return ""
         return "longest lifetime in the dendrogram"
+
+
+def _own_heights(
+    small: Ensemble, column: np.ndarray | None, pairs: np.ndarray, heights: np.ndarray
+) -> np.ndarray:
+    """Return the height at which the points of each distinct row merge: 0 without weights.
+
+    It is one minus their similarity, and never above the first merge with another row. The rows
+    of several points are in one cluster, or unsampled, in every partition.
+    """
+    own = np.zeros(small.n_points)
+    if column is None:
+        return own
+    sampled = (small.labels != UNSAMPLED) @ small.weights
+    shared = small.coassociation().expand(column[:, None]).ravel()
+    own = np.maximum(1.0 - shared / sampled, 0.0)
+    np.minimum.at(own, pairs.ravel(), np.repeat(heights, 2))
+    return own
 
 
 def _whole_sizes(weight: np.ndarray) -> np.ndarray:
@@ -282,7 +315,7 @@ def _fill_distances(ensemble: Ensemble, column: np.ndarray | None, distances: np
 
 @dataclass(frozen=True)
 class OracleThreshold:
-    """The threshold that the truth likes best; see :func:`eac_oracle`.
+    """The threshold that agrees best with known classes; see :func:`eac_oracle`.
 
     Attributes
     ----------

@@ -29,8 +29,8 @@ class LWEA(EAC):
         to 1 about equally good.
     threshold : float, optional
         Cut the linkage at this similarity, equal included. Points that are always together have a
-        similarity below 1, their mean reliability. Give this or ``n_clusters``; with neither, the
-        partition with the longest lifetime is taken.
+        similarity below 1, the mean reliability of their clusters. Give this or ``n_clusters``;
+        with neither, the partition with the longest lifetime is taken.
     include_one : bool
         Let a single cluster compete in the lifetime rule.
     max_gb : float
@@ -43,11 +43,12 @@ class LWEA(EAC):
     n_clusters_ : int
         Clusters found.
     heights_ : array
-        Merge heights in ascending order, one less than there are points in a cluster; 0 for
-        points with equal rows.
+        Merge heights in ascending order, one less than there are points in a cluster; one minus
+        their similarity for points with equal rows, which ``n_clusters`` never separates.
     n_micro_clusters_ : int
         Distinct rows among the points, on which linkage works. For complete ensembles this is
-        exact: no two points are more similar than those with equal rows.
+        exact: no two points are more similar than those with equal rows. In others equal rows are
+        merged first all the same.
     precision_ : str
         Floating-point type of the distances: "float64" up to 5,000 distinct rows, "float32" above.
 
