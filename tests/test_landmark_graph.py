@@ -67,6 +67,16 @@ def test_bandwidth_rules(seed: int) -> None:
     assert landmark_graph(X, 30, bandwidth=2.5).bandwidth == 2.5
 
 
+@pytest.mark.parametrize("kind", [np.float64, np.float32, sparse.csr_matrix])
+def test_bandwidth_far_from_the_origin(kind: Any) -> None:
+    # The squares of the rows are 1e8 times those of the distances.
+    X = (np.random.default_rng(0).standard_normal((500, 6)) + 1e4).astype(np.float32)
+    rows = kind(X)
+    graph = landmark_graph(rows, 60, nearest=3, landmarks="random", bandwidth="lsc")
+    D = cdist(X.astype(float), dense(graph.landmarks).astype(float))
+    assert graph.bandwidth == pytest.approx((D**2).mean(), rel=1e-6)
+
+
 def test_shares_sum_to_one_and_far_points_keep_links(seed: int) -> None:
     X = features(seed)
     X[7] = 1e4

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 from sklearn.utils.extmath import row_norms
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from clusterscape import kernels
 from clusterscape._core import seeds as _seeds
@@ -281,12 +282,21 @@ def _bandwidth(
 
 
 def _mean_square(X: Any, landmarks: Any, metric: Metric) -> float:
-    """Return the mean of all squared distances: that of the lengths less twice that of products."""
-    rows = normalize(X) if metric == "cosine" else X
-    sides = rows, landmarks
-    squares = [float(row_norms(side, squared=True).mean(dtype=np.float64)) for side in sides]
-    means = [np.asarray(side.mean(axis=0, dtype=np.float64)).ravel() for side in sides]
-    return max(sum(squares) - 2.0 * float(means[0] @ means[1]), 0.0)
+    """Return the mean of all squared distances: two variances and the distance of the means."""
+    sides = normalize(X) if metric == "cosine" else X, landmarks
+    means, variances = zip(*map(_moments, sides), strict=True)
+    return float(sum(variances) + ((means[0] - means[1]) ** 2).sum())
+
+
+def _moments(rows: Any) -> tuple[np.ndarray, float]:
+    """Return the mean of the rows and their mean squared distance from it, in double precision."""
+    if sparse.issparse(rows):
+        mean, variance = mean_variance_axis(rows.astype(np.float64), axis=0)
+        return mean, float(variance.sum())
+    mean = rows.mean(axis=0, dtype=np.float64)
+    step = max(16, _SCORES // rows.shape[1])
+    blocks = (rows[start : start + step] - mean for start in range(0, len(rows), step))
+    return mean, sum(float(np.einsum("ij,ij->", block, block)) for block in blocks) / len(rows)
 
 
 def _links(
