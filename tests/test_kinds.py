@@ -6,15 +6,18 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.linalg import eigh
+from scipy.spatial.distance import cdist
 from sklearn.cluster import SpectralClustering
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from clusterscape.generate import ALGORITHMS, PRESETS, EnsembleGenerator, Kind, diverse
+from clusterscape.generate import ALGORITHMS, PRESETS, EnsembleGenerator, Kind, algorithms, diverse
 from clusterscape.generate.algorithms import Pieces
 from clusterscape.generate.kinds import one_round
 from clusterscape.linalg import genie as genie_module
 from clusterscape.linalg import mst as mst_module
+from clusterscape.linalg.kmeans import kmeans
 
 
 @pytest.fixture
@@ -99,7 +102,29 @@ def test_genie_members_are_cuts_of_the_hierarchy(moons):
     assert adjusted_rand_score(found, moons[1]) == 1.0
 
 
-def test_spectral_members_agree_with_scikit_learn(moons):
+def test_spectral_members_use_the_eigenvectors_of_the_normalised_graph(moons, monkeypatch):
+    X, given = moons[0], []
+
+    def heard(rows, *args, **options):
+        given.append(rows)
+        return kmeans(rows, *args, **options)
+
+    monkeypatch.setattr(algorithms, "kmeans", heard)
+    kind = Kind("spectral", 3, settings={"n_neighbors": 25})
+    EnsembleGenerator(1, algorithm=kind, random_state=0).generate(X)
+    # The graph of the 25 nearest, the point itself among them, and D^-1 W's eigenvectors.
+    near = np.argsort(cdist(X, X), axis=1)[:, :25]
+    links = np.zeros((150, 150))
+    np.put_along_axis(links, near, 1.0, axis=1)
+    W = (links + links.T) / 2
+    values, vectors = eigh(W, np.diag(W.sum(axis=1)))
+    assert values[-2] < 1 - 1e-3  # connected, so each vector is unique up to its sign
+    expected = vectors[:, [-1, -2, -3]]
+    signs = np.sign((given[0] * expected).sum(axis=0))
+    np.testing.assert_allclose(given[0] * signs, expected, atol=1e-7)
+
+
+def test_spectral_members_are_no_worse_than_scikit_learn(moons):
     X, y = make_blobs(200, centers=4, cluster_std=1.2, random_state=3)
     kind = Kind("spectral", 4)
     found = EnsembleGenerator(1, algorithm=kind, n_init=5, random_state=0).generate(X)
@@ -109,6 +134,20 @@ def test_spectral_members_agree_with_scikit_learn(moons):
             4, affinity="nearest_neighbors", n_neighbors=10, random_state=0
         ).fit_predict(X)
     assert adjusted_rand_score(found.labels[:, 0], y) >= adjusted_rand_score(theirs, y) - 0.02
+
+
+def test_options_of_landmark_spectral_are_used(moons):
+    X = moons[0] + 3.0  # on one side of the origin, where angles tell little
+
+    def found(X, **settings):
+        kind = Kind("landmark_spectral", 2, settings={"n_landmarks": 40, **settings})
+        return EnsembleGenerator(1, algorithm=kind, random_state=0).generate(X).labels[:, 0]
+
+    assert adjusted_rand_score(found(X), found(X, nearest=12)) < 0.9
+    lengths = np.random.default_rng(0).uniform(0.2, 5.0, (150, 1))
+    far = [found(X * scale, metric="cosine") for scale in (1.0, lengths)]
+    assert adjusted_rand_score(*far) == 1.0  # only angles count
+    assert adjusted_rand_score(found(X), far[0]) < 0.9
 
 
 @pytest.mark.parametrize("name", ["landmark_spectral", "genie", "spectral"])
@@ -140,6 +179,28 @@ def test_diverse_members_are_the_same_for_any_number_of_workers(moons, n_cluster
     sought = [r.params["n_clusters"] for r in one.records]
     assert min(sought) == 2
     assert (sought.count(2) >= 10) == (n_clusters == 2)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_what_members_of_diverse_are_drawn_from(metric):
+    fine = diverse(metric=metric).algorithm
+    known = diverse(n_clusters=5, metric=metric).algorithm
+    for kind in (*fine, *known):
+        exact = kind.n_clusters == 5
+        if kind.algorithm == "spectral":
+            assert kind.settings == {"n_neighbors": [5, 7, 10, 15], "metric": metric}
+            assert exact or kind.n_clusters in [(2, 16), (5, 25)]
+        if kind.algorithm == "genie":
+            gini = (0.1, 0.5) if exact else (0.1, 0.7)
+            tree = {"gini_threshold": gini, "reachability": (1, 7), "metric": metric}
+            assert kind.settings == tree
+            assert exact or kind.n_clusters in [(2, "sqrt"), (5, "sqrt")]
+        if kind.algorithm == "gmm":
+            assert kind.settings["covariance"] == ["full", "full", "diag", "tied"]
+            assert exact or kind.n_clusters in [(2, 6), (5, 12)]
+    assert [kind.share for kind in fine] == [4, 4, 2]
+    assert [kind.share for kind in known] == [4, 4, 2, 1, 2, 1, 1]
+    assert [kind.n_clusters == 5 for kind in known] == [False] * 3 + [True] * 4
 
 
 def test_diverse_is_a_preset_and_survives_a_store(moons, tmp_path):

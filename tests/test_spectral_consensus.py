@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
@@ -123,6 +124,23 @@ def test_a_sample_of_starts_goes_on_with_all_points(monkeypatch, solver):
     assert (whole.start_size_, sampled.start_size_) == (3000, 400)
     np.testing.assert_array_equal(whole.labels_, sampled.labels_)
     assert adjusted_rand_score(planted, sampled.labels_) == 1.0
+
+
+def test_k_means_of_a_sample_ends_where_all_points_rest(monkeypatch, seed):
+    # Overlapping groups: the centres of 60 points are not those of all 1,500.
+    rng = np.random.default_rng(seed)
+    planted = rng.integers(0, 4, size=1500)
+    labels = np.where(
+        rng.random((1500, 12)) < 0.6, rng.integers(0, 6, (1500, 12)), planted[:, None]
+    )
+    votes = Ensemble.from_labels(labels)
+    monkeypatch.setattr(spectral, "_START_SIZE", 60)
+    model = SpectralConsensus(4, random_state=0).fit(votes)
+    assert model.start_size_ == 60
+    points, _ = dense_rows(votes, 4, "unit")
+    centres = np.stack([points[model.labels_ == g].mean(axis=0) for g in range(4)])
+    nearest = cdist(points, centres).argmin(axis=1)
+    assert (nearest != model.labels_).mean() < 0.002
 
 
 def test_the_number_of_clusters_is_found():
