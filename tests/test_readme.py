@@ -81,3 +81,14 @@ def test_links_of_the_readme_lead_somewhere() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf8")
     for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):
         assert (ROOT / target).exists(), f"the README points at {target}, which does not exist"
+
+
+def test_the_summary_of_the_forests_has_the_figures_of_the_results() -> None:
+    results = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf8")
+    page = (ROOT / "docs" / "guide" / "how-good.md").read_text(encoding="utf8")
+    figures = re.findall(r"^mean gain -([\d.]+), ", results, re.MULTILINE)
+    figures += re.findall(r"^CF at most ([\d.]+) points", results, re.MULTILINE)
+    figures += re.findall(r"^WDBC, (?:clusterscape|scikit-learn) +([\d.]+) ", results, re.MULTILINE)
+    assert len(figures) == 7
+    lines = [line for line in page.replace("\n  ", " ").split("\n") if "forest" in line]
+    assert not set(figures) - set(re.findall(r"\d+\.\d+", "\n".join(lines)))
