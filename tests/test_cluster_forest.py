@@ -164,6 +164,25 @@ def test_shared_parameters_are_declared_once():
         assert "10.1016/j.csda.2013.04.010" in cls.__doc__
 
 
+def test_defaults_against_those_of_the_paper():
+    given = ClusterForest().get_params()
+    printed = {
+        "n_vectors": 100,
+        "threshold": 0.4,
+        "features_per_draw": 2,
+        "n_competitors": 1,
+        "n_base_clusters": None,  # n_f
+        "max_iter": 200,
+        "n_init": 20,
+    }
+    assert {name: given[name] for name in printed} == printed
+    X, _ = planted(0)
+    ones, tens = (ClusterForest(3, scale=s, random_state=0).fit(X) for s in (None, 10.0))
+    assert ones.cost_ == tens.cost_  # beta_1 = 10 with 100 vectors
+    # What the paper prints otherwise: 3, "pairs" and "hartigan".
+    assert [given[name] for name in ("patience", "kappa", "algorithm")] == [1, "anova", "lloyd"]
+
+
 def test_the_forest_is_growth_and_aggregate(seed):
     X, truth = planted(seed)
     model = ClusterForest(3, **(QUICK | {"random_state": seed})).fit(X)

@@ -26,6 +26,7 @@ from clusterscape.combine.sca.evidence import (
 from clusterscape.combine.sca.evolution import evolve, gap_groups
 from clusterscape.combine.scores import mean_coassociation
 from clusterscape.datasets import make_planted_ensemble
+from clusterscape.generate import EnsembleGenerator
 from clusterscape.linalg.sinkhorn import sinkhorn
 from clusterscape.plot.trajectory import TrajectoryDisplay
 from clusterscape.validate.decomposability import near_decomposability
@@ -451,6 +452,43 @@ def test_a_star_gets_the_constant_and_says_so():
     model = quiet(SCA(2, random_state=0), star)
     assert model.added_constant_ > 0
     assert model.n_clusters_ == 2
+
+
+def test_defaults_are_those_of_the_paper():
+    model = SCA()
+    assert (model.zeta_threshold, model.n_stable) == (0.5, 3)
+    assert EnsembleGenerator().n_partitions == 100
+    star = Ensemble.from_labels([[0, 0, -1, -1], [0, -1, 0, -1], [0, -1, -1, 0]])
+    largest = star.coassociation().toarray()[0, 1]
+    model = quiet(SCA(2, random_state=0), star)
+    assert model.added_constant_ == pytest.approx(largest / 100)
+
+
+def test_several_starts_make_one_partition_by_vote_or_by_a_second_consensus(monkeypatch):
+    votes, _ = noisy(1, share=0.3)
+    followed = []
+
+    def heard(*args, **options):
+        followed.append(evolution.follow(*args, **options))
+        return followed[-1]
+
+    monkeypatch.setattr(sca, "follow", heard)
+    settings = {"n_starts": 20, "zeroing": False, "random_state": 0}
+    vote = SCA(3, starts="vote", **settings).fit(votes)
+    found = [groups.tobytes() for groups in followed[0].groups]
+    assert len(set(found)) > 1
+    shares = {one: found.count(one) / 20 for one in found}
+    assert vote.vote_ == max(shares.values()) > 1 / 20
+    leaders = [followed[0].groups[found.index(one)] for one in shares if shares[one] == vote.vote_]
+    assert max(adjusted_rand_score(one, vote.labels_) for one in leaders) == 1.0
+    second = SCA(3, starts="consensus", **settings).fit(votes)
+    # The same starts again, and then the chain of the partitions that they led to.
+    assert [groups.tobytes() for groups in followed[1].groups] == found
+    assert len(followed) == 3
+    stable = [g for g, ok in zip(followed[1].groups, followed[1].stable, strict=True) if ok]
+    together = np.mean([g[:, None] == g for g in stable], axis=0)
+    same = second.labels_[:, None] == second.labels_
+    assert together[same].mean() > 0.8 > 0.3 > together[~same].mean()
 
 
 def test_a_point_that_is_alone_is_a_cluster_of_its_own():
