@@ -170,6 +170,13 @@ def test_nearest_neighbors(width: int, metric: str, seed: int) -> None:
         np.testing.assert_array_equal(indices[:, 0], D.argmin(axis=1))
 
 
+def test_rows_of_zeros_are_together_and_far_from_all_others() -> None:
+    X = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 2.0], [0.0, 0.0]])
+    distances, indices = nearest_neighbors(X, 3, metric="cosine")
+    np.testing.assert_allclose(distances[[1, 3]], [[0, 1, 1]] * 2)
+    assert (indices[1, 0], indices[3, 0]) == (3, 1)
+
+
 def test_nearest_neighbors_of_copies_leave_the_point_itself_out() -> None:
     distances, indices = nearest_neighbors(np.zeros((30, 2)), 3)
     assert (indices != np.arange(30)[:, None]).all()

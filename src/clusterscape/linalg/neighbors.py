@@ -39,7 +39,8 @@ def nearest_neighbors(
     count : int
         Neighbours of each point, at most n - 1. The point itself is not counted.
     metric : {"euclidean", "cosine"}
-        With "cosine" the distance is 1 - cosine; a row of zeros has distance 1 from all other rows.
+        With "cosine" the distance is 1 - cosine; a row of zeros has distance 0 from other rows of
+        zeros and 1 from all others.
 
     Returns
     -------
