@@ -52,7 +52,7 @@ class GCC(BaseConsensus):
     See Also
     --------
     CSPA, HGPA, MCLA : The three candidates.
-    choose_method : A choice by the size of the ensemble.
+    choose_method : A choice by what the members are, without running the candidates.
 
     Notes
     -----
