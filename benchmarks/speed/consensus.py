@@ -14,7 +14,7 @@ ARI with the planted clusters. The bars:
   ClusterEnsembles' CSPA is (the package itself no longer installs); ARI no lower by 0.02;
 - at 11,162 points LSCE and NSCE stay under 2,000 MB.
 
-``--check`` leaves out the sizes and peers that no bar speaks of, and takes about four minutes.
+``--check`` leaves out the sizes and peers that no bar is about, and takes about four minutes.
 Peers that are not installed (fastcluster, combo, sc3s) are named.
 """
 

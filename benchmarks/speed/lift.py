@@ -35,7 +35,7 @@ bar: at least 3 times less CPU, values equal to 1e-9. ``pairwise`` has the lifti
 the same lifting is added to POT's; the ratios of the pairs alone, and with the lifting on our side
 only, stand beside.
 
-``--check`` runs only what the bars speak of, and less of it. The bar of the distances is held at
+``--check`` runs only what the bars are about, and less of it. The bar of the distances is held at
 4,000 points, where all of CDistance can be run whole; at 10,000 the time with POT is an estimate
 that is printed and held against nothing: some pairs of clusters, from the smallest to the largest,
 scaled to all by the sizes of their cost matrices, while what is done once is not scaled. Of all
@@ -499,7 +499,7 @@ def show_pairs(count: int, lifting_time: float, ours: float, pot: float) -> floa
         ["pairwise, with the lifting", f"{ours:.1f}", f"{1e6 * ours / count:.1f}"],
         ["cdist and ot.emd2, without", f"{pot:.1f}", f"{1e6 * pot / count:.1f}"],
     ]
-    _common.show_table(["", "CPU s", "microseconds a pair"], rows)
+    _common.show_table(["", "CPU s", "microseconds per pair"], rows)
     ratio = (pot + lifting_time) / ours
     print(
         f"times less CPU: {ratio:.1f} with the lifting on both sides, {pot / ours:.1f} with it on "

@@ -5,10 +5,10 @@ values spread between 0 and 1. Ours is one call of ``compare.pairwise`` on the l
 with everything it does; scikit-learn's ``adjusted_rand_score`` and
 ``normalized_mutual_info_score(average_method="geometric")`` are called pair by pair.
 
-The bar: at least 100 times less CPU time a pair, and values equal to 1e-10.
+The bar: at least 100 times less CPU time per pair, and values equal to 1e-10.
 
 The whole comparison runs scikit-learn on all 19,900 pairs, which takes minutes; --check runs it on
-2,000 pairs drawn at random and compares the time a pair. Ours computes all pairs in both.
+2,000 pairs drawn at random and compares the time per pair. Ours computes all pairs in both.
 """
 
 from __future__ import annotations
@@ -86,10 +86,10 @@ def main() -> None:
         ("clusterscape", f"{len(pairs):,}", f"{np.median(runs):.3f}", f"{our_pair * 1e6:.1f}"),
         ("scikit-learn", f"{len(tried):,}", f"{theirs.cpu:.1f}", f"{their_pair * 1e6:.1f}"),
     ]
-    _common.show_table(("", "pairs", "CPU s", "microseconds a pair"), rows)
+    _common.show_table(("", "pairs", "CPU s", "microseconds per pair"), rows)
     print(f"largest difference over the {len(tried):,} pairs: {difference:.1e}")
     _common.finish(
-        f"{ratio:.0f}x less CPU time a pair than scikit-learn (bar {RATIO:.0f}x), "
+        f"{ratio:.0f}x less CPU time per pair than scikit-learn (bar {RATIO:.0f}x), "
         f"largest difference {difference:.1e} (bar {TOLERANCE:.0e})",
         ratio >= RATIO and difference <= TOLERANCE,
         options.check,

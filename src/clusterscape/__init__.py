@@ -1,6 +1,6 @@
-"""Many clusterings of one dataset: generate, compare, combine, and certify them.
+"""Many clusterings of one dataset: generate, compare, combine and validate them.
 
-The rooms of the house are imported on first use, so that ``import clusterscape`` stays light:
+The subpackages are imported on first use, so that ``import clusterscape`` stays light:
 
 >>> import clusterscape as cs
 >>> ensemble = cs.Ensemble.from_labels([[0, 0, 1, 1], ["a", "a", "a", "b"]])
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-_ROOMS = (
+_SUBPACKAGES = (
     "combine",
     "compare",
     "datasets",
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
+    if name in _SUBPACKAGES:
         return importlib.import_module(f"clusterscape.{name}")
     if name in _NAMES:
         return getattr(importlib.import_module(_NAMES[name]), name)

@@ -287,8 +287,8 @@ class BagClust(BaseConsensus):
             return SEC(self.n_clusters, random_state=seed).fit(ensemble).labels_, "sec"
         likely = Ensemble.from_labels(ensemble.labels, orient="columns")
         distance = pairwise(likely, "rand_distance").matrix[usable]
-        strangers = np.nan_to_num(distance, nan=1.0)  # no point in common
-        best = int(usable[np.argmin(strangers @ ensemble.weights)])
+        distance = np.nan_to_num(distance, nan=1.0)  # without a point in common
+        best = int(usable[np.argmin(distance @ ensemble.weights)])
         return np.maximum(canonical(ensemble.labels[:, best]), -1), "input"
 
     # -- variant 2 ----------------------------------------------------------------------------

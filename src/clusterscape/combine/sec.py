@@ -257,8 +257,8 @@ class NormalisedCut:
     def on_rows(self, matrix: np.ndarray) -> NormalisedCut:
         """Return the objective on other rows ``matrix`` in place of those of B.
 
-        They are divided by w(x) here, and measured in units in which their mean is near one, which
-        single precision likes better.
+        They are divided by w(x) here, and measured in units in which their mean is near one, where
+        single precision loses least.
         """
         unit = float(self.degree.mean())
         inverse = np.divide(

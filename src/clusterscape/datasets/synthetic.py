@@ -132,7 +132,7 @@ def _refine(
         "n_points": [Integer(1)],
         "n_features": [Integer(1)],
         "n_clusters": [Integer(1)],
-        "spread": [Number(0, open_low=True)],
+        "cluster_std": [Number(0, open_low=True)],
         "random_state": [Seed()],
     }
 )
@@ -141,15 +141,15 @@ def make_overlapping_blobs(
     *,
     n_features: int = 16,
     n_clusters: int = 10,
-    spread: float = 1.2,
+    cluster_std: float = 1.2,
     random_state: RandomState = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Make Gaussian clusters that overlap, so that k-means finds them with some errors.
 
     Centres are drawn from a normal distribution with unit variance, and points around them with
-    the standard deviation ``spread``. With the defaults k-means with the right number of clusters
-    reaches an adjusted Rand index of about 0.8; some centres lie closer than others, so it varies
-    with the seed.
+    the standard deviation ``cluster_std``. With the defaults k-means with the right number of
+    clusters reaches an adjusted Rand index of about 0.8; some centres lie closer than others, so it
+    varies with the seed.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def make_overlapping_blobs(
         Number of points.
     n_features, n_clusters : int
         Dimensions and clusters.
-    spread : float
+    cluster_std : float
         Standard deviation of the points around their centre, where centres have 1.
     random_state : int, generator or None
         The seed.
@@ -182,7 +182,7 @@ def make_overlapping_blobs(
     rng = np.random.default_rng(root_sequence(random_state))
     centres = rng.normal(size=(n_clusters, n_features))
     y = rng.integers(0, n_clusters, size=n_points)
-    X = rng.normal(scale=spread, size=(n_points, n_features))
+    X = rng.normal(scale=cluster_std, size=(n_points, n_features))
     X += centres[y]
     return X, y
 

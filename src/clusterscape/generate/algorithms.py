@@ -510,7 +510,7 @@ def _run_estimator(X: Matrix, k: int | None, how: Settings, *, estimator: Any) -
             changes[parameter] = sklearn_seed(own)
     model.set_params(**changes)
     given = {} if how.weights is None else {"sample_weight": how.weights}
-    X = X.copy()  # a stranger may work in place, and the next member needs the data as they are
+    X = X.copy()  # the estimator may work in place, and the next member needs the data
     if hasattr(model, "fit_predict"):
         labels = model.fit_predict(X, **given)
     else:

@@ -87,29 +87,29 @@ def _correct(p, log_p, alpha, y, limits, q, inverse, log_q, ratio, price):
     With z the clipped p, ``ratio`` is the sum of z / q and ``price`` that of the pair's terms in
     the objective. The logarithm of a clipped ratio is the clipped logarithm.
     """
-    low, high, spread = limits
+    low, high, sparsity = limits
     z = min(max(p * inverse[y], low), high)
-    log_z = min(max(log_p - log_q[y], -spread), spread)
+    log_z = min(max(log_p - log_q[y], -sparsity), sparsity)
     error = abs(p - q[y] * z)
     ratio[y] += alpha * (z - low)
-    price[y] += alpha * (q[y] * (z * log_z - z + low) + spread * error)
+    price[y] += alpha * (q[y] * (z * log_z - z + low) + sparsity * error)
 
 
 @jit
 def _correct_all(p, log_p, alpha, row, x, limits, q, inverse, log_q, ratio, price):
     """Do the same for all points after x with its label, in a loop over all that vectorises."""
-    low, high, spread = limits
+    low, high, sparsity = limits
     code = row[x]
     for y in range(np.uint64(x), np.uint64(q.size)):
         z = p * inverse[y]
         z = low if z < low else z
         z = high if z > high else z
         log_z = log_p - log_q[y]
-        log_z = -spread if log_z < -spread else log_z
-        log_z = spread if log_z > spread else log_z
+        log_z = -sparsity if log_z < -sparsity else log_z
+        log_z = sparsity if log_z > sparsity else log_z
         weight = alpha if row[y] == code else 0.0
         ratio[y] += weight * (z - low)
-        price[y] += weight * (q[y] * (z * log_z - z + low) + spread * abs(p - q[y] * z))
+        price[y] += weight * (q[y] * (z * log_z - z + low) + sparsity * abs(p - q[y] * z))
 
 
 @jit
@@ -146,7 +146,7 @@ def _pull(HT, weights, x, ratio, GT):
 
 
 @jit
-def sweep(HT, weights, hard, soft, spread, complete, GT):
+def sweep(HT, weights, hard, soft, sparsity, complete, GT):
     """Set every Z_i to its best, given Q = H H^T; return the objective.
 
     ``HT`` is (K, m). Adds to ``GT`` (K, m) the sums over y of ``w_y * sum_i(z_i) / q * H_y``, from
@@ -156,14 +156,14 @@ def sweep(HT, weights, hard, soft, spread, complete, GT):
     q, inverse, log_q = np.empty(m), np.empty(m), np.empty(m)
     ratio, price, seen = np.empty(m), np.empty(m), np.empty(m)
     total = hard.alpha.sum() + soft.alpha.sum()
-    low = np.exp(-spread)
-    limits = (low, np.exp(spread), spread)
+    low = np.exp(-sparsity)
+    limits = (low, np.exp(sparsity), sparsity)
     cost = 0.0
     for x in range(m):
         _row_of_q(HT, x, q, inverse, log_q)
         _seen_together(hard, soft, x, total, complete, seen)
         for y in range(np.uint64(x), np.uint64(m)):
-            # At first, every partition that saw both has them apart: z = q exp(-spread).
+            # At first, every partition that saw both has them apart: z = q exp(-sparsity).
             ratio[y] = total - seen[y] + seen[y] * low
             price[y] = seen[y] * q[y] * (1.0 - low)
         for i in range(hard.columns.shape[0]):
