@@ -24,8 +24,8 @@ class LWGP(SpectralConsensus):
     it, with the reliability of each cluster (its ensemble-driven cluster index, ECI) as the weight
     of the link. The normalised cut of the whole graph is solved among the clusters alone and
     carried to the points, whose rows are clustered by k-means. :class:`SpectralConsensus` with
-    ``weighting="eci"`` cuts the similarity of the points instead, in which a cluster counts for each
-    of its points in proportion to its size; here only its reliability counts.
+    ``weighting="eci"`` cuts the similarity of the points instead, in which a cluster counts for
+    each of its points in proportion to its size; here only its reliability counts.
 
     Parameters
     ----------
