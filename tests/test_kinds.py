@@ -12,7 +12,7 @@ from sklearn.cluster import SpectralClustering
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from clusterscape.generate import ALGORITHMS, PRESETS, EnsembleGenerator, Kind, algorithms, diverse
+from clusterscape.generate import ALGORITHMS, PRESETS, EnsembleGenerator, Kind, diverse
 from clusterscape.generate.algorithms import Pieces
 from clusterscape.generate.kinds import one_round
 from clusterscape.linalg import genie as genie_module
@@ -109,7 +109,7 @@ def test_spectral_members_use_the_eigenvectors_of_the_normalised_graph(moons, mo
         given.append(rows)
         return kmeans(rows, *args, **options)
 
-    monkeypatch.setattr(algorithms, "kmeans", heard)
+    monkeypatch.setattr("clusterscape.generate.algorithms.kmeans", heard)
     kind = Kind("spectral", 3, settings={"n_neighbors": 25})
     EnsembleGenerator(1, algorithm=kind, random_state=0).generate(X)
     # The graph of the 25 nearest, the point itself among them, and D^-1 W's eigenvectors.
