@@ -26,6 +26,7 @@ _FEWEST = 3  # partitions that make a group of their own
 _GAP = "SMin:25"  # a smooth minimum over the 75 shortest links between clusters
 _REACHABILITY = 5
 _BALANCE, _EMPTY = 0.5, 0.05  # weight of the smallest cluster's share, and what it is raised by
+_AGREEMENT = 0.5  # weight of the mean adjusted Rand index with the other candidates
 _FLOOR = 1e-3  # of the mean distance of neighbours: shorter gaps are equally bad
 
 
@@ -36,7 +37,7 @@ class Judgement:
     Attributes
     ----------
     score : float
-        The sum of ``density``, ``gap`` and ``balance``, or the agreement alone where there are no
+        ``density + gap + balance + agreement / 2``, or the agreement alone where there are no
         features.
     density : float or None
         Mean log-likelihood of the points under one Gaussian for each cluster.
@@ -71,14 +72,16 @@ class ConsensusChoice(BaseConsensus):
     because their pieces follow them; partitions with just k clusters agree on clusters that
     overlap; and on some data one kind of members is right where the others are not. So the finer
     partitions, those with k clusters, and the same of every kind of members are combined apart, and
-    the features decide among the answers. The answer is taken that has the largest sum of three
-    terms, all of them logarithms, so that the unit of the features does not matter:
+    the features decide among the answers. The answer is taken that has the largest sum of four
+    terms. The first three are logarithms, so that the unit of the features does not matter:
 
     - *density*: the mean log-likelihood of the points under one Gaussian for each cluster, in the
       leading principal components (at most 30);
     - *gap*: the logarithm of the DuNN-OWA index, the distance between the nearest points of
       different clusters (a smooth minimum, under mutual reachability);
-    - *balance*: half the logarithm of the smallest cluster's share, against clusters of outliers.
+    - *balance*: half the logarithm of the smallest cluster's share, against clusters of outliers;
+    - *agreement*: half the mean adjusted Rand index with the other answers, which decides where
+      clusters overlap and the first three hardly differ.
 
     Parameters
     ----------
@@ -298,8 +301,8 @@ class ConsensusChoice(BaseConsensus):
             density = gaussian_fit(columns, found, sample_weight=weight)
             gap, balance = _gap(edges, found, self.metric), _balance(found, weight)
             judged[name] = Judgement(
-                density + gap + balance, density, gap, balance,
-                float(agreement[name]), _n_clusters(found),
+                density + gap + balance + _AGREEMENT * float(agreement[name]),
+                density, gap, balance, float(agreement[name]), _n_clusters(found),
             )  # fmt: skip
         return judged
 
