@@ -464,7 +464,7 @@ def _fine(k: int, n_points: int | None) -> Any:
     if n_points is None:
         return (k, "sqrt")
     root = min(int(np.ceil(np.sqrt(n_points))), _MOST_CLUSTERS)
-    low = min(max(k, root), max(n_points // 2, 1))
+    low = max(k, min(root, n_points // 2))
     return (low, max(low, 2 * root))
 
 
