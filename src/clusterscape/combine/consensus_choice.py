@@ -94,7 +94,7 @@ class ConsensusChoice(BaseConsensus):
     max_points : int
         Of more points than this the candidates are made and judged on a random sample of so many.
         The others then join the cluster that prevails, on average, in their clusters of the
-        partitions.
+        partitions; where these hold no sampled point, the largest.
     theta : float
         Of the weights of the clusters, as in :class:`LWGP`.
     random_state : int, generator or None
