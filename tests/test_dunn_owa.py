@@ -115,3 +115,18 @@ def test_refusals() -> None:
         edges.dunn_owa(np.zeros(9, dtype=int), numerator="SMin")
     with pytest.raises(ValueError, match="at least two"):
         neighbor_edges([[1.0]])
+
+
+def test_reachability_is_that_of_the_spanning_tree(seed: int) -> None:
+    X = np.random.default_rng(seed).random((60, 2))
+    plain = cdist(X, X)
+    core = np.sort(plain, axis=1)[:, 4]  # the point itself is first
+    edges = neighbor_edges(X, n_neighbors=8, reachability=4)
+    i, j = edges.points, edges.neighbors
+    expected = np.maximum(plain[i, j], np.maximum(core[i], core[j]))
+    np.testing.assert_allclose(edges.distances, expected)
+    assert (np.diff(edges.distances) >= 0).all()
+    np.testing.assert_allclose(
+        neighbor_edges(X, n_neighbors=3, reachability=9).distances,
+        neighbor_edges(X, n_neighbors=3, reachability=3).distances,
+    )

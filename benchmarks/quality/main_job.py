@@ -7,9 +7,16 @@ and ``diverse`` with the choice between two consensuses. All see the same featur
 units are scaled to unit deviation, single-cell counts are logged, sets of more than 4,000 points
 are a random 4,000. Points that a set calls noise are not counted.
 
+Texts are word counts as tf-idf, and a group of their own beside the others: spherical k-means,
+spectral clustering of the 10-neighbour graph of angles, Genie on angles, and k-means on a hundred
+components of the singular value decomposition, against ``diverse`` with ``metric="cosine"``.
+
 The bars of the default (three seeds): mean ARI at least 0.03 above that of the best single method,
-at least level with it on shapes and on real data, and more than 0.2 below the best single method
-of a set on at most one set in six. ``--check`` runs a dozen small sets with one seed.
+at least level on shapes and on real data, more than 0.2 below the best single method of a set on at
+most one set in six, and no larger a spread over seeds than k-means. "Level on shapes and on real
+data" is printed in both readings: with the method that is best over all sets, and, stricter, with
+the method that is best in the group; the bar is the strict one. Texts are printed in the same way
+and are no bar. ``--check`` runs a dozen small sets with one seed.
 """
 
 from __future__ import annotations
@@ -51,6 +58,7 @@ REAL = {
     "leukemia_brunet": "none",
     "ruspini": "none",
 }
+TEXTS = ("tr12", "wap", "k1a", "mm", "cranmed")
 SMALL = (
     *("shape_atom", "shape_lsun", "shape_fuzzyx", "shape_zigzag_noisy", "shape_target"),
     *("shape_parabolic", "iris", "wine", "wdbc", "glass", "sc_yan", "leukemia_brunet"),
@@ -58,10 +66,16 @@ SMALL = (
 LARGEST = 4_000
 ABOVE, FAR, ONE_IN = 0.03, 0.2, 6
 
+Table = dict[str, dict[str, list[float]]]  # ARI by set, method and seed
 
-def data(name: str, home: Path | None) -> tuple[np.ndarray, np.ndarray]:
+
+def data(name: str, home: Path | None) -> tuple[Any, np.ndarray]:
     """Return features and classes; -1 is noise, which no score counts."""
     loaded = _common.load(name, home)
+    if name in TEXTS:
+        from sklearn.feature_extraction.text import TfidfTransformer
+
+        return TfidfTransformer().fit_transform(loaded.data), np.asarray(loaded.target)
     X, y = np.asarray(loaded.data, dtype=np.float64), np.asarray(loaded.target)
     rng = np.random.default_rng(123)
     rows = rng.permutation(len(y))[:LARGEST]  # files are sorted by class
@@ -73,8 +87,8 @@ def data(name: str, home: Path | None) -> tuple[np.ndarray, np.ndarray]:
     return (np.log1p(X) if how == "log" else X), y
 
 
-def singles(k: int, seed: int) -> dict[str, Callable[[np.ndarray], np.ndarray]]:
-    """Return the single methods by name."""
+def singles(k: int, seed: int) -> dict[str, Callable[[Any], np.ndarray]]:
+    """Return the single methods for tables by name."""
     from sklearn.cluster import HDBSCAN, AgglomerativeClustering, KMeans, SpectralClustering
     from sklearn.mixture import GaussianMixture
 
@@ -99,21 +113,60 @@ def singles(k: int, seed: int) -> dict[str, Callable[[np.ndarray], np.ndarray]]:
     }
 
 
-def ours(k: int, seed: int, every: bool) -> dict[str, Callable[[np.ndarray], np.ndarray]]:
+def text_singles(k: int, seed: int) -> dict[str, Callable[[Any], np.ndarray]]:
+    """Return the single methods for texts by name; all look at the angles between rows."""
+    from sklearn.cluster import KMeans, SpectralClustering
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.neighbors import kneighbors_graph
+    from sklearn.preprocessing import normalize
+
+    from clusterscape.generate import EnsembleGenerator, Kind
+
+    def spherical(X: Any) -> np.ndarray:
+        generator = EnsembleGenerator(
+            1, algorithm="cosine", n_clusters=k, n_init=10, random_state=seed
+        )
+        return generator.generate(X).labels[:, 0]
+
+    def spectral(X: Any) -> np.ndarray:
+        graph = kneighbors_graph(X, 10, metric="cosine", include_self=True)
+        model = SpectralClustering(k, affinity="precomputed", random_state=seed)
+        return model.fit_predict((graph + graph.T) / 2)
+
+    def components(X: Any) -> np.ndarray:
+        rows = normalize(TruncatedSVD(100, random_state=seed).fit_transform(X))
+        return KMeans(k, n_init=10, random_state=seed).fit_predict(rows)
+
+    def genie(X: Any) -> np.ndarray:
+        kind = Kind("genie", k, settings={"metric": "cosine"})
+        return EnsembleGenerator(1, algorithm=kind).generate(X).labels[:, 0]
+
+    return {
+        "k-means": spherical,
+        "SVD, k-means": components,
+        "spectral": spectral,
+        "Genie": genie,
+    }
+
+
+def ours(k: int, seed: int, every: bool, text: bool) -> dict[str, Callable[[Any], np.ndarray]]:
     """Return our answers by name; ``every`` adds all consensus methods on one ensemble."""
     from clusterscape import ConsensusClustering
     from clusterscape.combine import METHODS
     from clusterscape.generate import diverse
 
     made: dict[str, Any] = {}
+    # Counts of words are compared by angles, which the preset is told.
+    several: Any = diverse(100, n_clusters=k, metric="cosine") if text else "diverse"
 
-    def ensemble(X: np.ndarray) -> Any:
+    def ensemble(X: Any) -> Any:
         if "ensemble" not in made:
-            made["ensemble"] = diverse(100, n_clusters=k, random_state=seed).generate(X)
+            model = ConsensusClustering(k, generator=several, random_state=seed)
+            made["ensemble"] = model.make_generator(*X.shape).generate(X)
         return made["ensemble"]
 
-    def on_diverse(name: str) -> Callable[[np.ndarray], np.ndarray]:
-        def run(X: np.ndarray) -> np.ndarray:
+    def on_diverse(name: str) -> Callable[[Any], np.ndarray]:
+        def run(X: Any) -> np.ndarray:
             method = METHODS[name].estimator()
             known = method.get_params(deep=False)
             given = {"n_clusters": k, "random_state": seed}
@@ -122,16 +175,11 @@ def ours(k: int, seed: int, every: bool) -> dict[str, Callable[[np.ndarray], np.
 
         return run
 
-    answers: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-        "default": lambda X: (
-            ConsensusClustering(k, n_references=0, random_state=seed).fit(X).labels_
-        ),
-        "diverse, auto": lambda X: (
-            ConsensusClustering(k, generator="diverse", n_references=0, random_state=seed)
-            .fit(X)
-            .labels_
-        ),
-    }
+    def answer(generator: Any) -> Callable[[Any], np.ndarray]:
+        model = ConsensusClustering(k, generator=generator, n_references=0, random_state=seed)
+        return lambda X: model.fit(X).labels_
+
+    answers = {"default": answer(None), "diverse, auto": answer(several)}
     if every:
         names = [n for n, m in METHODS.items() if m.takes_k and m.features != "needed"]
         answers |= {f"diverse, {name}": on_diverse(name) for name in names}
@@ -150,9 +198,11 @@ def scores(name: str, seeds: range, every: bool, home: Path | None) -> dict[str,
     """Return the ARI of every method for every seed."""
     X, truth = data(name, home)
     k = len(np.unique(truth[truth >= 0]))
+    text = name in TEXTS
     found: dict[str, list[float]] = {}
     for seed in seeds:
-        for method, run in {**singles(k, seed), **ours(k, seed, every)}.items():
+        alone = text_singles(k, seed) if text else singles(k, seed)
+        for method, run in {**alone, **ours(k, seed, every, text)}.items():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 try:
@@ -173,35 +223,38 @@ def main() -> None:
     parser.add_argument("--answer", default="default", help="the answer that is held to the bars")
     options = parser.parse_args()
     print(_common.versions())
-    sets = SMALL if options.check else [*(f"shape_{s}" for s in SHAPES), *REAL]
+    sets = SMALL if options.check else [*(f"shape_{s}" for s in SHAPES), *REAL, *TEXTS]
     sets = options.sets.split(",") if options.sets else sets
     seeds = range(1 if options.check else options.seeds)
-    table = {}
+    table: Table = {}
     for name in sets:
         table[name] = scores(name, seeds, options.every, options.data_home)
         print(f"  {name} done", flush=True)
-    report(table, options.answer, options.check)
+    texts = {name: table.pop(name) for name in TEXTS if name in table}
+    if texts:
+        print("texts")
+        show(texts, {"texts": list(texts)}, list(text_singles(2, 0)))
+        compare(texts, {"texts": list(texts)}, list(text_singles(2, 0)), options.answer)
+    if table:
+        report(table, options.answer, options.check)
 
 
-def report(table: dict[str, dict[str, list[float]]], answer: str, check: bool) -> None:
-    """Print means, spreads and the verdict."""
+def mean(table: Table, method: str, sets: list[str]) -> float:
+    """Return the mean over sets of the mean over seeds."""
+    return float(np.mean([np.mean(table[s][method]) for s in sets]))
+
+
+def spread(table: Table, method: str) -> float:
+    """Return the range over seeds, as a mean over sets."""
+    return float(np.mean([np.ptp(table[s][method]) for s in table]))
+
+
+def show(table: Table, groups: dict[str, list[str]], alone: list[str]) -> None:
+    """Print the means of all methods, and the scores of the main ones on every set."""
     methods = list(next(iter(table.values())))
-    alone = list(singles(2, 0))
-    groups = {
-        "all": list(table),
-        "shapes": [s for s in table if s.startswith("shape_")],
-        "real": [s for s in table if not s.startswith("shape_")],
-    }
-
-    def mean(method: str, group: str) -> float:
-        return float(np.mean([np.mean(table[s][method]) for s in groups[group]]))
-
-    def spread(method: str) -> float:
-        return float(np.mean([np.ptp(table[s][method]) for s in table]))
-
     rows = [
-        [m, *(f"{mean(m, g):.3f}" for g in groups), f"{spread(m):.3f}"]
-        for m in sorted(methods, key=lambda m: -mean(m, "all"))
+        [m, *(f"{mean(table, m, sets):.3f}" for sets in groups.values()), f"{spread(table, m):.3f}"]
+        for m in sorted(methods, key=lambda m: -mean(table, m, list(table)))
     ]
     _common.show_table(["mean ARI", *groups, "spread over seeds"], rows)
     shown = [*alone, *(m for m in ("default", "diverse, auto", "diverse, lwgp") if m in methods)]
@@ -209,23 +262,56 @@ def report(table: dict[str, dict[str, list[float]]], answer: str, check: bool) -
         ["ARI", *shown],
         [[s, *(f"{np.mean(table[s][m]):.2f}" for m in shown)] for s in table],
     )
-    best = max(alone, key=lambda m: mean(m, "all"))
+
+
+def compare(
+    table: Table, groups: dict[str, list[str]], alone: list[str], answer: str
+) -> dict[str, bool]:
+    """Print, for every group, the answer beside the two readings of the best single method.
+
+    Return for every group whether the answer is level with the group's own best method.
+    """
+    overall = max(alone, key=lambda m: mean(table, m, list(table)))
+    strict = {}
+    for group, sets in groups.items():
+        best = max(alone, key=lambda m: mean(table, m, sets))
+        mine = mean(table, answer, sets)
+        strict[group] = mine >= mean(table, best, sets)
+        print(
+            f"{group}: {answer} {mine:.3f}; {overall}, the best over all, "
+            f"{mean(table, overall, sets):.3f}; {best}, the best here, "
+            f"{mean(table, best, sets):.3f}: {'level' if strict[group] else 'BELOW'}"
+        )
+    return strict
+
+
+def report(table: Table, answer: str, check: bool) -> None:
+    """Print means, spreads and the verdict."""
+    alone = list(singles(2, 0))
+    groups = {
+        "all": list(table),
+        "shapes": [s for s in table if s.startswith("shape_")],
+        "real": [s for s in table if not s.startswith("shape_")],
+    }
+    groups = {group: sets for group, sets in groups.items() if sets}
+    show(table, groups, alone)
+    level = compare(table, groups, alone, answer)
+    best = max(alone, key=lambda m: mean(table, m, list(table)))
     far = [
         s for s in table
         if max(np.mean(table[s][m]) for m in alone) - np.mean(table[s][answer]) > FAR
     ]  # fmt: skip
-    gained = mean(answer, "all") - mean(best, "all")
-    level = all(mean(answer, g) >= mean(best, g) for g in ("shapes", "real"))
-    steady = spread(answer) <= spread("k-means")
+    gained = mean(table, answer, list(table)) - mean(table, best, list(table))
+    steady = spread(table, answer) <= spread(table, "k-means")
     few = len(far) <= len(table) / ONE_IN
     print(
-        f"best single method: {best}; level with it on shapes and on real data: {level}; "
         f"more than {FAR} below the best of a set on {len(far)} of {len(table)} "
-        f"({', '.join(far) or 'none'}); no larger spread over seeds than k-means: {steady}"
+        f"({', '.join(far) or 'none'}), bar {len(table) // ONE_IN}; spread over seeds "
+        f"{spread(table, answer):.3f}, of k-means {spread(table, 'k-means'):.3f}"
     )
     _common.finish(
         f"{answer}: {gained:+.3f} of {best} (bar {ABOVE:+.2f})",
-        bool(gained >= ABOVE and level and few and steady),
+        bool(gained >= ABOVE and all(level.values()) and few and steady),
         check,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clusterscape.combine.bagclust import BagClust
 from clusterscape.combine.base import BaseConsensus, Combined, ConsensusWarning
 from clusterscape.combine.choice import MethodChoice, choose_method
+from clusterscape.combine.consensus_choice import ConsensusChoice
 from clusterscape.combine.cspa import CSPA
 from clusterscape.combine.eac import EAC, OracleThreshold, eac_oracle
 from clusterscape.combine.gcc import GCC
@@ -18,7 +19,6 @@ from clusterscape.combine.lwgp import LWGP
 from clusterscape.combine.majority import MajorityVote
 from clusterscape.combine.mcla import MCLA
 from clusterscape.combine.median import MedianPartition
-from clusterscape.combine.neighbor_choice import NeighborChoice
 from clusterscape.combine.random_projection import RandomProjectionEnsemble
 from clusterscape.combine.rce import RCE
 from clusterscape.combine.registry import METHODS, Method, consensus_method
@@ -61,7 +61,7 @@ __all__ = [
     "MedianPartition",
     "Method",
     "MethodChoice",
-    "NeighborChoice",
+    "ConsensusChoice",
     "OneOpinionWarning",
     "OracleThreshold",
     "RandomProjectionEnsemble",

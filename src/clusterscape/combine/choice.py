@@ -59,10 +59,10 @@ def choose_method(ensemble: Any, n_clusters: int | None = None) -> MethodChoice:
 
     Notes
     -----
-    Members of several kinds are combined by :class:`NeighborChoice`, which was the best on the sets
-    of ``benchmarks/quality/main_job.py``. For members of one kind the rule rests on
-    ``benchmarks/quality/methods.py``. Where classes are of equal size the good
-    methods hardly differ; where they are not, those that favour equal sizes (KCC and every balanced
+    Members of several kinds are combined by :class:`ConsensusChoice`, which makes several
+    consensuses of them and takes the best by the features. For members of one kind the rule rests
+    on ``benchmarks/quality/methods.py``. Where classes are of equal size the good methods hardly
+    differ; where they are not, those that favour equal sizes (KCC and every balanced
     partitioner) fall behind. SEC does not, copes with outliers better than linkage, is linear in
     the number of points, and needs no extra of the package. An iteration takes n r K look-ups;
     where these are more than 10^10 and there are at least 200 partitions, SEC on rows projected to
@@ -80,9 +80,9 @@ def choose_method(ensemble: Any, n_clusters: int | None = None) -> MethodChoice:
     if len(kinds) > 1:
         angles = any(record.params.get("metric") == "cosine" for record in source.records)
         return MethodChoice(
-            "neighbor_choice",
-            f"members of {len(kinds)} kinds ({', '.join(kinds)}): their finer partitions and those "
-            "with as many clusters as sought are combined apart, and the near neighbours decide.",
+            "consensus_choice",
+            f"members of {len(kinds)} kinds ({', '.join(kinds)}): they are combined in several "
+            "ways, and the density, the gaps and the balance of the clusters decide.",
             {"metric": "cosine" if angles else "euclidean"},
         )
     k = 10 if n_clusters is None else n_clusters

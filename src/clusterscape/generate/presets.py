@@ -373,19 +373,27 @@ def mixed(
     )
 
 
-@checked({**_N, "n_clusters": (Null(), Integer(1)), "metric": (Choice("euclidean", "cosine"),)})
+@checked(
+    {
+        **_N,
+        "n_clusters": (Null(), Integer(1)),
+        "n_points": (Null(), Integer(1)),
+        "metric": (Choice("euclidean", "cosine"),),
+    }
+)
 def diverse(
     n_partitions: int = 100,
     *,
     n_clusters: int | None = None,
+    n_points: int | None = None,
     metric: Literal["euclidean", "cosine"] = "euclidean",
     **options: Any,
 ) -> EnsembleGenerator:
     """Members of several kinds, so that no single idea of a cluster decides.
 
-    Spectral clusterings of graphs of near neighbours, Genie linkages and Gaussian mixtures, most
-    of them finer than the answer that is sought, and, when the number of clusters is known, some
-    of each kind (and of k-means) with just that number. Half of the members are of the first sort.
+    Spectral clusterings of graphs of near neighbours, Genie linkages, Gaussian mixtures and fine
+    k-means, three quarters of them finer than the answer that is sought; the others, when the
+    number of clusters is known, are of the same kinds with just that number.
 
     Parameters
     ----------
@@ -395,6 +403,10 @@ def diverse(
         Clusters that are sought, K. Spectral members have K to 3K + 10 clusters, Genie members K
         to the square root of the number of points, mixtures K to 2K + 2. None stands for not
         known: K is then 2 in these ranges, and no member has just K clusters.
+    n_points : int, optional
+        Points of the data, where they are known: k-means members then have once to twice the
+        square root of this number (100 to 200 at most), and else K to its square root. The finer
+        ones keep small groups of outliers apart.
     metric : {"euclidean", "cosine"}
         "cosine" is for sparse counts such as words in texts: angles decide, and spherical k-means
         takes the place of the mixtures.
@@ -430,19 +442,30 @@ def diverse(
     mixture = {"covariance": ["full", "full", "diag", "tied"], "columns": "auto", "ridge": 1e-4}
     round_one = "gmm" if metric == "euclidean" else "cosine"
     third: Any = mixture if metric == "euclidean" else {}
+    means = "kmeans" if metric == "euclidean" else "cosine"
     several = [
         Kind("spectral", (k, 3 * k + 10), 4, near),
         Kind("genie", (k, "sqrt"), 4, tree),
-        Kind(round_one, (k, 2 * k + 2), 2, third),
+        Kind(round_one, (k, 2 * k + 2), 3, third),
+        Kind(means, _fine(k, n_points), 4),
     ]
     if n_clusters is not None:
         several += [
             Kind("spectral", k, 1, near),
-            Kind("genie", k, 2, tree | {"gini_threshold": (0.1, 0.5)}),
-            Kind(round_one, k, 1, third),
-            Kind("kmeans" if metric == "euclidean" else "cosine", k, 1),
+            Kind("genie", k, 1, tree | {"gini_threshold": (0.1, 0.5)}),
+            Kind(round_one, k, 2, third),
+            Kind(means, k, 1),
         ]
     return EnsembleGenerator(n_partitions, algorithm=several, n_clusters=max(k, 1), **options)
+
+
+def _fine(k: int, n_points: int | None) -> Any:
+    """Return the range of numbers of clusters of partitions much finer than k."""
+    if n_points is None:
+        return (k, "sqrt")
+    root = min(int(np.ceil(np.sqrt(n_points))), _MOST_CLUSTERS)
+    low = max(k, min(root, n_points // 2))
+    return (low, max(low, 2 * root))
 
 
 def generator_for(
@@ -490,7 +513,7 @@ def generator_for(
         return EnsembleGenerator(n_partitions, n_clusters=k)
     options: dict[str, Any] = {"n_clusters": k if n_clusters is None else low}
     if preset == "diverse":
-        options["n_clusters"] = n_clusters
+        options |= {"n_clusters": n_clusters, "n_points": n_points}
     if preset == "random_projection":
         options["dims"] = min(5, n_features)
     return globals()[preset](n_partitions, **options)

@@ -143,8 +143,20 @@ class NeighborEdges:
         return np.concatenate(found)[:wanted] if found else np.empty(0)
 
 
-@checked({"n_neighbors": (Integer(1),), "metric": (Choice("euclidean", "cosine"),)})
-def neighbor_edges(X: Any, *, n_neighbors: int = 25, metric: Metric = "euclidean") -> NeighborEdges:
+@checked(
+    {
+        "n_neighbors": (Integer(1),),
+        "metric": (Choice("euclidean", "cosine"),),
+        "reachability": (Integer(1),),
+    }
+)
+def neighbor_edges(
+    X: Any,
+    *,
+    n_neighbors: int = 25,
+    metric: Metric = "euclidean",
+    reachability: int = 1,
+) -> NeighborEdges:
     """Return the edges of the graph of near neighbours, to judge many partitions with.
 
     The graph takes 16 bytes per edge: 0.4 GB for 25 neighbours of a million points. On larger data
@@ -158,6 +170,11 @@ def neighbor_edges(X: Any, *, n_neighbors: int = 25, metric: Metric = "euclidean
         M; of at most n - 1 points.
     metric : {"euclidean", "cosine"}
         The distance.
+    reachability : int
+        As in :func:`~clusterscape.linalg.mst.spanning_tree`: the distance of two points becomes
+        the largest of their own and those to their neighbours of this rank, at most
+        ``n_neighbors``. 1 changes nothing; more keeps chance pairs of points in sparse regions
+        from counting as near.
 
     Returns
     -------
@@ -189,6 +206,9 @@ def neighbor_edges(X: Any, *, n_neighbors: int = 25, metric: Metric = "euclidean
         raise ValueError(f"X has {n} points; a graph of neighbours needs at least two.")
     count = min(n_neighbors, n - 1)
     distances, indices = nearest_neighbors(X, count, metric=metric)
+    if reachability > 1:
+        core = distances[:, min(reachability, count) - 1]
+        distances = np.maximum(distances, np.maximum(core[:, None], core[indices]))
     order = np.argsort(distances, axis=None, kind="stable")
     points = (order // count).astype(np.int32)
     return NeighborEdges(

@@ -1,0 +1,349 @@
+"""Several consensuses of one ensemble, and the choice among them without known classes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from clusterscape._core.params import Choice, Integer, Number, Rules, Seed
+from clusterscape._core.seeds import RandomState, spawn
+from clusterscape.combine.base import BaseConsensus, Combined, ConsensusWarning
+from clusterscape.combine.eac import EAC
+from clusterscape.combine.lwea import LWEA
+from clusterscape.combine.lwgp import LWGP
+from clusterscape.combine.registry import consensus_method
+from clusterscape.compare import adjusted_rand
+from clusterscape.ensemble import Ensemble
+from clusterscape.linalg.dunn_owa import NeighborEdges, neighbor_edges
+from clusterscape.linalg.gaussian_fit import gaussian_fit, leading_components
+from clusterscape.linalg.rowspace import RowSpace
+
+_FEWEST = 3  # partitions that make a group of their own
+_GAP = "SMin:25"  # a smooth minimum over the 75 shortest links between clusters
+_REACHABILITY = 5
+_BALANCE, _EMPTY = 0.5, 0.05  # weight of the smallest cluster's share, and what it is raised by
+_AGREEMENT = 0.5  # weight of the mean adjusted Rand index with the other candidates
+_FLOOR = 1e-3  # of the mean distance of neighbours: shorter gaps are equally bad
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What speaks for a candidate; the larger, the better.
+
+    Attributes
+    ----------
+    score : float
+        ``density + gap + balance + agreement / 2``, or the agreement alone where there are no
+        features.
+    density : float or None
+        Mean log-likelihood of the points under one Gaussian for each cluster.
+    gap : float or None
+        Logarithm of the distance between clusters: a smooth minimum over the shortest links of
+        near neighbours in different clusters.
+    balance : float or None
+        Half the logarithm of the smallest cluster's size, as a share of the mean size.
+    agreement : float
+        Mean adjusted Rand index with the other candidates; 1 if there is no other.
+    n_clusters : int
+        Clusters of the candidate.
+    """
+
+    score: float
+    density: float | None
+    gap: float | None
+    balance: float | None
+    agreement: float
+    n_clusters: int
+
+
+@consensus_method(
+    "consensus_choice",
+    cost="n r K; n r^2 and the near neighbours on at most l = max_points points",
+    memory="n r + l^2 + D^2",
+)
+class ConsensusChoice(BaseConsensus):
+    """The best of several consensuses of one ensemble, by density, gaps and balance of clusters.
+
+    No consensus is best on all data. Partitions finer than the answer show the shapes of clusters,
+    because their pieces follow them; partitions with just k clusters agree on clusters that
+    overlap; and on some data one kind of members is right where the others are not. So the finer
+    partitions, those with k clusters, and the same of every kind of members are combined apart, and
+    the features decide among the answers. The answer is taken that has the largest sum of four
+    terms. The first three are logarithms, so that the unit of the features does not matter:
+
+    - *density*: the mean log-likelihood of the points under one Gaussian for each cluster, in the
+      leading principal components (at most 30);
+    - *gap*: the logarithm of the DuNN-OWA index, the distance between the nearest points of
+      different clusters (a smooth minimum, under mutual reachability);
+    - *balance*: half the logarithm of the smallest cluster's share, against clusters of outliers;
+    - *agreement*: half the mean adjusted Rand index with the other answers, which decides where
+      clusters overlap and the first three hardly differ.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Clusters of the consensus.
+    n_neighbors : int
+        Near neighbours of each point that the gap is looked for among.
+    metric : {"euclidean", "cosine"}
+        Distance of the features; "cosine" judges rows of unit length.
+    max_points : int
+        Of more points than this the candidates are made and judged on a random sample of so many.
+        The others then join the cluster that prevails, on average, in their clusters of the
+        partitions; where these hold no sampled point, the largest.
+    theta : float
+        Of the weights of the clusters, as in :class:`LWGP`.
+    random_state : int, generator or None
+        Seed of the starts and of the sample.
+
+    Attributes
+    ----------
+    labels_ : (n,) array
+        Cluster of each point, numbered by decreasing size; -1 for points in no partition's cluster.
+    n_clusters_ : int
+        Clusters found.
+    cost_ : float
+        Minus the score of the answer.
+    chosen_ : str
+        The candidate that was taken: partitions and method, such as "finer, lwgp" or
+        "gmm with k, lwgp".
+    runner_up_ : str or None
+        The candidate with the next best score among those with another partition; None where all
+        candidates are the same.
+    agreement_ : float
+        Adjusted Rand index of these two: near 1, the choice made no difference.
+    candidates_ : dict of str to Judgement
+        All candidates by descending score, and what speaks for each.
+    candidate_labels_ : (l, c) array
+        Their labels, in the same order, for the points of ``sample_``.
+    sample_ : (l,) array
+        Points on which the candidates were made and judged: all that are in a cluster of some
+        partition, counted without the others, or ``max_points`` of them.
+    criterion_ : {"features", "agreement", "no choice"}
+        What chose.
+
+    See Also
+    --------
+    LWGP : What combines most of the groups.
+    LWEA : Combines the partitions with k clusters.
+    EAC : Combines the finer partitions a second time, with Genie linkage.
+
+    Notes
+    -----
+    Without features the candidate is taken that agrees best with the others (mean adjusted Rand
+    index). Candidates with fewer clusters than the most are left out. A group needs three
+    partitions, with every point in a cluster of one; without any such group, as where all
+    partitions are coarser than k, all partitions are combined. Members of one kind, or partitions
+    without records, make the groups "finer" and "with k" only.
+
+    The terms assume that clusters are dense or apart. Where classes are neither, no rule without
+    labels finds them. A true cluster much smaller than the others costs balance and must make up
+    for it by its gap. Weights of the points count in density and balance, not in the gap. The
+    rule and its weights were chosen on the sets of ``benchmarks/quality/candidates.py``.
+
+    References
+    ----------
+    .. [1] D. Huang, C.-D. Wang and J.-H. Lai, "Locally weighted ensemble clustering", IEEE
+       Transactions on Cybernetics 48, 1460-1473, 2018. doi:10.1109/TCYB.2017.2702343
+    .. [2] M. Gagolewski, M. Bartoszuk and A. Cena, "Are cluster validity measures (in)valid?",
+       Information Sciences 581, 620-636, 2021. doi:10.1016/j.ins.2021.10.004
+    .. [3] M. J. Symons, "Clustering criteria and multivariate normal mixtures", Biometrics 37,
+       35-43, 1981. doi:10.2307/2530520
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from clusterscape.combine import ConsensusChoice
+    >>> from clusterscape.compare import adjusted_rand
+    >>> from clusterscape.generate import diverse
+    >>> X, y = make_moons(200, noise=0.05, random_state=0)
+    >>> ensemble = diverse(40, n_clusters=2, random_state=0).generate(X)
+    >>> model = ConsensusChoice(2, random_state=0).fit(ensemble, features=X)
+    >>> adjusted_rand(model.labels_, y)
+    1.0
+    >>> model.criterion_
+    'features'
+    """
+
+    _source: ClassVar[str] = "this package, on Huang, Wang and Lai 2018"
+    _features: ClassVar[Literal["none", "used", "needed"]] = "used"
+    _parameter_rules: ClassVar[Rules] = {
+        "n_clusters": [Integer(1)],
+        "n_neighbors": [Integer(1)],
+        "metric": [Choice("euclidean", "cosine")],
+        "max_points": [Integer(2)],
+        "theta": [Number(0, open_low=True)],
+        "random_state": [Seed()],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        n_neighbors: int = 25,
+        metric: Literal["euclidean", "cosine"] = "euclidean",
+        max_points: int = 5000,
+        theta: float = 0.4,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.max_points = max_points
+        self.theta = theta
+        self.random_state = random_state
+
+    def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
+        combining, sampling = spawn(self.random_state, 2)
+        groups = self._groups(ensemble)
+        rows = self._rows(ensemble.n_points, sampling)
+        sample = ensemble if rows is None else ensemble.subset(rows)
+        labels = self._candidates(groups, sample, combining)
+        if features is not None and rows is not None:
+            features = features[rows]
+        judged = self._judged(labels, sample.sample_weight, features)
+        order = sorted(judged, key=lambda name: -judged[name].score)
+        chosen = order[0]
+        alike = {name: _alike(labels[chosen], labels[name]) for name in order[1:]}
+        others = [name for name in alike if alike[name] < 1]
+        found = labels[chosen]
+        if rows is not None:
+            found = _extended(found, rows, ensemble.select(groups[_group_of(chosen)]))
+        criterion = "agreement" if features is None else "features"
+        details = {
+            "chosen_": chosen,
+            "runner_up_": others[0] if others else None,
+            "agreement_": alike[others[0]] if others else 1.0,
+            "candidates_": {name: judged[name] for name in order},
+            "candidate_labels_": np.column_stack([labels[name] for name in order]),
+            "criterion_": criterion if others else "no choice",
+            "sample_": np.arange(ensemble.n_points) if rows is None else rows,
+        }
+        return Combined(found, -judged[chosen].score, details)
+
+    def _groups(self, ensemble: Ensemble) -> dict[str, np.ndarray]:
+        """Return the partitions that are combined together, by the name of the group."""
+        counts, k = ensemble.n_clusters, self.n_clusters
+        kinds = np.array([record.algorithm or "" for record in ensemble.records])
+        found = {"finer": counts > k, "with k": counts == k}
+        if len(set(kinds)) > 1:
+            for kind in sorted(set(kinds) - {""}):
+                found[f"finer {kind}"] = (counts > k) & (kinds == kind)
+                found[f"{kind} with k"] = (counts == k) & (kinds == kind)
+        groups = {name: np.flatnonzero(which) for name, which in found.items()}
+        kept = {
+            name: which
+            for name, which in groups.items()
+            if which.size >= _FEWEST and (ensemble.labels[:, which] >= 0).any(axis=1).all()
+        }
+        # One cluster needs no choice.
+        return kept if kept and k > 1 else {"all": np.arange(ensemble.n_partitions)}
+
+    def _rows(self, n: int, seed: np.random.SeedSequence) -> np.ndarray | None:
+        """Return the points of the sample, None for all."""
+        most = max(self.max_points, self.n_clusters)
+        if n <= most:
+            return None
+        return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
+
+    def _candidates(
+        self, groups: Mapping[str, np.ndarray], sample: Ensemble, seed: np.random.SeedSequence
+    ) -> dict[str, np.ndarray]:
+        """Return the labels of every candidate; those with fewer clusters than the most go."""
+        k, theta = self.n_clusters, self.theta
+        made = {}
+        for name, which in groups.items():
+            part = sample.select(which)
+            methods: dict[str, BaseConsensus] = {"lwgp": LWGP(k, theta=theta, random_state=seed)}
+            if name == "finer":
+                methods["genie"] = EAC(k, linkage="genie", weighting="eci", theta=theta)
+            if name == "with k":
+                methods["lwea"] = LWEA(k, theta=theta)
+            for method, estimator in methods.items():
+                with warnings.catch_warnings():
+                    # Fewer clusters are a candidate's own fault; if all have fewer, fit says so.
+                    warnings.simplefilter("ignore", ConsensusWarning)
+                    made[f"{name}, {method}"] = estimator.fit(part).labels_
+        most = max(_n_clusters(labels) for labels in made.values())
+        return {name: labels for name, labels in made.items() if _n_clusters(labels) == most}
+
+    def _judged(
+        self, labels: Mapping[str, np.ndarray], weight: np.ndarray, features: Any
+    ) -> dict[str, Judgement]:
+        """Return what speaks for each candidate."""
+        names = list(labels)
+        same = np.ones((len(names), len(names)))
+        for i, name in enumerate(names):
+            for j in range(i):
+                same[i, j] = same[j, i] = _alike(labels[name], labels[names[j]])
+        others = max(len(names) - 1, 1)
+        agreement = dict(zip(names, (same.sum(axis=1) - 1) / others, strict=True))
+        if len(names) == 1:
+            agreement = {names[0]: 1.0}
+        if features is None or features.shape[0] < 2 or len(names) == 1:
+            return {
+                name: Judgement(float(a), None, None, None, float(a), _n_clusters(labels[name]))
+                for name, a in agreement.items()
+            }
+        edges = neighbor_edges(
+            features,
+            n_neighbors=self.n_neighbors,
+            metric=self.metric,
+            reachability=_REACHABILITY,
+        )
+        columns = leading_components(features, metric=self.metric)
+        judged = {}
+        for name, found in labels.items():
+            density = gaussian_fit(columns, found, sample_weight=weight)
+            gap, balance = _gap(edges, found, self.metric), _balance(found, weight)
+            judged[name] = Judgement(
+                density + gap + balance + _AGREEMENT * float(agreement[name]),
+                density, gap, balance, float(agreement[name]), _n_clusters(found),
+            )  # fmt: skip
+        return judged
+
+
+def _extended(labels: np.ndarray, rows: np.ndarray, part: Ensemble) -> np.ndarray:
+    """Return the clusters of all points by those of the sample, through the partitions."""
+    membership = part.membership().matrix if part.is_soft else None
+    space = RowSpace(part.labels, part.offsets, membership)
+    # The share of each consensus cluster among the sampled points of each partition's cluster.
+    table = space.subset(rows).totals(labels, part.sample_weight[rows], _n_clusters(labels))
+    sums = table.sum(axis=1, keepdims=True)
+    table = np.divide(table, sums, out=np.zeros_like(table), where=sums > 0)
+    found = space.product(table * np.repeat(part.weights, part.n_clusters)[:, None]).argmax(axis=1)
+    found[rows] = labels
+    return found
+
+
+def _group_of(candidate: str) -> str:
+    return candidate.rpartition(", ")[0]
+
+
+def _n_clusters(labels: np.ndarray) -> int:
+    return int(labels.max()) + 1
+
+
+def _alike(left: np.ndarray, right: np.ndarray) -> float:
+    return float(adjusted_rand(left, right))
+
+
+def _gap(edges: NeighborEdges, labels: np.ndarray, metric: str) -> float:
+    """Return the logarithm of the distance between clusters."""
+    found = edges.dunn_owa(labels, numerator=_GAP, smallest=0)
+    mean = float(edges.distances.mean())
+    if mean == 0:  # all points are equal
+        return 0.0
+    # Nothing is known of gaps wider than the longest link.
+    found = float(np.clip(found, _FLOOR * mean, edges.distances[-1]))
+    # 1 - cosine is half of the squared distance of rows of unit length.
+    return float(np.log(2 * found) / 2 if metric == "cosine" else np.log(found))
+
+
+def _balance(labels: np.ndarray, weight: np.ndarray) -> float:
+    sizes = np.bincount(labels[labels >= 0], weights=weight[labels >= 0])
+    return float(_BALANCE * np.log(sizes.min() / sizes.mean() + _EMPTY))
