@@ -444,9 +444,10 @@ OneOpinionWarning` says so).
             Labels as in ``labels_``; -1 for a point that no member puts in a cluster. A point gets
             a cluster however far it is from all others.
         """
-        return self.transfer_.predict(self._assigned(X))
+        labels = self._assigned(X)
+        return self.transfer_.predict(labels)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_membership(self, X: Any) -> np.ndarray:
         """Return the memberships of new points, as ``membership_`` has them for those of ``fit``.
 
         Parameters
@@ -460,7 +461,8 @@ OneOpinionWarning` says so).
             Share of each point's co-association with each cluster; rows sum to one, or are zero
             for points that no member puts in a cluster. They are evidence, not probabilities.
         """
-        return self.transfer_.membership(self._assigned(X))
+        labels = self._assigned(X)
+        return self.transfer_.membership(labels)
 
     def predict_frame(self, X: Any, *, membership: bool = False) -> pd.DataFrame:
         """Return what ``to_frame`` has for the points of ``fit``, for new points.

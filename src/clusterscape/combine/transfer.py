@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -150,7 +151,9 @@ class LabelTransfer:
             return np.full(labels.size, np.nan)
         return preference(membership, labels)
 
-    def _blocks(self, labels: np.ndarray, table: np.ndarray):  # type: ignore[no-untyped-def]
+    def _blocks(
+        self, labels: np.ndarray, table: np.ndarray
+    ) -> Iterator[tuple[slice, np.ndarray]]:
         step = max(1, _BLOCK // max(self.n_clusters, labels.shape[1]))
         for start in range(0, labels.shape[0], step):
             part = slice(start, min(start + step, labels.shape[0]))

@@ -24,7 +24,7 @@ from clusterscape.generate.plan import GROUPS
 from clusterscape.linalg.distances import centre_of
 from clusterscape.linalg.landmark_graph import LandmarkSearch, choose_landmarks
 
-LANDMARKS = 256  # in a set at least
+LANDMARKS = 256  # in a set of landmarks at least
 _PER_CLUSTER = 6  # landmarks for each cluster of the finest member at least
 _ALL = 1000  # up to so many points are all landmarks themselves
 _NEAREST = 5  # landmarks that vote
@@ -79,16 +79,24 @@ class ScoreRule:
         kind = self.table.dtype
         if sparse.issparse(X):
             Z = X.astype(np.float64, copy=False)
+            through = self.table if self.axes is None else self.axes
+            if self.squares and self.axes is None:
+                Z = Z.toarray() if self.origin is None else Z.toarray() - self.origin
+            elif self.origin is not None:
+                # Subtracted after the product, which keeps the rows sparse.
+                Z = np.asarray(Z @ through) - self.origin.astype(np.float64) @ through
+            else:
+                Z = np.asarray(Z @ through)
         else:
             Z = np.asarray(X, dtype=kind)
             Z = Z if self.origin is None else Z - self.origin
-        if self.axes is not None:
-            Z = Z @ self.axes
+            Z = Z if self.axes is None else Z @ self.axes
         if self.squares:
             features = np.empty((Z.shape[0], self.table.shape[0]), dtype=kind)
             kernels.assign.products(np.ascontiguousarray(Z, dtype=kind), features)
             Z = features
-        scores = np.asarray(Z @ self.table)
+        linear = sparse.issparse(X) and not self.squares
+        scores = Z if linear else np.asarray(Z @ self.table)
         scores += self.bias
         return np.ascontiguousarray(scores)
 
@@ -435,7 +443,7 @@ def _landmark_rules(
     There are several sets of landmarks, each of the points of one part, among which the members
     are dealt: every set blurs borders in another way, and the members together less.
     """
-    sets: dict[tuple[int, str, int], list[tuple[int, Fitted]]] = {}
+    sets: dict[tuple[int, Any, int], list[tuple[int, Fitted]]] = {}
     for place, member in rest:
         whole = len(clustered) == 1 and clustered[0].views[member.view].shape[0] <= _ALL
         group = 0 if whole else member.index % GROUPS

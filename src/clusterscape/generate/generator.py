@@ -374,7 +374,7 @@ def _warn_unweighted(chosen: Sequence[Algorithm]) -> None:
             f"sample_weight is not used by {', '.join(names)}; their partitions count every point "
             f"once. The weights are kept in the ensemble.",
             GenerationWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
@@ -393,5 +393,5 @@ def _report_failures(outcomes: Sequence[Outcome]) -> None:
         f"{len(reasons)} of {len(outcomes)} partitions failed and are unsampled throughout; the "
         f"first is number {place}: {reason}. See Ensemble.failures.",
         GenerationWarning,
-        stacklevel=3,
+        stacklevel=4,
     )

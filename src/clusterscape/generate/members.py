@@ -23,7 +23,14 @@ from clusterscape.ensemble.records import PartitionRecord
 from clusterscape.generate.algorithms import BaseResult, Pieces, Settings
 from clusterscape.generate.features import Features, Matrix
 from clusterscape.generate.kinds import Turn
-from clusterscape.generate.plan import Member, child, describe_rows, draw_basis, draw_columns, draw_rows
+from clusterscape.generate.plan import (
+    Member,
+    child,
+    describe_rows,
+    draw_basis,
+    draw_columns,
+    draw_rows,
+)
 
 T = TypeVar("T")
 
@@ -162,16 +169,12 @@ def _kept(model: Mapping[str, np.ndarray], values: np.ndarray) -> Mapping[str, n
 
     Centres of many columns, and densities of more than some, cost more than landmarks do.
     """
-    own = {
-        name: array[values] if name in _PER_CLUSTER else array for name, array in model.items()
-    }
+    own = {name: array[values] if name in _PER_CLUSTER else array for name, array in model.items()}
     size = sum(own[name].size for name in _PER_CLUSTER if name in own)
     return own if size <= _MODEL_ENTRIES else {}
 
 
-def _spread(
-    result: BaseResult, seen: np.ndarray | None, n: int
-) -> tuple[Any, int, np.ndarray]:
+def _spread(result: BaseResult, seen: np.ndarray | None, n: int) -> tuple[Any, int, np.ndarray]:
     """Return codes or membership of all points, the number of clusters, and which they are."""
     if result.membership is None:
         return _spread_labels(result.labels, seen, n)

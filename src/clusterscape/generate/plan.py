@@ -191,7 +191,7 @@ def is_sample(rows: Any) -> bool:
 
 
 def named_clusters(n_clusters: Any) -> int:
-    """Return the largest number of clusters that is named, the least where the most is a square root."""
+    """Return the largest number of clusters that is named; a square root names none."""
     if isinstance(n_clusters, tuple):
         return int(n_clusters[0] if n_clusters[1] == "sqrt" else n_clusters[1])
     return int(max(n_clusters)) if isinstance(n_clusters, list) else int(n_clusters)

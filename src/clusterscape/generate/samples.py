@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -14,7 +15,7 @@ from clusterscape.ensemble import Ensemble
 from clusterscape.ensemble.inputs import Partition
 from clusterscape.generate.algorithms import Pieces
 from clusterscape.generate.assign import Assigner, Clustered, Fitted, build_assigner, label_type
-from clusterscape.generate.features import Features
+from clusterscape.generate.features import Features, Matrix
 from clusterscape.generate.members import Outcome, Work
 from clusterscape.generate.plan import Member, draw_sample, sample_seed
 
@@ -47,7 +48,7 @@ def dealt(work: Work, members: Sequence[Member], root: SeedSequence) -> list[Tas
     return tasks
 
 
-def _rows_of(X, rows):  # type: ignore[no-untyped-def]
+def _rows_of(X: Matrix, rows: np.ndarray) -> Matrix:
     return X[rows] if sparse.issparse(X) else np.array(X[rows], order="C", subok=False)
 
 
@@ -95,7 +96,7 @@ def ensemble_of(
 ) -> Ensemble:
     """Return the ensemble; members on samples get the labels of all points in one pass."""
     records = [outcome.record for outcome in outcomes]
-    settings = {"records": records, "sample_weight": weights, "index": features.index}
+    settings: dict[str, Any] = {"records": records, "sample_weight": weights, "index": features.index}
     if not any(member.is_sampled for member in members):
         parts = [outcome.partition(f"p{i}") for i, outcome in enumerate(outcomes)]
         return Ensemble(parts, **settings)

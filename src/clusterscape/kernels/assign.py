@@ -76,7 +76,7 @@ def _winner(names, weight):
 
 @jit
 def products(Z, out):
-    """Fill ``out`` (b, 1 + q + q (q + 1) / 2) with 1, the values of each row, and their products."""
+    """Fill ``out`` (b, 1 + q + q (q + 1) / 2) with 1, the values of each row, their products."""
     q = Z.shape[1]
     for x in range(Z.shape[0]):
         out[x, 0] = 1.0

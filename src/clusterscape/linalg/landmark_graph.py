@@ -250,7 +250,7 @@ class LandmarkSearch:
     def __init__(self, landmarks: Any, metric: Metric = "euclidean") -> None:
         self.landmarks = landmarks
         self.metric = metric
-        self._centre = centre_of(landmarks)
+        self._centre: Any = centre_of(landmarks)
         self._table = None if self._centre is None else _score_table(landmarks, self._centre)
 
     def nearest(self, X: Any, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -166,7 +166,6 @@ class BipartiteSpectrum:
             np.divide(block[:, :-1], divisor[:, None], out=out[part], where=some[:, None])
         return out
 
-
     def nearest(self, space: RowSpace, centers: np.ndarray, *, unit: bool = True) -> np.ndarray:
         """Return the nearest centre to the row of each point of an ensemble, in one pass.
 
