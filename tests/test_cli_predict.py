@@ -87,7 +87,8 @@ def test_columns_are_matched_by_name_and_scaled_as_in_the_run(folder: str) -> No
     assert piped.stdout == done.stdout
     found = json.loads(call("predict", folder, "few.csv", "--json", "-q").stdout)
     assert found["labels"] == [int(label) for _, label, _ in lines[1:]]
-    assert all(0 <= c <= 1 for c in found["confidence"]) and len(found["confidence"]) == 10
+    assert all(0 <= c <= 1 for c in found["confidence"])
+    assert len(found["confidence"]) == 10
     assert found["ids"] is None
     assert call("predict", folder, "few.csv", "-o", "p.parquet", "-q").exit_code == 0
     assert pd.read_parquet("p.parquet")["label"].tolist() == found["labels"]

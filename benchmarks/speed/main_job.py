@@ -16,17 +16,14 @@ with a bar of 4 GB. --check looks at 100,000 points of both sets with k given.
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[name] = "1"
-
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -93,7 +90,7 @@ def kmeans(kind: str, n: int) -> dict[str, float]:
 
     X, y = points(kind, n)
     KMeans(K, n_init=1, random_state=0).fit(X[:1000])
-    with _common.measure() as taken:
+    with threadpool_limits(1), _common.measure() as taken:
         labels = KMeans(K, n_init=10, random_state=0).fit(X).labels_
     return {"cpu": taken.cpu, "wall": taken.wall, "ari": adjusted_rand(labels, y), "k": K}
 
@@ -120,7 +117,7 @@ def _fitted(X: np.ndarray, y: np.ndarray, search: bool, n_jobs: int | None) -> d
 
     made = model(search=search, n_jobs=n_jobs)
     before = _resident_mb()
-    with warnings.catch_warnings(), _common.measure() as taken:
+    with warnings.catch_warnings(), threadpool_limits(1), _common.measure() as taken:
         warnings.simplefilter("ignore")
         made.fit(X)
     peak = _common.peak_memory_mb()

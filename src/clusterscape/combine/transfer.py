@@ -12,14 +12,17 @@ from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.rowspace import RowSpace
 
 _BLOCK = 2**22  # entries of a temporary block
+_FLOOR = 0.02  # added to shares before the logarithm
 
 
 @dataclass(frozen=True)
 class LabelTransfer:
     """How the clusters of the members lie in the clusters of a consensus.
 
-    A new point that the members have labelled takes the consensus cluster in which most of the
-    points that they put it together with lie, each member having one vote that it divides. This
+    A new point that the members have labelled takes the consensus cluster that its labels make
+    likeliest: the score of a cluster is the sum over the members of the logarithm of the share of
+    the member's cluster that lies in it. Members that know much of the consensus count more: a
+    member's weight is the square of the share of the consensus' entropy that it explains. This
     needs no more than the labels of the consensus, so it works for every consensus method; it is
     not the rule by which the method labelled the points of the fit, from which it may differ where
     the members disagree.
@@ -28,9 +31,9 @@ class LabelTransfer:
     ----------
     offsets : (r + 1,) array
         First column of each member, as in :class:`~clusterscape.Ensemble`.
-    shares : (D, K) array
-        Share of each member's cluster that lies in each consensus cluster, times the weight of the
-        member.
+    votes : (D, K) array
+        Weighted logarithm of the share of each member's cluster that lies in each consensus
+        cluster, to which 0.02 is added so that no member can rule a cluster out.
     evidence : (D, K) array
         Share of each consensus cluster that lies in the member's cluster, times the weight of the
         member, over the weight of all: summed over the members it is the mean co-association.
@@ -53,7 +56,7 @@ class LabelTransfer:
     """
 
     offsets: np.ndarray
-    shares: np.ndarray
+    votes: np.ndarray
     evidence: np.ndarray
     comparable: bool
 
@@ -81,18 +84,19 @@ class LabelTransfer:
         space = RowSpace(ensemble.labels, ensemble.offsets)
         totals = space.totals(groups, ensemble.sample_weight, k)
         weight = np.repeat(ensemble.weights, ensemble.n_clusters)[:, None]
-        own = totals.sum(axis=1, keepdims=True)
-        shares = np.divide(weight * totals, own, out=np.zeros_like(totals), where=own > 0)
         inside = groups >= 0
         sizes = np.bincount(groups[inside], weights=ensemble.sample_weight[inside], minlength=k)
-        votes = ensemble.weights.sum() * np.where(sizes > 0, sizes, 1.0)
-        evidence = weight * totals / votes
-        return cls(np.asarray(ensemble.offsets), shares, evidence, bool(comparable))
+        explained = np.repeat(_explained(ensemble, totals, sizes), ensemble.n_clusters)[:, None]
+        own = totals.sum(axis=1, keepdims=True)
+        shares = np.divide(totals, own, out=np.zeros_like(totals), where=own > 0)
+        votes = np.where(own > 0, weight * explained**2 * np.log(shares + _FLOOR), 0.0)
+        evidence = weight * totals / (ensemble.weights.sum() * np.where(sizes > 0, sizes, 1.0))
+        return cls(np.asarray(ensemble.offsets), votes, evidence, bool(comparable))
 
     @property
     def n_clusters(self) -> int:
         """Clusters of the consensus."""
-        return int(self.shares.shape[1])
+        return int(self.votes.shape[1])
 
     def predict(self, labels: np.ndarray) -> np.ndarray:
         """Return the consensus clusters of points by their labels in the members.
@@ -108,8 +112,8 @@ class LabelTransfer:
             -1 for points that no member puts in a cluster.
         """
         out = np.full(labels.shape[0], -1, dtype=np.int64)
-        for part, votes in self._blocks(labels, self.shares):
-            out[part] = np.where(votes.max(axis=1) > 0, votes.argmax(axis=1), -1)
+        for part, votes in self._blocks(labels, self.votes):
+            out[part] = np.where((labels[part] >= 0).any(axis=1), votes.argmax(axis=1), -1)
         return out
 
     def membership(self, labels: np.ndarray) -> np.ndarray:
@@ -151,10 +155,25 @@ class LabelTransfer:
             return np.full(labels.size, np.nan)
         return preference(membership, labels)
 
-    def _blocks(
-        self, labels: np.ndarray, table: np.ndarray
-    ) -> Iterator[tuple[slice, np.ndarray]]:
+    def _blocks(self, labels: np.ndarray, table: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
         step = max(1, _BLOCK // max(self.n_clusters, labels.shape[1]))
         for start in range(0, labels.shape[0], step):
             part = slice(start, min(start + step, labels.shape[0]))
             yield part, RowSpace(labels[part], self.offsets).product(table)
+
+
+def _explained(ensemble: Ensemble, totals: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return the share of the entropy of the consensus that each member explains, in [0, 1]."""
+    mass = max(float(sizes.sum()), np.finfo(np.float64).tiny)
+    prior = sizes / mass
+    entropy = -float(prior[prior > 0] @ np.log(prior[prior > 0]))
+    if entropy <= 0:  # one cluster: there is nothing to explain
+        return np.ones(ensemble.n_partitions)
+    own = totals.sum(axis=1, keepdims=True)
+    expected = own * prior
+    logs = np.zeros_like(totals)
+    np.divide(totals, expected, out=logs, where=totals > 0)
+    np.log(logs, out=logs, where=totals > 0)
+    information = np.concatenate([[0.0], np.cumsum((totals * logs).sum(axis=1) / mass)])
+    ends = information[ensemble.offsets]
+    return np.clip(np.diff(ends) / entropy, 0.0, 1.0)

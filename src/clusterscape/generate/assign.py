@@ -443,40 +443,34 @@ def _landmark_rules(
     There are several sets of landmarks, each of the points of one part, among which the members
     are dealt: every set blurs borders in another way, and the members together less.
     """
+    parts = sorted({place for place, _ in rest})
     sets: dict[tuple[int, Any, int], list[tuple[int, Fitted]]] = {}
     for place, member in rest:
-        whole = len(clustered) == 1 and clustered[0].views[member.view].shape[0] <= _ALL
+        whole = len(parts) == 1 and clustered[place].views[member.view].shape[0] <= _ALL
         group = 0 if whole else member.index % GROUPS
         sets.setdefault((member.view, member.metric, group), []).append((place, member))
-    parts = sorted({place for place, _ in rest})
     rules = []
     for (view, metric, group), same in sorted(sets.items(), key=lambda item: item[0]):
         home = clustered[parts[group % len(parts)]]
-        seed = SeedSequence(home.seed.entropy, spawn_key=(*home.seed.spawn_key, group))
-        landmarks = _landmarks(home.views[view], [m for _, m in same], metric, seed)
-        if landmarks is None:
-            rules.append(_whole_rule(home.views[view], [m for _, m in same], metric))
+        X = home.views[view]
+        if len(parts) == 1 and X.shape[0] <= _ALL:
+            rules.append(_whole_rule(X, [m for _, m in same], metric))
             continue
-        links = LandmarkSearch(landmarks, metric).nearest(
-            home.views[view], min(_NEAREST, landmarks.shape[0])
-        )[0]
+        seed = SeedSequence(home.seed.entropy, spawn_key=(*home.seed.spawn_key, group))
+        landmarks = _landmarks(X, [m for _, m in same], metric, seed)
+        links = LandmarkSearch(landmarks, metric).nearest(X, min(_NEAREST, landmarks.shape[0]))[0]
         table, members = _labels_of(landmarks, clustered, same, metric)
         scale = _scale(links)
         rules.append(LandmarkRule(view, members, landmarks, table, links.shape[1], scale, metric))
     return rules
 
 
-def _landmarks(
-    X: Matrix, members: Sequence[Fitted], metric: Any, seed: SeedSequence
-) -> Matrix | None:
-    """Return landmarks of the points; None where all points are."""
-    n = X.shape[0]
-    if n <= _ALL and all(member.labels.size == n for member in members):
-        return None
+def _landmarks(X: Matrix, members: Sequence[Fitted], metric: Any, seed: SeedSequence) -> Matrix:
+    """Return landmarks of the points, more for members of many clusters."""
     # Centres of sparse rows would be dense.
     how: Any = "random" if sparse.issparse(X) else "kmeans"
     wanted = max(LANDMARKS, _PER_CLUSTER * max(m.n_clusters for m in members))
-    return choose_landmarks(X, min(n, wanted), how, metric=metric, seed=seed)
+    return choose_landmarks(X, min(X.shape[0], wanted), how, metric=metric, seed=seed)
 
 
 def _whole_rule(X: Matrix, members: Sequence[Fitted], metric: Any) -> LandmarkRule:

@@ -96,7 +96,11 @@ def ensemble_of(
 ) -> Ensemble:
     """Return the ensemble; members on samples get the labels of all points in one pass."""
     records = [outcome.record for outcome in outcomes]
-    settings: dict[str, Any] = {"records": records, "sample_weight": weights, "index": features.index}
+    settings: dict[str, Any] = {
+        "records": records,
+        "sample_weight": weights,
+        "index": features.index,
+    }
     if not any(member.is_sampled for member in members):
         parts = [outcome.partition(f"p{i}") for i, outcome in enumerate(outcomes)]
         return Ensemble(parts, **settings)
