@@ -144,6 +144,7 @@ def compare(n: int, *, search: bool, two: bool) -> tuple[list[list[str]], list[s
     """Return the rows of the table for one number of points, and the bars that are missed."""
     rows, missed = [], []
     for kind in SETS:
+        print(f"{kind} {n:,} ...", flush=True)
         theirs = _common.in_fresh_process(kmeans, kind, n).result
         rows.append([f"{kind} {n:,}", "KMeans", *_cells(theirs, theirs)])
         for searched in (False, True) if search else (False,):

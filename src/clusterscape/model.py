@@ -366,7 +366,7 @@ OneOpinionWarning` says so).
         rule = method.k_rule() if self.n_clusters is None else ""
         if k == 1 and (unstructured or not rule):
             self.consensus_ = None
-            self.labels_ = np.where((self.ensemble_.labels >= 0).any(axis=1), 0, -1)
+            self.labels_ = np.where(self.ensemble_.in_clusters(), 0, -1)
             self.n_clusters_ = 1
             return
         names = method.get_params(deep=False)

@@ -268,7 +268,7 @@ def _one_opinion(ensemble: Ensemble) -> str:
     """Return why the ensemble supports no confidence; empty where it does."""
     if ensemble.has_several_opinions:
         return ""
-    seen = (ensemble.labels != UNSAMPLED).any(axis=0) & (ensemble.weights > 0)
+    seen = ensemble.saw_points() & (ensemble.weights > 0)
     count = int(seen.sum())
     what = (
         "there is only one partition"

@@ -33,6 +33,7 @@ from clusterscape.linalg.coassociation import Coassociation, Normalize
 __all__ = ["Compressed", "Ensemble", "Membership", "as_ensemble"]
 
 
+_BLOCK = 2**22  # labels looked at in one go
 _PROBE = 2000  # points on which it is first looked whether partitions differ
 
 
@@ -295,6 +296,32 @@ class Ensemble:
         """Whether every partition sampled every point."""
         return bool(self.labels.min(initial=0) > UNSAMPLED)
 
+    def saw_points(self) -> np.ndarray:
+        """Say for each partition whether it sampled any point; a failed one did not."""
+        seen = np.zeros(self.n_partitions, dtype=bool)
+        for part in self._row_blocks():
+            seen |= (self.labels[part] != UNSAMPLED).any(axis=0)
+            if seen.all():
+                break
+        return seen
+
+    def in_clusters(self) -> np.ndarray:
+        """Say for each point whether any partition put it in a cluster."""
+        if self.n_partitions == 0:
+            return np.zeros(self.n_points, dtype=bool)
+        found = self.labels[:, 0] >= 0
+        rest = np.flatnonzero(~found)
+        step = max(1, _BLOCK // self.n_partitions)
+        for start in range(0, rest.size, step):
+            part = rest[start : start + step]
+            found[part] = (self.labels[part] >= 0).any(axis=1)
+        return found
+
+    def _row_blocks(self) -> Iterator[slice]:
+        step = max(1, _BLOCK // max(self.n_partitions, 1))
+        for start in range(0, self.n_points, step):
+            yield slice(start, min(start + step, self.n_points))
+
     @property
     def is_weighted(self) -> bool:
         """Whether points or partitions have weights other than one."""
@@ -314,7 +341,7 @@ class Ensemble:
         2
         """
         first, groups = self.distinct()
-        heard = (self.labels != UNSAMPLED).any(axis=0) & (self.weights > 0)
+        heard = self.saw_points() & (self.weights > 0)
         return int(np.count_nonzero(np.bincount(groups[heard], minlength=first.size)))
 
     @property
