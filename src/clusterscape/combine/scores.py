@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from clusterscape._core.labels import UNSAMPLED
+from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import shown
 from clusterscape.ensemble import Ensemble, as_ensemble
 from clusterscape.linalg.rowspace import RowSpace
@@ -83,9 +84,8 @@ def mean_coassociation(ensemble: Any, labels: Any) -> np.ndarray:
         totals = column * (membership.T @ _hot(groups, weight, k))
     sampled = _Sampled.of(source, groups, k)
     diagonal = source.coassociation(normalize="counts").diagonal()
-    step = max(1, _BLOCK // max(k, source.n_partitions))
-    for start in range(0, source.n_points, step):
-        part = slice(start, min(start + step, source.n_points))
+
+    def fill(part: slice) -> None:
         together = (
             RowSpace(source.labels[part], source.offsets).product(totals)
             if membership is None
@@ -98,7 +98,13 @@ def mean_coassociation(ensemble: Any, labels: Any) -> np.ndarray:
         own_votes = sampled.own_votes(source, part) * weight[part]
         votes[inside, own[inside]] -= own_votes[inside]
         np.divide(together, votes, out=out[part], where=votes > 1e-12)
-    return np.clip(out, 0.0, 1.0, out=out)
+        np.clip(out[part], 0.0, 1.0, out=out[part])
+
+    step = max(1, _BLOCK // max(k, source.n_partitions))
+    starts = range(0, source.n_points, step)
+    parts = [slice(start, min(start + step, source.n_points)) for start in starts]
+    parallel_map(fill, parts, shared=True)
+    return out
 
 
 def _hot(groups: np.ndarray, weight: np.ndarray, k: int) -> np.ndarray:
