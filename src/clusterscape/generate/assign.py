@@ -24,7 +24,7 @@ from clusterscape.generate.plan import GROUPS
 from clusterscape.linalg.distances import centre_of
 from clusterscape.linalg.landmark_graph import LandmarkSearch, choose_landmarks
 
-LANDMARKS = 256  # in a set of landmarks at least
+LANDMARKS = 512  # in a set of landmarks at least
 _PER_CLUSTER = 6  # landmarks for each cluster of the finest member at least
 _ALL = 1000  # up to so many points are all landmarks themselves
 _NEAREST = 5  # landmarks that vote

@@ -98,7 +98,7 @@ class EnsembleGenerator(BaseEstimator):
         once with its count, the others see it as often as it was drawn. With ("sample", size) a
         member clusters one of four random samples, and one pass assigns all points to its clusters:
         by the centres of k-means, the densities of a mixture, or the nearest landmarks of the
-        sample. "auto" is "all" up to 10,000 points and samples above: 20,000 points for k-means and
+        sample. "auto" is "all" up to 20,000 points and samples above: 20,000 points for k-means and
         landmark spectral clustering, 2,000 for others, and 20 for each cluster at least; soft
         partitions are always made of all rows. The records say what was done.
     init : {"k-means++", "random"}

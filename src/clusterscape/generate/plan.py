@@ -25,7 +25,7 @@ from clusterscape.generate.features import Matrix
 DRAWS = ("n_clusters", "columns", "rows", "algorithm", "settings")
 
 # Up to so many points every member clusters all of them, unless told otherwise.
-EXACT = 10_000
+EXACT = 20_000
 GROUPS = 4  # samples among which members on samples are dealt
 POINTS_PER_CLUSTER = 20  # of a sample at least
 _SAMPLES = 2**31  # a spawn key that no member has
