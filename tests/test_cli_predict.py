@@ -54,12 +54,15 @@ def folder(tmp_path: Path, monkeypatch) -> str:
 
 
 def test_the_points_of_the_run_get_their_own_labels(folder: str) -> None:
-    wanted = pd.read_csv("out/labels.csv")[["id", "label"]]
+    wanted = pd.read_csv("out/labels.csv")[["id", "label", "confidence"]]
     for model in ("out", "out/model.npz"):
         done = call("predict", model, "points.csv", "-o", "p.csv")
         assert done.exit_code == 0, done.stderr
         assert done.stdout == ""
-        pd.testing.assert_frame_equal(pd.read_csv("p.csv"), wanted)
+        found = pd.read_csv("p.csv")
+        pd.testing.assert_frame_equal(found[["id", "label"]], wanted[["id", "label"]])
+        # A point of the run does not count itself there, and counts here.
+        assert np.abs(found["confidence"] - wanted["confidence"]).max() < 0.1
     assert "points.csv: not used, as in the run: the column kind." in done.stderr
     assert "p.csv: the cluster of 60 points." in done.stderr
 
@@ -73,15 +76,19 @@ def test_columns_are_matched_by_name_and_scaled_as_in_the_run(folder: str) -> No
     assert done.exit_code == 0, done.stderr
     assert done.stderr == ""
     lines = [line.split(",") for line in done.stdout.splitlines()]
-    assert lines[0] == ["id", "label"]
-    assert lines[1:] == [[f"p{i}", str(wanted[f"p{i}"])] for i in range(25, 35)]
-    assert len({label for _, label in lines[1:]}) == 1
+    assert lines[0] == ["id", "label", "confidence"]
+    assert [line[:2] for line in lines[1:]] == [
+        [f"p{i}", str(wanted[f"p{i}"])] for i in range(25, 35)
+    ]
+    assert len({label for _, label, _ in lines[1:]}) == 1
     piped = call(
         "predict", folder, "-", "--id-column", "name", "-q", data=Path("few.csv").read_bytes()
     )
     assert piped.stdout == done.stdout
     found = json.loads(call("predict", folder, "few.csv", "--json", "-q").stdout)
-    assert found["labels"] == [int(label) for _, label in lines[1:]]
+    assert found["labels"] == [int(label) for _, label, _ in lines[1:]]
+    assert all(0 <= c <= 1 for c in found["confidence"])
+    assert len(found["confidence"]) == 10
     assert found["ids"] is None
     assert call("predict", folder, "few.csv", "-o", "p.parquet", "-q").exit_code == 0
     assert pd.read_parquet("p.parquet")["label"].tolist() == found["labels"]
@@ -104,7 +111,7 @@ def test_sparse_tables(folder: str) -> None:
     assert wanted["id"][0] == "p0"
     done = call("predict", "sparse", "s.npz", "-o", "p.csv")
     assert done.exit_code == 0, done.stderr
-    pd.testing.assert_frame_equal(pd.read_csv("p.csv"), wanted)
+    pd.testing.assert_frame_equal(pd.read_csv("p.csv")[["id", "label"]], wanted)
     assert "not used" not in done.stderr
     # A dense table with the columns the other way round.
     dense = points()[["narrow", "wide"]].abs()
@@ -129,7 +136,7 @@ def test_columns_of_the_same_name_are_matched_by_position(folder: str) -> None:
     done = call("predict", "same", "same.csv", "-o", "p.csv")
     assert done.exit_code == 0, done.stderr
     assert "matched by position" in done.stderr
-    pd.testing.assert_frame_equal(pd.read_csv("p.csv"), wanted)
+    pd.testing.assert_frame_equal(pd.read_csv("p.csv")[["id", "label"]], wanted)
 
 
 def test_refusals(folder: str) -> None:

@@ -99,7 +99,7 @@ def singles(k: int, seed: int) -> dict[str, Callable[[Any], np.ndarray]]:
         return GaussianMixture(k, covariance_type=kind, random_state=seed).fit_predict(X)
 
     def genie(X: np.ndarray) -> np.ndarray:
-        return EnsembleGenerator(1, algorithm=Kind("genie", k)).generate(X).labels[:, 0]
+        return EnsembleGenerator(1, algorithm=Kind("genie", k), rows="all").generate(X).labels[:, 0]
 
     return {
         "k-means": KMeans(k, n_init=10, random_state=seed).fit_predict,

@@ -107,7 +107,7 @@ def main() -> None:
         found: dict[str, list[float]] = {column: [] for column in table}
         for seed in range(runs):
             ensemble = EnsembleGenerator(
-                options.partitions, n_clusters=(k, high), random_state=seed
+                options.partitions, n_clusters=(k, high), rows="all", random_state=seed
             ).generate(X)
             for column, method in methods.items():
                 found[column].append(score(method, ensemble, k, truth))

@@ -213,7 +213,7 @@ def make(n: int, folder: str) -> None:
     X, planted = make_overlapping_blobs(n, n_clusters=CLUSTERS, random_state=0)
     high = max(CLUSTERS, min(int(np.sqrt(n)), 100))
     generator = EnsembleGenerator(
-        PARTITIONS, n_clusters=(CLUSTERS, high), max_iter=20, random_state=0, n_jobs=2
+        PARTITIONS, n_clusters=(CLUSTERS, high), max_iter=20, rows="all", random_state=0, n_jobs=2
     )
     generator.generate(X.astype(np.float32)).to_npz(f"{folder}/{n}.npz")
     np.savez(f"{folder}/{n}-data.npz", X=X, planted=planted)

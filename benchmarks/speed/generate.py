@@ -48,6 +48,7 @@ def generator(n_partitions: int, max_iter: int, n_jobs: int) -> EnsembleGenerato
         n_partitions,
         n_clusters=10,
         max_iter=max_iter,
+        rows="all",
         n_jobs=n_jobs,
         random_state=0,
         progress=False,

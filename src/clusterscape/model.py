@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
+import pandas as pd
+from joblib import parallel_config
 from sklearn.base import BaseEstimator, ClusterMixin, clone
-from sklearn.neighbors import NearestNeighbors
-from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from clusterscape import combine, generate
@@ -33,10 +33,12 @@ from clusterscape._core.progress import showing
 from clusterscape._core.seeds import RandomState, parent, restore, spawn
 from clusterscape._core.store import stored_plan
 from clusterscape.combine import BaseConsensus, MethodChoice, choose_method
-from clusterscape.combine.result import ResultMixin
+from clusterscape.combine.result import ResultMixin, points_frame
 from clusterscape.combine.scores import ConsensusScores, scores_of
+from clusterscape.combine.transfer import LabelTransfer
 from clusterscape.ensemble import Ensemble, as_ensemble
 from clusterscape.generate import EnsembleGenerator, generator_for
+from clusterscape.generate.assign import Assigner
 from clusterscape.generate.features import point_ids, validated_features
 from clusterscape.validate import KSelection, StructureVerdict, select_k, structure_test
 
@@ -131,11 +133,11 @@ OneOpinionWarning` says so).
         How the number of clusters was chosen; None when it was given.
     structure_ : StructureVerdict or None
         Whether the data have clusters at all.
-    features_ : (n, d) array or CSR matrix
-        The features of :meth:`fit`, which :meth:`predict` compares new points with; scaled to unit
-        length where ``metric_`` is "cosine". Absent after :meth:`fit_ensemble`.
-    metric_ : {"euclidean", "cosine"}
-        How :meth:`predict` measures distances; absent after :meth:`fit_ensemble`.
+    assigner_ : Assigner
+        Gives new points the labels of the members, for :meth:`predict`; ``assigner_.unable`` lists
+        the members that cannot. Absent after :meth:`fit_ensemble`.
+    transfer_ : LabelTransfer
+        How the members' clusters lie in the clusters found; absent after :meth:`fit_ensemble`.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array
@@ -236,7 +238,7 @@ OneOpinionWarning` says so).
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
         ids = point_ids(X) if index is None else index
-        X = validated_features(self, X)
+        X = validated_features(self, X, contiguous=False)
         n = X.shape[0]
         if self.n_clusters is not None and self.n_clusters > n:
             raise ParameterError(
@@ -246,14 +248,20 @@ OneOpinionWarning` says so).
         seeds = self._seeds()
         generator = self._generator(X.shape, seeds[0])
         metric = "cosine" if generator.algorithm == "cosine" else "euclidean"
-        with showing(self.progress):
+        with showing(self.progress), self._workers():
             # First, because it refuses a store of another run and counts that do not fit.
-            ensemble = generator.generate(X, index=ids)
+            made = generator.generate_with_assigner(X, index=ids)
             self.structure_ = self._test(X, metric, seeds[2])
-            self._conclude(ensemble, seeds[1], X)
-        self.metric_ = metric
-        self.features_ = normalize(X) if metric == "cosine" else X
+            self._conclude(made.ensemble, seeds[1], X)
+        self.assigner_: Assigner = made.assigner
+        self.transfer_ = LabelTransfer.of(
+            self.ensemble_, self.labels_, comparable=not self._scores().message
+        )
         return self
+
+    def _workers(self) -> AbstractContextManager[Any]:
+        """Give what has no ``n_jobs`` of its own the workers of this estimator."""
+        return nullcontext() if self.n_jobs is None else parallel_config(n_jobs=self.n_jobs)
 
     def fit_ensemble(self, ensemble: Any, *, features: Any = None) -> Self:
         """Combine and score clusterings that exist already; nothing is clustered anew.
@@ -273,9 +281,9 @@ OneOpinionWarning` says so).
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
         self.structure_ = None
-        if hasattr(self, "features_"):
-            del self.features_, self.metric_  # of an earlier fit
-        with showing(self.progress):
+        if hasattr(self, "assigner_"):
+            del self.assigner_, self.transfer_  # of an earlier fit
+        with showing(self.progress), self._workers():
             self._conclude(as_ensemble(ensemble), self._seeds()[1], features)
         return self
 
@@ -358,7 +366,7 @@ OneOpinionWarning` says so).
         rule = method.k_rule() if self.n_clusters is None else ""
         if k == 1 and (unstructured or not rule):
             self.consensus_ = None
-            self.labels_ = np.where((self.ensemble_.labels >= 0).any(axis=1), 0, -1)
+            self.labels_ = np.where(self.ensemble_.in_clusters(), 0, -1)
             self.n_clusters_ = 1
             return
         names = method.get_params(deep=False)
@@ -418,7 +426,12 @@ OneOpinionWarning` says so).
         return replace(scores, confidence=np.zeros(len(self.labels_)))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the cluster of new points: that of the nearest point seen in ``fit``.
+        """Return the clusters of new points: the consensus of what the members say of them.
+
+        Every member assigns the points by its centres, densities or landmarks (``assigner_``), and
+        divides its vote among the clusters as the points of ``fit`` in its own cluster are divided
+        (``transfer_``). This is linear in the new points, and the points of ``fit`` are not needed.
+        For these themselves the answer is nearly always that of ``labels_``.
 
         Parameters
         ----------
@@ -428,21 +441,62 @@ OneOpinionWarning` says so).
         Returns
         -------
         (m,) array
-            Labels as in ``labels_``.
+            Labels as in ``labels_``; -1 for a point that no member puts in a cluster. A point gets
+            a cluster however far it is from all others.
         """
+        labels = self._assigned(X)
+        return self.transfer_.predict(labels)
+
+    def predict_membership(self, X: Any) -> np.ndarray:
+        """Return the memberships of new points, as ``membership_`` has them for those of ``fit``.
+
+        Parameters
+        ----------
+        X : (m, d) array, sparse matrix or data frame
+            Features.
+
+        Returns
+        -------
+        (m, n_clusters_) array
+            Share of each point's co-association with each cluster; rows sum to one, or are zero
+            for points that no member puts in a cluster. They are evidence, not probabilities.
+        """
+        labels = self._assigned(X)
+        return self.transfer_.membership(labels)
+
+    def predict_frame(self, X: Any, *, membership: bool = False) -> pd.DataFrame:
+        """Return what ``to_frame`` has for the points of ``fit``, for new points.
+
+        Parameters
+        ----------
+        X : (m, d) array, sparse matrix or data frame
+            Features. The index of a pandas frame is kept.
+        membership : bool
+            Add a column ``membership_0``, ``membership_1``, ... for each cluster.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``label``, ``confidence``, ``runner_up``, ``runner_up_share``.
+        """
+        labels = self._assigned(X)
+        found = self.transfer_.predict(labels)
+        shares = self.transfer_.membership(labels)
+        confidence = self.transfer_.confidence(shares, found)
+        message = "" if self.transfer_.comparable else "one opinion"
+        scores = ConsensusScores(shares, confidence, np.empty(0), message)
+        return points_frame(scores, found, point_ids(X), membership=membership)
+
+    def _assigned(self, X: Any) -> np.ndarray:
+        """Return the labels of new points in the members."""
         check_is_fitted(self)
-        if not hasattr(self, "features_"):
+        if not hasattr(self, "assigner_"):
             raise ValueError(
-                "predict needs the features of the points, and fit_ensemble saw none; use fit."
+                "predict needs members that were made of features, and fit_ensemble saw only their "
+                "labels; use fit."
             )
-        X = validated_features(self, X, reset=False)
-        if self.metric_ == "cosine":
-            X = normalize(X)
-        placed = np.flatnonzero(self.labels_ >= 0)
-        # Trees do not take sparse data.
-        search = "brute" if sparse.issparse(X) or sparse.issparse(self.features_) else "auto"
-        nearest = NearestNeighbors(n_neighbors=1, algorithm=search).fit(self.features_[placed])
-        return self.labels_[placed[nearest.kneighbors(X, return_distance=False).ravel()]]
+        X = validated_features(self, X, reset=False, contiguous=False)
+        return self.assigner_.assign(X, n_jobs=self.n_jobs)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

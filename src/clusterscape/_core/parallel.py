@@ -84,14 +84,18 @@ def parallel_map(
     label: str = "",
     progress: bool | None = False,
     done: int = 0,
+    shared: bool = False,
 ) -> list[R]:
     """Return ``[function(t) for t in tasks]``, computed by ``n_jobs`` workers.
 
     ``prefer`` is a hint that ``joblib.parallel_config`` overrides, so the same call runs on
     threads, processes or a cluster. ``function`` must be importable (not a closure) when it may
     run in another process. Without a ``label`` there is no bar, whatever ``progress`` is.
+    ``shared`` says that tasks write to arrays of the caller: they then run on threads under any
+    configuration.
     """
-    workers = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")
+    how: Any = {"require": "sharedmem"} if shared else {"prefer": prefer}
+    workers = Parallel(n_jobs=n_jobs, return_as="generator", **how)
     with showing(progress if label else None), one_thread():
         results = workers(delayed(_run)(function, task, wish()) for task in tasks)
         return list(track(results, len(tasks) + done, label=label, progress=progress, done=done))

@@ -33,11 +33,13 @@ def predict(
     reading: opt.Reading,
     printing: opt.Printing,
 ) -> None:
-    """Give other points the clusters of an earlier run, and write id and label of each.
+    """Give other points the clusters of an earlier run, and write id, label and confidence.
 
     The columns are matched to those of the run by name and scaled as they were there; columns
-    that the run did not use are left out, and a message names them. A point gets the cluster of the
-    nearest point of the run, however far that is. The file written ends in .csv or .parquet.
+    that the run did not use are left out, and a message names them. A point gets the cluster that
+    the members of the run agree on for it, however far it lies from the points of the run; the
+    confidence is that of the run's own points. A cluster forest gives no confidence. The file
+    written ends in .csv or .parquet.
 
     Example: `clusterscape predict result new.csv -o labels.csv`
     """
@@ -56,16 +58,35 @@ def predict(
         table, _ = inputs.read_table(data, reading, compares=False, quiet=quiet)
     except UnknownColumn as error:
         raise _lacking(error, names or []) from None
-    labels = fitted.predict(_matched(table, names, fitted, quiet=quiet))
+    labels, confidence = _placed(fitted, _matched(table, names, fitted, quiet=quiet), quiet=quiet)
     if output is not None:
-        write_labels(output, table.ids, labels)
+        write_labels(output, table.ids, labels, confidence=confidence)
         say(f"{output}: the cluster of {table.n_points:,} points.", quiet=quiet)
     if printing.json:
         points = {"ids": table.ids, "labels": labels}
+        points |= {} if confidence is None else {"confidence": confidence}
         where = points if output is None else {"output": str(output)}
         typer.echo(json_text({"model": str(model), "n_points": table.n_points, **where}))
     elif output is None:
-        typer.echo(labels_csv(labels_frame(table.ids, labels)), nl=False)
+        typer.echo(labels_csv(labels_frame(table.ids, labels, confidence=confidence)), nl=False)
+
+
+def _placed(fitted: Any, X: Any, *, quiet: bool) -> tuple[Any, Any]:
+    """Return the clusters of the points, and the confidences where the model has them."""
+    from clusterscape.io.models import last_step
+
+    own = last_step(fitted)
+    if not hasattr(own, "predict_frame"):
+        return fitted.predict(X), None
+    unable = own.assigner_.unable
+    if unable:
+        say(
+            f"{len(unable):,} of {own.ensemble_.n_partitions:,} members failed in the run and say "
+            "nothing of the points.",
+            quiet=quiet,
+        )
+    frame = own.predict_frame(X if own is fitted else fitted[:-1].transform(X))
+    return frame["label"].to_numpy(), frame["confidence"].to_numpy()
 
 
 def _loaded(path: Path) -> tuple[Any, list[str] | None]:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_array
 
 from clusterscape._core.errors import ParameterError, ParameterWarning
-from clusterscape._core.labels import NOISE, UNSAMPLED, canonical
+from clusterscape._core.labels import NOISE, canonical
 from clusterscape._core.params import Rules, check_params
 from clusterscape.combine.result import ResultMixin
 from clusterscape.combine.scores import mean_coassociation
@@ -116,7 +116,7 @@ class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
             whole = whole.with_weights(sample_weight=sample_weight)
         given = whole
         # A partition that calls every point noise has a vote; one that saw nothing has none.
-        usable = (whole.labels != UNSAMPLED).any(axis=0) & (whole.weights > 0)
+        usable = whole.saw_points() & (whole.weights > 0)
         if not (usable & (whole.n_clusters > 0)).any():
             raise ValueError(
                 "ensemble: no partition has a cluster (every point is noise or unsampled), so "
@@ -130,7 +130,7 @@ class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
                 f"{whole.names[min(whole.soft)]!r} is soft. Pass ensemble.labels to use its "
                 "most likely clusters."
             )
-        clustered = (whole.labels >= 0).any(axis=1)
+        clustered = whole.in_clusters()
         inside = clustered & (whole.sample_weight > 0)
         if not inside.any():
             raise ValueError("ensemble: no point with a positive weight is in any cluster.")

@@ -14,7 +14,7 @@ from clusterscape.combine.spectral import SpectralConsensus
 
 @consensus_method(
     "lwgp",
-    cost="n r^2 for the weights and the Gram matrix of the clusters, n r K for the rows",
+    cost="r^2 for each of at most max_points points (weights and Gram matrix), n r K for the rows",
     memory="n (r + K) + D^2",
 )
 class LWGP(SpectralConsensus):
@@ -42,8 +42,12 @@ class LWGP(SpectralConsensus):
         spectral cut of HBGF's graph.
     theta : float
         How strongly reliability falls with disagreement; smaller is stronger. Read with "eci" only.
+    max_points : int or None
+        Of more points than this, the weights, the spectrum and the centres are those of a random
+        sample of so many, and all points go to the nearest centre by their own rows. None takes all
+        points.
     random_state : int, generator or None
-        Seed of the starts.
+        Seed of the starts and of the sample.
 
     Attributes
     ----------
@@ -63,6 +67,8 @@ class LWGP(SpectralConsensus):
         How they were found, and on which side.
     start_size_ : int
         Points on which the starts were compared.
+    sample_size_ : int
+        Points that the spectrum is of; ``cost_`` is that of their labels.
 
     See Also
     --------
@@ -104,6 +110,7 @@ class LWGP(SpectralConsensus):
         max_iter: int = 100,
         weighting: Weighting = "eci",
         theta: float = 0.4,
+        max_points: int | None = 20_000,
         random_state: RandomState = None,
     ) -> None:
         super().__init__(
@@ -114,6 +121,7 @@ class LWGP(SpectralConsensus):
             max_iter=max_iter,
             weighting=weighting,
             theta=theta,
+            max_points=max_points,
             random_state=random_state,
         )
 

@@ -97,21 +97,8 @@ class ResultMixin:
         :func:`~clusterscape.combine.consensus_scores`, and mean the same for every method. Where a
         method has soft memberships of its own, they are in ``membership_``.
         """
-        scores = self._scores()
         index = self.ensemble_.index
-        ids = pd.RangeIndex(len(self.labels_)) if index is None else index
-        if not isinstance(ids, pd.MultiIndex) and ids.name is None:
-            ids = ids.rename("id")
-        other, share = _runner_up(scores, self.labels_)
-        columns: dict[str, Any] = {
-            "label": self.labels_,
-            "confidence": scores.confidence,
-            "runner_up": pd.array(other, dtype="Int64"),
-            "runner_up_share": share,
-        }
-        if membership:
-            columns |= {f"membership_{c}": share for c, share in enumerate(scores.membership.T)}
-        return pd.DataFrame(columns, index=ids)
+        return points_frame(self._scores(), self.labels_, index, membership=membership)
 
     def _scores(self) -> ConsensusScores:
         """Return the scores of the labels, computed once for each fit."""
@@ -126,6 +113,41 @@ class ResultMixin:
 
     def _compute_scores(self) -> ConsensusScores:
         return scores_of(self.ensemble_, self.labels_)
+
+
+def points_frame(
+    scores: ConsensusScores, labels: np.ndarray, index: pd.Index | None, *, membership: bool
+) -> pd.DataFrame:
+    """Return the table of points that :meth:`ResultMixin.to_frame` describes.
+
+    Parameters
+    ----------
+    scores : ConsensusScores
+        Of the points.
+    labels : (n,) array
+        Their clusters.
+    index : pandas.Index or None
+        Their ids; None counts them.
+    membership : bool
+        Add a column for each cluster.
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    ids = pd.RangeIndex(len(labels)) if index is None else index
+    if not isinstance(ids, pd.MultiIndex) and ids.name is None:
+        ids = ids.rename("id")
+    other, share = _runner_up(scores, labels)
+    columns: dict[str, Any] = {
+        "label": labels,
+        "confidence": scores.confidence,
+        "runner_up": pd.array(other, dtype="Int64"),
+        "runner_up_share": share,
+    }
+    if membership:
+        columns |= {f"membership_{c}": share for c, share in enumerate(scores.membership.T)}
+    return pd.DataFrame(columns, index=ids)
 
 
 def _runner_up(scores: ConsensusScores, labels: np.ndarray) -> tuple[list[Any], np.ndarray]:

@@ -9,8 +9,12 @@ from typing import Any
 import numpy as np
 
 from clusterscape._core.labels import UNSAMPLED
+from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import shown
 from clusterscape.ensemble import Ensemble, as_ensemble
+from clusterscape.linalg.rowspace import RowSpace
+
+_BLOCK = 2**22  # entries of a temporary block
 
 
 class OneOpinionWarning(UserWarning):
@@ -66,25 +70,103 @@ def mean_coassociation(ensemble: Any, labels: Any) -> np.ndarray:
             f"{shown(labels)}. Number them first, for example with numpy.unique."
         )
     k = int(groups.max(initial=-1)) + 1
-    inside = np.flatnonzero(groups >= 0)
-    hot = np.zeros((source.n_points, k))
-    hot[inside, groups[inside]] = source.sample_weight[inside]
-
-    operator = source.coassociation(normalize="counts")
-    together = operator @ hot if k else hot
-    own = groups[inside]
-    together[inside, own] -= (operator.diagonal() * source.sample_weight)[inside]
-
-    if source.is_complete:
-        sizes = hot.sum(axis=0)
-        votes = np.tile(source.weights.sum() * sizes, (source.n_points, 1))
-        votes[inside, own] -= source.weights.sum() * source.sample_weight[inside]
+    out = np.zeros((source.n_points, k))
+    if k == 0:
+        return out
+    membership = source.membership().matrix if source.is_soft else None
+    space = RowSpace(source.labels, source.offsets, membership)
+    weight = source.sample_weight
+    column = np.repeat(source.weights, source.n_clusters)[:, None]
+    if membership is None:
+        groups = np.ascontiguousarray(groups, dtype=np.int64)
+        totals = column * space.totals(groups, weight, k)
     else:
-        sampled = (source.labels != UNSAMPLED).astype(np.float64)
-        votes = (sampled * source.weights) @ (sampled.T @ hot)
-        votes[inside, own] -= (sampled @ source.weights * source.sample_weight)[inside]
-    share = np.divide(together, votes, out=np.zeros_like(together), where=votes > 1e-12)
-    return np.clip(share, 0.0, 1.0)
+        totals = column * (membership.T @ _hot(groups, weight, k))
+    sampled = _Sampled.of(source, groups, k)
+    diagonal = source.coassociation(normalize="counts").diagonal()
+
+    def fill(part: slice) -> None:
+        together = (
+            RowSpace(source.labels[part], source.offsets).product(totals)
+            if membership is None
+            else np.asarray(membership[part] @ totals)
+        )
+        own = groups[part]
+        inside = np.flatnonzero(own >= 0)
+        together[inside, own[inside]] -= (diagonal[part] * weight[part])[inside]
+        votes = sampled.votes(source, part)
+        own_votes = sampled.own_votes(source, part) * weight[part]
+        votes[inside, own[inside]] -= own_votes[inside]
+        np.divide(together, votes, out=out[part], where=votes > 1e-12)
+        np.clip(out[part], 0.0, 1.0, out=out[part])
+
+    step = max(1, _BLOCK // max(k, source.n_partitions))
+    starts = range(0, source.n_points, step)
+    parts = [slice(start, min(start + step, source.n_points)) for start in starts]
+    parallel_map(fill, parts, shared=True)
+    return out
+
+
+def _hot(groups: np.ndarray, weight: np.ndarray, k: int) -> np.ndarray:
+    inside = np.flatnonzero(groups >= 0)
+    hot = np.zeros((groups.size, k))
+    hot[inside, groups[inside]] = weight[inside]
+    return hot
+
+
+@dataclass(frozen=True)
+class _Sampled:
+    """The weight of the points of each cluster that each partition sampled."""
+
+    complete: bool
+    sizes: np.ndarray
+
+    @classmethod
+    def of(cls, source: Ensemble, groups: np.ndarray, k: int) -> _Sampled:
+        inside = np.flatnonzero(groups >= 0)
+        if source.is_complete:
+            weight = source.sample_weight[inside]
+            return cls(True, np.bincount(groups[inside], weights=weight, minlength=k))
+        seen = (source.labels != UNSAMPLED).astype(np.float64)
+        return cls(False, seen.T @ _hot(groups, source.sample_weight, k))
+
+    def votes(self, source: Ensemble, part: slice) -> np.ndarray:
+        """Return the weight of the votes that sampled a point and each of the clusters' points."""
+        if self.complete:
+            size = part.stop - part.start
+            return np.tile(source.weights.sum() * self.sizes, (size, 1))
+        seen = (source.labels[part] != UNSAMPLED).astype(np.float64)
+        return np.asarray((seen * source.weights) @ self.sizes)
+
+    def own_votes(self, source: Ensemble, part: slice) -> np.ndarray:
+        """Return the weight of the votes that sampled each point."""
+        if self.complete:
+            return np.full(part.stop - part.start, source.weights.sum())
+        return np.asarray((source.labels[part] != UNSAMPLED) @ source.weights)
+
+
+def preference(membership: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return how far each point's own cluster is preferred to the others, in [0, 1].
+
+    Parameters
+    ----------
+    membership : (n, K) array
+        Rows that sum to one.
+    labels : (n,) array
+        The points' own clusters; -1 is none.
+
+    Returns
+    -------
+    (n,) array
+        ``(K p - 1) / (K - 1)`` for the share p of the own cluster, at least 0; 0 for -1 and for K
+        below 2.
+    """
+    k = membership.shape[1]
+    out = np.zeros(labels.size)
+    inside = np.flatnonzero(labels >= 0)
+    if k > 1:
+        out[inside] = (k * membership[inside, labels[inside]] - 1.0) / (k - 1.0)
+    return np.clip(out, 0.0, 1.0, out=out)
 
 
 @dataclass(frozen=True)
@@ -170,31 +252,29 @@ def scores_of(source: Ensemble, labels: Any) -> ConsensusScores:
     k = share.shape[1]
     inside = np.flatnonzero(groups >= 0)
     own = groups[inside]
-    total = share.sum(axis=1, keepdims=True)
-    membership = np.divide(share, total, out=np.zeros_like(share), where=total > 0)
-    alone = inside[total[inside, 0] <= 0]
-    membership[alone, groups[alone]] = 1.0
     weight = source.sample_weight[inside]
     mass = np.bincount(own, weights=weight, minlength=k)
     within = np.bincount(own, weights=weight * share[inside, own], minlength=k)
     pairs = np.bincount(own, minlength=k) > 1
     consensus = np.divide(within, mass, out=np.full(k, np.nan), where=pairs & (mass > 0))
-    confidence = np.zeros(groups.size)
+    total = share.sum(axis=1, keepdims=True)
+    membership = np.divide(share, total, out=share, where=total > 0)  # share is not needed again
+    alone = inside[total[inside, 0] <= 0]
+    membership[alone, groups[alone]] = 1.0
     message = _one_opinion(source) if k > 1 else ""
     if message:
-        confidence[:] = np.nan
-    elif k > 1:
-        preference = (k * membership[inside, own] - 1.0) / (k - 1.0)
-        confidence[inside] = np.clip(preference, 0.0, 1.0)
+        confidence = np.full(groups.size, np.nan)
+    else:
+        confidence = preference(membership, groups)
         confidence[alone] = 0.0
     return ConsensusScores(membership, confidence, consensus, message)
 
 
 def _one_opinion(ensemble: Ensemble) -> str:
     """Return why the ensemble supports no confidence; empty where it does."""
-    seen = (ensemble.labels != UNSAMPLED).any(axis=0) & (ensemble.weights > 0)
-    if ensemble.n_distinct > 1:
+    if ensemble.has_several_opinions:
         return ""
+    seen = ensemble.saw_points() & (ensemble.weights > 0)
     count = int(seen.sum())
     what = (
         "there is only one partition"

@@ -51,8 +51,12 @@ class SpectralConsensus(BaseConsensus):
         Iterations of k-means at most.
     weighting, theta
         As in :class:`SEC`: with "eci" the links between points and unreliable clusters are weak.
+    max_points : int, optional
+        Of more points than this, the weights, the spectrum and the centres are those of a random
+        sample of so many, and all points go to the nearest centre by their own rows: O(n r K).
+        None takes all points.
     random_state : int, generator or None
-        Seed of the starts.
+        Seed of the starts and of the sample.
 
     Attributes
     ----------
@@ -73,6 +77,8 @@ class SpectralConsensus(BaseConsensus):
         How they were found, and on which side.
     start_size_ : int
         Points on which the starts were compared.
+    sample_size_ : int
+        Points that the spectrum is of; ``cost_`` is that of their labels.
 
     See Also
     --------
@@ -110,6 +116,7 @@ class SpectralConsensus(BaseConsensus):
         "n_init": [Integer(1)],
         "max_iter": [Integer(1)],
         **WEIGHTING,
+        "max_points": [Null(), Integer(2)],
         "random_state": [Seed()],
     }
 
@@ -123,6 +130,7 @@ class SpectralConsensus(BaseConsensus):
         max_iter: int = 100,
         weighting: Weighting = None,
         theta: float = 0.4,
+        max_points: int | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -132,36 +140,46 @@ class SpectralConsensus(BaseConsensus):
         self.max_iter = max_iter
         self.weighting = weighting
         self.theta = theta
+        self.max_points = max_points
         self.random_state = random_state
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
-        sampling, starting = spawn(self.random_state, 2)
-        membership = ensemble.membership().matrix if ensemble.is_soft else None
-        space = RowSpace(ensemble.labels, ensemble.offsets, membership)
-        column = self._links(
-            column_weights(ensemble, self.weighting, self.theta), ensemble.cluster_sizes()
-        )
+        drawing, starting, picking = spawn(self.random_state, 3)
+        n = ensemble.n_points
+        some = ensemble
+        if self.max_points is not None and n > self.max_points:
+            rng = np.random.default_rng(picking)
+            rows = np.sort(rng.choice(n, size=self.max_points, replace=False))
+            some = ensemble.subset(rows, keep_empty=True)
+        space = _space_of(some)
+        column = self._links(column_weights(some, self.weighting, self.theta), some.cluster_sizes())
         wanted = self.max_clusters + 1 if self.n_clusters is None else self.n_clusters
         found = bipartite_spectrum(
-            space, wanted, column_weight=column, sample_weight=ensemble.sample_weight
+            space, wanted, column_weight=column, sample_weight=some.sample_weight
         )
         degree = space.product(found.column_degree[:, None]).ravel()
         k, gaps = self.n_clusters, None
         if k is None:
             k, gaps = eigengap(found.values, max_clusters=self.max_clusters)
-        XT = found.rows(space, n_vectors=k, unit=self.rows == "unit").T
-        mass = ensemble.sample_weight * (1.0 if self.rows == "unit" else degree)
-        labels, start_size = self._partition(XT, mass, k, sampling, starting)
+        unit = self.rows == "unit"
+        XT = found.rows(space, n_vectors=k, unit=unit).T
+        mass = some.sample_weight * (1.0 if unit else degree)
+        labels, start_size = self._partition(XT, mass, k, drawing, starting)
+        cost = _cut(space, column, degree, some.sample_weight, labels)
+        if some is not ensemble:
+            sizes = np.bincount(labels, weights=mass)
+            sums = [np.bincount(labels, weights=mass * line) for line in XT]
+            centers = np.column_stack(sums)[sizes > 0] / sizes[sizes > 0, None]
+            labels = found.nearest(_space_of(ensemble), centers, unit=unit)
         details = {
             "eigenvalues_": found.values,
             "gaps_": gaps,
             "residual_": found.residual,
             "solver_": f"{found.solver}, {found.side}",
             "start_size_": start_size,
+            "sample_size_": some.n_points,
         }
-        return Combined(
-            labels, _cut(space, column, degree, ensemble.sample_weight, labels), details
-        )
+        return Combined(labels, cost, details)
 
     def _links(self, column: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         """Return W of the similarity ``B W B^T`` that is cut, by the columns' weights and sizes."""
@@ -206,6 +224,11 @@ class SpectralConsensus(BaseConsensus):
         if self.n_clusters is not None:
             return ""
         return "largest eigengap of the normalised co-association"
+
+
+def _space_of(ensemble: Ensemble) -> RowSpace:
+    membership = ensemble.membership().matrix if ensemble.is_soft else None
+    return RowSpace(ensemble.labels, ensemble.offsets, membership)
 
 
 def _cut(

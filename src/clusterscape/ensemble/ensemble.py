@@ -33,6 +33,10 @@ from clusterscape.linalg.coassociation import Coassociation, Normalize
 __all__ = ["Compressed", "Ensemble", "Membership", "as_ensemble"]
 
 
+_BLOCK = 2**22  # labels looked at in one go
+_PROBE = 2000  # points on which it is first looked whether partitions differ
+
+
 class Membership(NamedTuple):
     """The membership matrix B, and where each partition's columns begin.
 
@@ -125,12 +129,16 @@ class Ensemble:
         weights: Any = None,
         sample_weight: Any = None,
         index: Any = None,
+        labels: np.ndarray | None = None,
     ) -> None:
         n = common_length(partitions)
-        widest = max(p.n_clusters for p in partitions)
-        labels = np.empty((n, len(partitions)), dtype=smallest_type(max(widest, 1)))
-        for i, partition in enumerate(partitions):
-            labels[:, i] = partition.codes
+        kind = smallest_type(max(1, *(p.n_clusters for p in partitions)))
+        if labels is None:
+            labels = np.empty((n, len(partitions)), dtype=kind)
+            for i, partition in enumerate(partitions):
+                labels[:, i] = partition.codes
+        elif labels.dtype != kind:
+            labels = labels.astype(kind)
         self.labels = frozen(labels)
         self.n_clusters = frozen(np.array([p.n_clusters for p in partitions], dtype=np.int64))
         self.offsets = frozen(np.concatenate([[0], np.cumsum(self.n_clusters)]))
@@ -288,6 +296,32 @@ class Ensemble:
         """Whether every partition sampled every point."""
         return bool(self.labels.min(initial=0) > UNSAMPLED)
 
+    def saw_points(self) -> np.ndarray:
+        """Say for each partition whether it sampled any point; a failed one did not."""
+        seen = np.zeros(self.n_partitions, dtype=bool)
+        for part in self._row_blocks():
+            seen |= (self.labels[part] != UNSAMPLED).any(axis=0)
+            if seen.all():
+                break
+        return seen
+
+    def in_clusters(self) -> np.ndarray:
+        """Say for each point whether any partition put it in a cluster."""
+        if self.n_partitions == 0:
+            return np.zeros(self.n_points, dtype=bool)
+        found = self.labels[:, 0] >= 0
+        rest = np.flatnonzero(~found)
+        step = max(1, _BLOCK // self.n_partitions)
+        for start in range(0, rest.size, step):
+            part = rest[start : start + step]
+            found[part] = (self.labels[part] >= 0).any(axis=1)
+        return found
+
+    def _row_blocks(self) -> Iterator[slice]:
+        step = max(1, _BLOCK // max(self.n_partitions, 1))
+        for start in range(0, self.n_points, step):
+            yield slice(start, min(start + step, self.n_points))
+
     @property
     def is_weighted(self) -> bool:
         """Whether points or partitions have weights other than one."""
@@ -307,8 +341,22 @@ class Ensemble:
         2
         """
         first, groups = self.distinct()
-        heard = (self.labels != UNSAMPLED).any(axis=0) & (self.weights > 0)
+        heard = self.saw_points() & (self.weights > 0)
         return int(np.count_nonzero(np.bincount(groups[heard], minlength=first.size)))
+
+    @property
+    def has_several_opinions(self) -> bool:
+        """Whether at least two partitions differ: ``n_distinct > 1``, often found far sooner."""
+        heard = np.flatnonzero(self.weights > 0)
+        if self.n_points > _PROBE and heard.size > 1:
+            # Partitions that differ on some points differ.
+            rows = np.linspace(0, self.n_points - 1, _PROBE).astype(np.int64)
+            some = self.labels[rows][:, heard]
+            seen = heard[(some != UNSAMPLED).any(axis=0)]
+            hard = [i for i in seen.tolist() if i not in self.soft]
+            if distinct_partitions(self.labels[rows][:, hard], {})[0].size > 1:
+                return True
+        return self.n_distinct > 1
 
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:
         """Group the partitions that are equal up to the names of their clusters.
@@ -491,23 +539,27 @@ class Ensemble:
             partitions=[parts[i] for i in positions],
             records=[self.records[i] for i in positions],
             weights=self.weights[positions],
+            labels=np.ascontiguousarray(self.labels[:, positions]),
         )
 
     def _take(self, rows: np.ndarray, sample_weight: np.ndarray) -> Ensemble:
         """Return chosen points; clusters keep their codes, so B keeps its columns."""
         return self._with(
             partitions=[part.take(rows) for part in self._parts()],
+            labels=self.labels[rows],  # row by row; column by column takes far longer
             sample_weight=sample_weight,
             index=None if self.index is None else self.index[rows],
         )
 
-    def subset(self, rows: Any) -> Ensemble:
+    def subset(self, rows: Any, *, keep_empty: bool = False) -> Ensemble:
         """Return some points as an ensemble; clusters without points are left out.
 
         Parameters
         ----------
         rows : list, slice or mask
             Positions of points, a slice of them, or one boolean per point.
+        keep_empty : bool
+            Keep clusters without points, so that labels and the columns of B stay as they are.
 
         Returns
         -------
@@ -517,6 +569,8 @@ class Ensemble:
         if chosen.size == 0:
             raise ValueError("rows selects no point; at least one is needed.")
         taken = self._take(chosen, self.sample_weight[chosen])
+        if keep_empty:
+            return taken
         parts = [part.without_empty() for part in taken._parts()]
         sizes = zip(self.records, parts, strict=True)
         records = [record.replace(n_clusters=part.n_clusters) for record, part in sizes]

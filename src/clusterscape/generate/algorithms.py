@@ -16,11 +16,13 @@ import numpy as np
 from numpy.random import SeedSequence
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
+from sklearn.preprocessing import normalize
 from sklearn.utils.validation import has_fit_parameter
 
 from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.params import Choice, Integer, Number, Rule, Such
 from clusterscape._core.seeds import sklearn_seed, spawn
+from clusterscape.generate.assign import mixture_model
 from clusterscape.generate.features import Matrix
 from clusterscape.generate.nmf import nmf
 from clusterscape.linalg.kmeans import kmeans
@@ -87,12 +89,15 @@ class BaseResult:
     """What a base clusterer found: labels (-1 is noise), or a membership with rows that sum to one.
 
     ``cost`` is the clusterer's objective, lower is better; ``details`` are plain JSON values.
+    ``model`` are the arrays by which other points can be assigned, as
+    :class:`clusterscape.generate.assign.Fitted` has them; empty where there are none.
     """
 
     labels: np.ndarray | None = None
     membership: np.ndarray | None = None
     cost: float | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+    model: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -121,6 +126,12 @@ class Algorithm:
         Whether it releases the GIL long enough for threads to be worth it.
     options : mapping
         Its own options by name, each with ``default``, ``rules`` and ``summary``.
+    sample_size : int
+        Points of the sample that a member clusters where members are made on samples unless told
+        otherwise: more for clusterers whose time is linear in the points.
+    shared : sequence of str
+        Whole-number options on which what members share depends (graphs, trees). Members that
+        differ in them are given different samples, which then costs nothing.
     """
 
     name: str
@@ -133,6 +144,8 @@ class Algorithm:
     starts: bool = False
     threads: bool = False
     options: Mapping[str, Option] = field(default_factory=dict)
+    sample_size: int = 2_000
+    shared: Sequence[str] = ()
 
 
 def _kmeans(
@@ -150,7 +163,12 @@ def _kmeans(
         seed=how.seed,
     )
     details = {"init": how.init, "n_iter": int(found.n_iter), "engine": found.engine}
-    return BaseResult(labels=found.labels, cost=float(found.inertia), details=details)
+    model = (
+        {"centers": np.asarray(found.centers, dtype=np.float64)}
+        if metric == "euclidean"
+        else {"directions": normalize(found.centers.astype(np.float64))}
+    )
+    return BaseResult(labels=found.labels, cost=float(found.inertia), details=details, model=model)
 
 
 def _nmf(X: Matrix, k: int, how: Settings, *, loss: Any) -> BaseResult:
@@ -186,7 +204,7 @@ def _mixture(X: Matrix, k: int, how: Settings, *, soft: bool) -> BaseResult:
     if n == 1:
         one = np.ones((1, 1)) if soft else None
         return BaseResult(labels=np.zeros(1, dtype=np.int32), membership=one)
-    Z = how.pieces.get(
+    Z, origin, axes = how.pieces.get(
         ("leading", how.options["columns"]), lambda: _leading_columns(X, how.options["columns"])
     )
     model = GaussianMixture(
@@ -199,24 +217,33 @@ def _mixture(X: Matrix, k: int, how: Settings, *, soft: bool) -> BaseResult:
     ).fit(Z)
     details = {"n_iter": int(model.n_iter_), "converged": bool(model.converged_)}
     cost = -float(model.lower_bound_)
+    kept = mixture_model(model)
+    if axes is not None:
+        kept |= {"origin": origin, "axes": axes}
     if soft:
         membership = np.asarray(model.predict_proba(Z), dtype=np.float64)
         membership /= membership.sum(axis=1, keepdims=True)
-        return BaseResult(membership=membership, cost=cost, details=details)
-    return BaseResult(labels=model.predict(Z), cost=cost, details=details)
+        return BaseResult(membership=membership, cost=cost, details=details, model=kept)
+    return BaseResult(labels=model.predict(Z), cost=cost, details=details, model=kept)
 
 
-def _leading_columns(X: Matrix, columns: Any) -> Matrix:
-    """Return the leading principal components that a mixture is fitted to, or X itself."""
+def _leading_columns(X: Matrix, columns: Any) -> tuple[Matrix, Any, Any]:
+    """Return the leading principal components that a mixture is fitted to, or X itself.
+
+    With the origin and the axes of the components; None for X itself.
+    """
     n, d = X.shape
     if columns == "auto":
         # A full covariance of q columns has q^2 / 2 entries, for which each cluster has few points.
         columns = min(30, max(2, n // 20))
     if columns == "all" or columns >= min(n - 1, d):
-        return X
+        return X, None, None
     from sklearn.decomposition import PCA
 
-    return PCA(columns, svd_solver="randomized", random_state=0).fit_transform(X)
+    found = PCA(columns, svd_solver="randomized", random_state=0)
+    Z = found.fit_transform(X)
+    axes = np.ascontiguousarray(found.components_.T, dtype=np.float64)
+    return Z, np.asarray(found.mean_, dtype=np.float64), axes
 
 
 def _dbscan(X: Matrix, k: int | None, how: Settings) -> BaseResult:
@@ -354,6 +381,7 @@ ALGORITHMS: Mapping[str, Algorithm] = _table(
         weights=True,
         starts=True,
         threads=True,
+        sample_size=20_000,
     ),
     Algorithm(
         "hartigan",
@@ -362,6 +390,7 @@ ALGORITHMS: Mapping[str, Algorithm] = _table(
         weights=True,
         starts=True,
         threads=True,
+        sample_size=20_000,
     ),
     Algorithm(
         "cosine",
@@ -371,6 +400,7 @@ ALGORITHMS: Mapping[str, Algorithm] = _table(
         weights=True,
         starts=True,
         threads=True,
+        sample_size=20_000,
     ),
     Algorithm(
         "nmf",
@@ -434,6 +464,7 @@ ALGORITHMS: Mapping[str, Algorithm] = _table(
             "n_neighbors": Option(10, (Integer(2),), "neighbours, the point itself included"),
             "metric": _METRIC,
         },
+        shared=("n_neighbors",),
     ),
     Algorithm(
         "landmark_spectral",
@@ -447,6 +478,7 @@ ALGORITHMS: Mapping[str, Algorithm] = _table(
             "nearest": Option(5, (Integer(1),), "landmarks that a point is linked to"),
             "metric": _METRIC,
         },
+        sample_size=20_000,
     ),
     Algorithm(
         "genie",
@@ -461,6 +493,7 @@ ALGORITHMS: Mapping[str, Algorithm] = _table(
             ),
             "metric": _METRIC,
         },
+        shared=("reachability",),
     ),
 )
 

@@ -43,11 +43,12 @@ class Features:
         return digest.hexdigest()
 
 
-def read_features(X: Any, *, index: Any = None) -> Features:
+def read_features(X: Any, *, index: Any = None, contiguous: bool = True) -> Features:
     """Return the checked views of ``X``: one matrix, or a list of matrices over the same points.
 
     float32 stays float32, other numbers become float64, sparse becomes CSR. Data frames must be
-    numeric; the index of a pandas frame is kept unless it only counts the rows.
+    numeric; the index of a pandas frame is kept unless it only counts the rows. Without
+    ``contiguous`` columns may stay together in memory, and nothing is copied for that.
 
     Raises
     ------
@@ -60,6 +61,8 @@ def read_features(X: Any, *, index: Any = None) -> Features:
     given = list(X) if several else [X]
     names = [f"X[{i}]" for i in range(len(given))] if several else ["X"]
     views = tuple(_read_matrix(v, name) for v, name in zip(given, names, strict=True))
+    if contiguous:  # in one layout, or every member would lay the rows out for itself
+        views = tuple(v if sparse.issparse(v) else np.ascontiguousarray(v) for v in views)
     for view, name in zip(views, names, strict=True):
         if view.shape[0] != views[0].shape[0]:
             raise ValueError(
@@ -73,12 +76,18 @@ def read_features(X: Any, *, index: Any = None) -> Features:
 
 
 def validated_features(
-    estimator: Any, X: Any, *, reset: bool = True, dtype: Any = (np.float64, np.float32)
+    estimator: Any,
+    X: Any,
+    *,
+    reset: bool = True,
+    dtype: Any = (np.float64, np.float32),
+    contiguous: bool = True,
 ) -> Matrix:
     """Return ``X`` as scikit-learn's ``validate_data`` does, with sentences that name the column.
 
     For the estimators that are fitted to features: what they were given is recorded on them
-    (``n_features_in_``, ``feature_names_in_``), or with ``reset=False`` compared with it.
+    (``n_features_in_``, ``feature_names_in_``), or with ``reset=False`` compared with it. Without
+    ``contiguous`` columns may stay together in memory, and nothing is copied for that.
     """
     refuse_unreadable(X, "X")
     columns = [str(c) for c in X.columns] if _is_frame(X) else None
@@ -88,7 +97,7 @@ def validated_features(
         X,
         accept_sparse="csr",
         dtype=kinds,
-        order="C",
+        order="C" if contiguous else None,
         ensure_all_finite=False,
         reset=reset,
     )
@@ -252,8 +261,7 @@ def _as_float(matrix: Any, name: str) -> Matrix:
         )
     if matrix.dtype not in (np.float32, np.float64):
         matrix = matrix.astype(np.float32 if matrix.dtype == np.float16 else np.float64)
-    # In one layout from here on: otherwise every member would lay the rows out for itself.
-    return matrix if sparse.issparse(matrix) else np.ascontiguousarray(matrix)
+    return matrix
 
 
 def _blocks(matrix: Matrix) -> Iterator[np.ndarray]:

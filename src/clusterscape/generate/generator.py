@@ -7,11 +7,14 @@ import os
 import re
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
+from clusterscape._core.errors import ParameterError
 from clusterscape._core.params import (
     N_JOBS,
     PROGRESS,
@@ -32,6 +35,7 @@ from clusterscape.generate import kinds, plan
 from clusterscape.generate.algorithms import Algorithm, Pieces
 from clusterscape.generate.features import Features, read_features
 from clusterscape.generate.members import Outcome, Work, describe_run, run_all, run_member
+from clusterscape.generate.samples import assigner_of, dealt, ensemble_of
 
 
 class GenerationWarning(UserWarning):
@@ -40,6 +44,26 @@ class GenerationWarning(UserWarning):
 
 class GenerationError(ValueError, RuntimeError):
     """Every member of an ensemble failed; the message gives the reasons."""
+
+
+@dataclass(frozen=True)
+class Generated:
+    """An ensemble, and what gives other points the labels of its members.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+        The partitions.
+    assigner : Assigner or None
+        Gives other points the members' labels.
+
+    See Also
+    --------
+    EnsembleGenerator.generate_with_assigner : Makes one.
+    """
+
+    ensemble: Ensemble
+    assigner: Any
 
 
 class EnsembleGenerator(BaseEstimator):
@@ -68,10 +92,15 @@ class EnsembleGenerator(BaseEstimator):
     columns : "all", ("subset", ratio) or ("project", dims)
         All columns, a random share of them, or a random orthonormal projection to ``dims``
         dimensions. A projection keeps sparse data sparse.
-    rows : "all", "bootstrap" or ("subsample", ratio)
+    rows : "auto", "all", "bootstrap", ("subsample", ratio) or ("sample", size)
         All rows, n of n drawn with replacement, or a random share of them. Rows that a member does
         not see are unsampled (-2) in it. In a bootstrap, clusterers that take weights see each row
-        once with its count, the others see it as often as it was drawn.
+        once with its count, the others see it as often as it was drawn. With ("sample", size) a
+        member clusters one of four random samples, and one pass assigns all points to its clusters:
+        by the centres of k-means, the densities of a mixture, or the nearest landmarks of the
+        sample. "auto" is "all" up to 20,000 points and samples above: 20,000 points for k-means and
+        landmark spectral clustering, 2,000 for others, and 20 for each cluster at least; soft
+        partitions are always made of all rows. The records say what was done.
     init : {"k-means++", "random"}
         How the k-means clusterers start: spread-out rows, or distinct rows at random.
     n_init, max_iter : int
@@ -100,6 +129,9 @@ class EnsembleGenerator(BaseEstimator):
     NMF) becomes an unsampled column whose record has the reason in ``error``; one
     :class:`GenerationWarning` counts them. When all fail, :class:`GenerationError` is raised.
     What base clusterers warn of stands in ``record.params["warnings"]``.
+
+    A member on a sample gives a cluster no points but those of its landmarks: clusters of a few
+    thousandths of the points can be lost. Its store holds what it found on the sample.
 
     Deterministic clusterers (linkages, DBSCAN) give the same partition again and again unless
     their number of clusters, rows or columns vary. Average, complete and Ward linkage refuse more
@@ -143,7 +175,7 @@ class EnsembleGenerator(BaseEstimator):
         algorithm: Any = "kmeans",
         n_clusters: Any = (2, "sqrt"),
         columns: Any = "all",
-        rows: Any = "all",
+        rows: Any = "auto",
         init: Literal["k-means++", "random"] = "k-means++",
         n_init: int = 1,
         max_iter: int = 300,
@@ -186,8 +218,28 @@ class EnsembleGenerator(BaseEstimator):
             With one record per member: clusterer, parameters, seed, columns, rows, clusters found,
             cost, seconds.
         """
+        return self._generate(X, sample_weight, index, wanted=False).ensemble
+
+    def generate_with_assigner(
+        self, X: Any, *, sample_weight: Any = None, index: Any = None
+    ) -> Generated:
+        """Return the ensemble, and what gives other points the labels of its members.
+
+        Parameters
+        ----------
+        X, sample_weight, index
+            As in :meth:`generate`.
+
+        Returns
+        -------
+        Generated
+            With ``ensemble`` and ``assigner``.
+        """
+        return self._generate(X, sample_weight, index, wanted=True)
+
+    def _generate(self, X: Any, sample_weight: Any, index: Any, *, wanted: bool) -> Generated:
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
-        features = read_features(X, index=index)
+        features = read_features(X, index=index, contiguous=False)
         weights = optional_weights(sample_weight, features.n_points)
         turns = kinds.turns_of(self.algorithm)
         chosen = [turn.algorithm for turn in turns]
@@ -204,9 +256,14 @@ class EnsembleGenerator(BaseEstimator):
             needs_k=needs_k,
             n_views=len(features.views),
             root=root,
+            group=lambda turn, seed: turns[turn].group(seed),
         )
+        views = features.views
+        if not all(member.is_sampled for member in members):
+            # In one layout: otherwise every member on all rows would lay them out for itself.
+            views = tuple(X if issparse(X) else np.ascontiguousarray(X) for X in views)
         work = Work(
-            views=features.views,
+            views=views,
             weights=weights,
             turns=tuple(turns),
             init=self.init,
@@ -216,9 +273,10 @@ class EnsembleGenerator(BaseEstimator):
             store=None if self.store is None else os.path.abspath(self.store),
             pieces=tuple(Pieces() for _ in features.views),
         )
+        tasks = dealt(work, members, root)
         outcomes = run_all(
             run_member,
-            [(work, member) for member in members],
+            tasks,
             store=self.store,
             described=lambda: self._describe(features, weights, describe(root)),
             n_jobs=self.n_jobs,
@@ -227,18 +285,35 @@ class EnsembleGenerator(BaseEstimator):
             progress=self.progress,
         )
         _report_failures(outcomes)
-        return Ensemble(
-            [outcome.partition(f"p{i}") for i, outcome in enumerate(outcomes)],
-            records=[outcome.record for outcome in outcomes],
-            sample_weight=weights,
-            index=features.index,
+        assigner = None
+        if wanted or any(member.is_sampled for member in members):
+            assigner = assigner_of(tasks, outcomes, root, features)
+        ensemble = ensemble_of(
+            members, outcomes, features, weights, assigner=assigner, n_jobs=self.n_jobs
         )
+        return Generated(ensemble, assigner)
 
     def _axes(self, turn: kinds.Turn, n_points: int) -> plan.Axes:
         """Return the axes of one turn; a kind may have numbers of clusters of its own."""
         own = None if turn.kind is None else turn.kind.n_clusters
         counts = self.n_clusters if own is None else own
-        return plan.Axes(counts, self.columns, self.rows, n_points, halved=own is not None)
+        algorithm = turn.algorithm
+        if algorithm.soft and plan.is_sample(self.rows) and self.rows[1] < n_points:
+            raise ParameterError(
+                f"{{rows}}: the memberships of {algorithm.name} are not carried from a sample to "
+                "other points; use rows='all', or another {algorithm.name}.",
+                rows=self.rows,
+                algorithm=algorithm.name,
+            )
+        rows = "all"
+        if not algorithm.soft or self.rows != "auto":
+            rows = plan.settled_rows(
+                self.rows,
+                n_points,
+                size=algorithm.sample_size,
+                most_clusters=plan.named_clusters(counts) if algorithm.needs_k else 1,
+            )
+        return plan.Axes(counts, self.columns, rows, n_points, halved=own is not None)
 
     def _describe(
         self, features: Features, weights: np.ndarray | None, seed: dict[str, Any]
@@ -299,7 +374,7 @@ def _warn_unweighted(chosen: Sequence[Algorithm]) -> None:
             f"sample_weight is not used by {', '.join(names)}; their partitions count every point "
             f"once. The weights are kept in the ensemble.",
             GenerationWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
@@ -318,5 +393,5 @@ def _report_failures(outcomes: Sequence[Outcome]) -> None:
         f"{len(reasons)} of {len(outcomes)} partitions failed and are unsampled throughout; the "
         f"first is number {place}: {reason}. See Ensemble.failures.",
         GenerationWarning,
-        stacklevel=3,
+        stacklevel=4,
     )

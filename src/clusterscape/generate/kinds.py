@@ -18,7 +18,7 @@ from clusterscape.generate.algorithms import (
     Algorithm,
     from_estimator,
 )
-from clusterscape.generate.plan import N_CLUSTERS
+from clusterscape.generate.plan import N_CLUSTERS, child
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,16 @@ class Turn:
         drawn = {} if self.kind is None else self.kind.draw(seed)
         defaults = {name: option.default for name, option in self.algorithm.options.items()}
         return defaults | drawn
+
+    def group(self, seed: SeedSequence) -> int:
+        """Return a number that says which sample a member with this seed is made on.
+
+        Members that share a graph or a tree get the same sample; others are dealt by their seed.
+        """
+        if not self.algorithm.shared:
+            return int(seed.spawn_key[-1]) if seed.spawn_key else 0
+        settings = self.settings(child(seed, "settings"))
+        return sum(int(settings[name]) for name in self.algorithm.shared)
 
 
 def turns_of(algorithm: Any) -> list[Turn]:

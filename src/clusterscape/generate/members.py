@@ -7,7 +7,7 @@ import importlib.metadata
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -23,13 +23,24 @@ from clusterscape.ensemble.records import PartitionRecord
 from clusterscape.generate.algorithms import BaseResult, Pieces, Settings
 from clusterscape.generate.features import Features, Matrix
 from clusterscape.generate.kinds import Turn
-from clusterscape.generate.plan import Member, child, describe_rows, draw_columns, draw_rows
+from clusterscape.generate.plan import (
+    Member,
+    child,
+    describe_rows,
+    draw_basis,
+    draw_columns,
+    draw_rows,
+)
 
 T = TypeVar("T")
 
 # Posteriors below this are taken as zero: they change no sum of a row beyond rounding, and
 # without them a soft partition of many components stays sparse.
 MEMBERSHIP_FLOOR = 1e-12
+
+_PER_CLUSTER = ("centers", "directions", "means", "precisions", "log_weights")  # of a model
+_MODEL = "model_"  # before the names of its arrays in a store
+_MODEL_ENTRIES = 2**18  # of a member's model at most
 
 
 @dataclass(frozen=True)
@@ -49,10 +60,15 @@ class Work:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One finished member: the codes of all points or a CSR membership, and its record."""
+    """One finished member: the codes of its points or a CSR membership, and its record.
+
+    ``model`` are the arrays by which it assigns other points (see :mod:`~.assign`), if any. Of a
+    member on a sample the codes are those of the sample.
+    """
 
     labels: Any
     record: PartitionRecord
+    model: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def partition(self, name: str) -> Partition:
         """Return the partition in the form that ensembles are made of."""
@@ -68,10 +84,12 @@ def run_member(task: tuple[Work, Member]) -> Outcome:
     n = work.views[0].shape[0]
     details: dict[str, Any] = {}
     changes: dict[str, Any] = {}
+    model: Mapping[str, np.ndarray] = {}
     with hear_warnings() as heard:
         try:
             seen, result, changes["columns"] = _cluster(work, member)
-            labels, changes["n_clusters"] = _spread(result, seen, n)
+            labels, changes["n_clusters"], values = _spread(result, seen, n)
+            model = _kept(result.model, values)
             changes["cost"] = result.cost
             details = dict(result.details)
         except Exception as error:
@@ -80,7 +98,7 @@ def run_member(task: tuple[Work, Member]) -> Outcome:
     if heard:
         details["warnings"] = list(heard)
     record = _blank_record(work, member, details).replace(**changes)
-    outcome = Outcome(labels, record.replace(seconds=time.perf_counter() - started))
+    outcome = Outcome(labels, record.replace(seconds=time.perf_counter() - started), model)
     if work.store is not None:
         write_outcome(work.store, member.index, outcome)
     return outcome
@@ -91,7 +109,8 @@ def _cluster(work: Work, member: Member) -> tuple[np.ndarray | None, BaseResult,
     turn = work.turns[member.algorithm]
     algorithm = turn.algorithm
     X = work.views[member.view]
-    drawn = draw_rows(X.shape[0], member)
+    # Of a member on a sample the views are the rows of the sample.
+    drawn = None if member.is_sampled else draw_rows(X.shape[0], member)
     weights = work.weights if algorithm.weights else None
     seen: np.ndarray | None = None
     keep: np.ndarray | None = None
@@ -112,6 +131,7 @@ def _cluster(work: Work, member: Member) -> tuple[np.ndarray | None, BaseResult,
             f"{member.n_clusters} clusters were asked for, and the member sees {n_rows} "
             f"different rows"
         )
+    width = X.shape[1]
     X, columns = draw_columns(X, member)
     if sparse.issparse(X) and not algorithm.sparse:
         raise TypeError(
@@ -131,26 +151,41 @@ def _cluster(work: Work, member: Member) -> tuple[np.ndarray | None, BaseResult,
         pieces=work.pieces[member.view] if whole and work.pieces else Pieces(),
     )
     result = algorithm.run(X, member.n_clusters, how)
+    if result.model and columns is not None:
+        result = replace(result, model={**result.model, "columns": columns})
+    elif result.model and member.columns != "all":
+        result = replace(result, model={**result.model, "basis": draw_basis(width, member)})
     if keep is not None:
-        result = BaseResult(
-            None if result.labels is None else np.asarray(result.labels)[keep],
-            None if result.membership is None else result.membership[keep],
-            result.cost,
-            result.details,
+        result = replace(
+            result,
+            labels=None if result.labels is None else np.asarray(result.labels)[keep],
+            membership=None if result.membership is None else result.membership[keep],
         )
     return seen, result, columns
 
 
-def _spread(result: BaseResult, seen: np.ndarray | None, n: int) -> tuple[Any, int]:
-    """Return codes or membership of all points, and the number of clusters."""
+def _kept(model: Mapping[str, np.ndarray], values: np.ndarray) -> Mapping[str, np.ndarray]:
+    """Return the model of the clusters that have points; empty where it would be large.
+
+    Centres of many columns, and densities of more than some, cost more than landmarks do.
+    """
+    own = {name: array[values] if name in _PER_CLUSTER else array for name, array in model.items()}
+    size = sum(own[name].size for name in _PER_CLUSTER if name in own)
+    return own if size <= _MODEL_ENTRIES else {}
+
+
+def _spread(result: BaseResult, seen: np.ndarray | None, n: int) -> tuple[Any, int, np.ndarray]:
+    """Return codes or membership of all points, the number of clusters, and which they are."""
     if result.membership is None:
         return _spread_labels(result.labels, seen, n)
     membership = _spread_membership(result.membership, seen, n)
-    return membership, int(membership.shape[1])
+    return membership, int(membership.shape[1]), np.arange(membership.shape[1])
 
 
-def _spread_labels(labels: Any, seen: np.ndarray | None, n: int) -> tuple[np.ndarray, int]:
-    """Return codes 0..k-1 of all points in the smallest type, and k."""
+def _spread_labels(
+    labels: Any, seen: np.ndarray | None, n: int
+) -> tuple[np.ndarray, int, np.ndarray]:
+    """Return codes 0..k-1 of all points in the smallest type, k, and the label of each code."""
     found = np.asarray(labels)
     expected = n if seen is None else seen.size
     if found.shape != (expected,):
@@ -167,7 +202,7 @@ def _spread_labels(labels: Any, seen: np.ndarray | None, n: int) -> tuple[np.nda
     part = np.full(expected, NOISE, dtype=codes.dtype)
     part[inside] = numbers
     codes[slice(None) if seen is None else seen] = part
-    return codes, int(values.size)
+    return codes, int(values.size), values
 
 
 def _spread_membership(
@@ -190,6 +225,8 @@ def _blank_record(work: Work, member: Member, details: dict[str, Any]) -> Partit
         params |= {"n_init": work.n_init, "max_iter": work.max_iter}
     if isinstance(member.columns, tuple):
         params["columns"] = list(member.columns)
+    if member.is_sampled:
+        params["sample"] = {"size": int(member.rows[1]), "group": member.group}
     return PartitionRecord(
         generator=work.generator,
         algorithm=algorithm.name,
@@ -212,6 +249,7 @@ def write_outcome(store: str, index: int, outcome: Outcome) -> None:
         arrays["codes"] = outcome.labels
     if record.columns is not None:
         arrays["columns"] = record.columns
+    arrays |= {f"{_MODEL}{name}": array for name, array in outcome.model.items()}
     meta = record.as_dict() | {"seconds": record.seconds}
     _store.write_member(store, index, arrays=arrays, meta=meta)
 
@@ -222,7 +260,8 @@ def read_outcome(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> O
     if labels is None:
         parts = (arrays["data"], arrays["indices"], arrays["indptr"])
         labels = sparse.csr_matrix(parts, shape=tuple(arrays["shape"]))
-    return Outcome(labels, PartitionRecord(**meta, columns=arrays.get("columns")))
+    model = {n.removeprefix(_MODEL): a for n, a in arrays.items() if n.startswith(_MODEL)}
+    return Outcome(labels, PartitionRecord(**meta, columns=arrays.get("columns")), model)
 
 
 def run_all(

@@ -8,7 +8,7 @@ alone, not on the other members, the number of workers or the order in which the
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,12 @@ from clusterscape.generate.features import Matrix
 # The draws of a member; each has its own child of the member's seed, so that changing one axis
 # leaves what the other axes draw as it was.
 DRAWS = ("n_clusters", "columns", "rows", "algorithm", "settings")
+
+# Up to so many points every member clusters all of them, unless told otherwise.
+EXACT = 20_000
+GROUPS = 4  # samples among which members on samples are dealt
+POINTS_PER_CLUSTER = 20  # of a sample at least
+_SAMPLES = 2**31  # a spawn key that no member has
 
 
 def child(seed: SeedSequence, draw: str) -> SeedSequence:
@@ -84,7 +90,12 @@ COLUMNS: Sequence[Rule] = (
     ),
 )
 ROWS: Sequence[Rule] = (
-    Choice("all", "bootstrap"),
+    Choice("auto", "all", "bootstrap"),
+    Such(
+        lambda v: isinstance(v, tuple) and len(v) == 2 and v[0] == "sample" and _is_count(v[1]),
+        "('sample', size) with a size >= 1",
+        refused=[("sample", 0), ("sample", 0.5), ("sample",)],
+    ),
     Such(
         lambda v: _is_share(v, "subsample"),
         "('subsample', ratio) with a ratio in (0, 1]",
@@ -105,6 +116,12 @@ class Member:
     most_clusters: int
     columns: Any
     rows: Any
+    group: int = 0  # of members on samples: which sample
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether the member clusters a sample, and all other points are assigned."""
+        return is_sample(self.rows)
 
 
 @dataclass(frozen=True)
@@ -123,6 +140,8 @@ class Axes:
     @property
     def n_rows(self) -> int:
         """Rows that a member sees at most."""
+        if is_sample(self.rows):
+            return min(int(self.rows[1]), self.n_points)
         if isinstance(self.rows, tuple):
             return share(self.rows[1], self.n_points)
         return self.n_points
@@ -132,9 +151,10 @@ class Axes:
         """The smallest and the largest number of clusters that may be asked for."""
         if isinstance(self.n_clusters, tuple):
             low, high = self.n_clusters
-            high = math.isqrt(self.n_points - 1) + 1 if high == "sqrt" else int(high)
+            n = self.n_rows if is_sample(self.rows) else self.n_points
+            high = math.isqrt(n - 1) + 1 if high == "sqrt" else int(high)
             if self.halved:
-                high = min(high, self.n_points // 2)
+                high = min(high, n // 2)
             return int(low), max(int(low), high)
         counts = self.n_clusters if isinstance(self.n_clusters, list) else [self.n_clusters]
         return int(min(counts)), int(max(counts))
@@ -154,7 +174,7 @@ class Axes:
         words = []
         if isinstance(self.columns, tuple):
             words.append("random_features" if self.columns[0] == "subset" else "random_projection")
-        if self.rows != "all":
+        if self.rows != "all" and not is_sample(self.rows):
             words.append("bagging" if self.rows == "bootstrap" else "subsample")
         if n_algorithms > 1:
             words.append("mixed")
@@ -165,6 +185,41 @@ class Axes:
         return "+".join(words) or "restarts"
 
 
+def is_sample(rows: Any) -> bool:
+    """Say whether members are made on samples."""
+    return isinstance(rows, tuple) and rows[0] == "sample"
+
+
+def named_clusters(n_clusters: Any) -> int:
+    """Return the largest number of clusters that is named; a square root names none."""
+    if isinstance(n_clusters, tuple):
+        return int(n_clusters[0] if n_clusters[1] == "sqrt" else n_clusters[1])
+    return int(max(n_clusters)) if isinstance(n_clusters, list) else int(n_clusters)
+
+
+def settled_rows(rows: Any, n_points: int, *, size: int, most_clusters: int) -> Any:
+    """Return the rows that a clusterer sees, "auto" settled by the number of points.
+
+    Up to :data:`EXACT` points a member clusters all of them. Above, it clusters a sample of
+    ``size`` points, or more for many clusters, unless that is more than half of them all.
+    """
+    if rows == "auto":
+        wanted = max(size, POINTS_PER_CLUSTER * most_clusters)
+        few = n_points <= EXACT or 2 * wanted > n_points
+        return "all" if few else ("sample", wanted)
+    return "all" if is_sample(rows) and rows[1] >= n_points else rows
+
+
+def sample_seed(root: SeedSequence, group: int) -> SeedSequence:
+    """Return the seed of a sample: not that of any member, and the same whatever their number."""
+    return SeedSequence(root.entropy, spawn_key=(*root.spawn_key, _SAMPLES, group))
+
+
+def draw_sample(n: int, size: int, seed: SeedSequence) -> np.ndarray:
+    """Return the rows of a sample, sorted."""
+    return np.sort(np.random.default_rng(seed).choice(n, size=size, replace=False))
+
+
 def make_plan(
     axes: Sequence[Axes],
     *,
@@ -172,8 +227,12 @@ def make_plan(
     needs_k: Sequence[bool],
     n_views: int,
     root: SeedSequence,
+    group: Callable[[int, SeedSequence], int] = lambda turn, seed: 0,
 ) -> list[Member]:
-    """Return the members; ``axes`` and ``needs_k`` have one entry for each turn of a round."""
+    """Return the members; ``axes`` and ``needs_k`` have one entry for each turn of a round.
+
+    ``group`` gives the sample of a member on samples, by its turn and the seed of its settings.
+    """
     seeds = SeedSequence(root.entropy, spawn_key=root.spawn_key).spawn(n_partitions)
     width = len(needs_k)
     members = []
@@ -190,6 +249,7 @@ def make_plan(
                 most_clusters=own.range[1] if needs_k[turn] else 0,
                 columns=own.columns,
                 rows=own.rows,
+                group=group(turn, seed) % GROUPS if is_sample(own.rows) else 0,
             )
         )
     return members
@@ -228,17 +288,20 @@ def draw_columns(X: Matrix, member: Member) -> tuple[Matrix, np.ndarray | None]:
     """Return the features a member sees, and the indices of its columns (None unless chosen)."""
     if member.columns == "all":
         return X, None
-    rng = np.random.default_rng(child(member.seed, "columns"))
-    width = X.shape[1]
     if member.columns[0] == "subset":
-        count = share(member.columns[1], width)
-        chosen = np.sort(rng.choice(width, size=count, replace=False))
+        rng = np.random.default_rng(child(member.seed, "columns"))
+        count = share(member.columns[1], X.shape[1])
+        chosen = np.sort(rng.choice(X.shape[1], size=count, replace=False))
         return X[:, chosen], chosen
-    gaussian = rng.standard_normal((width, member.columns[1]))
-    # The factor Q of a Gaussian matrix spans a uniformly random subspace; a sparse X times a thin
-    # dense matrix is dense and thin, so X itself never becomes dense.
-    orthonormal = np.linalg.qr(gaussian)[0].astype(X.dtype)
-    return np.asarray(X @ orthonormal), None
+    # A sparse X times a thin dense matrix is dense and thin, so X itself never becomes dense.
+    return np.asarray(X @ draw_basis(X.shape[1], member).astype(X.dtype)), None
+
+
+def draw_basis(width: int, member: Member) -> np.ndarray:
+    """Return the orthonormal basis that a member's features are projected to."""
+    rng = np.random.default_rng(child(member.seed, "columns"))
+    # The factor Q of a Gaussian matrix spans a uniformly random subspace.
+    return np.linalg.qr(rng.standard_normal((width, member.columns[1])))[0]
 
 
 def draw_rows(n: int, member: Member) -> tuple[np.ndarray, np.ndarray] | None:
@@ -256,6 +319,8 @@ def draw_rows(n: int, member: Member) -> tuple[np.ndarray, np.ndarray] | None:
 
 def describe_rows(rows: Any) -> str:
     """Return how rows were drawn, as a record says it."""
+    if is_sample(rows):
+        return f"sample {rows[1]}"
     return f"subsample {rows[1]:g}" if isinstance(rows, tuple) else str(rows)
 
 

@@ -70,8 +70,9 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 
     Notes
     -----
-    ``ConsensusClustering.predict`` needs the features of ``fit``, and the file holds them: pass it
-    on only to people who may see the data.
+    The file of a ``ConsensusClustering`` holds what ``predict`` needs: centres, densities and
+    landmarks of the members, not the features of ``fit``. But up to 1,000 points are all landmarks,
+    and landmarks of sparse data are points: pass it on only to people who may see the data.
 
     Examples
     --------

@@ -26,7 +26,18 @@ def _threshold(line, lanes, nearest):
     for i in range(whole, line.size):
         lane = i - whole
         lanes[lane] = line[i] if line[i] < lanes[lane] else lanes[lane]
-    return np.partition(lanes, nearest - 1)[nearest - 1]
+    # Selection by insertion: for few it takes a tenth of the time of np.partition.
+    for i in range(1, width):
+        value = lanes[i]
+        if i >= nearest and not value < lanes[nearest - 1]:
+            continue
+        at = min(i, nearest)
+        while at > 0 and value < lanes[at - 1]:
+            if at < width:
+                lanes[at] = lanes[at - 1]
+            at -= 1
+        lanes[at] = value
+    return lanes[nearest - 1]
 
 
 @jit

@@ -88,3 +88,57 @@ def move(labels, offsets, old, new, weights, out):
                     out[column, a] -= w
                 if b >= 0:
                     out[column, b] += w
+
+
+@jit
+def carry(labels, offsets, table, centers, squares, unit, groups):
+    """Give every point the nearest of ``centers`` (K, m) to its row ``sum_i table[c_i(x)]``.
+
+    ``table`` (D, m) has a multiple of eight columns. The last of them is the sum by which rows are
+    divided, unless ``unit`` scales them to length one; it is no part of the row, and the last
+    column of ``centers`` is zero. ``squares`` are the squared lengths of the centers.
+    """
+    n, r = labels.shape
+    m = table.shape[1]
+    columns = np.empty(r, dtype=np.int64)
+    row = np.empty(m, table.dtype)
+    for x in range(n):
+        count = 0
+        for i in range(r):
+            code = labels[x, i]
+            if code >= 0:
+                columns[count] = offsets[i] + code
+                count += 1
+        for t in range(0, m, 8):
+            s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = table.dtype.type(0.0)
+            for j in range(count):
+                line = table[columns[j]]
+                s0 += line[t]
+                s1 += line[t + 1]
+                s2 += line[t + 2]
+                s3 += line[t + 3]
+                s4 += line[t + 4]
+                s5 += line[t + 5]
+                s6 += line[t + 6]
+                s7 += line[t + 7]
+            row[t], row[t + 1], row[t + 2], row[t + 3] = s0, s1, s2, s3
+            row[t + 4], row[t + 5], row[t + 6], row[t + 7] = s4, s5, s6, s7
+        divisor = np.float64(row[m - 1])
+        row[m - 1] = 0.0
+        if unit:
+            length = 0.0
+            for t in range(m):
+                length += np.float64(row[t]) * np.float64(row[t])
+            divisor = np.sqrt(length)
+        scale = 2.0 / divisor if divisor > 0 else 0.0
+        best = 0
+        least = np.inf
+        for g in range(centers.shape[0]):
+            product = 0.0
+            for t in range(m):
+                product += np.float64(row[t]) * centers[g, t]
+            value = squares[g] - scale * product
+            if value < least:
+                least = value
+                best = g
+        groups[x] = best

@@ -15,6 +15,7 @@ from clusterscape._core.errors import MemoryLimitError
 from clusterscape.linalg.rowspace import RowSpace
 
 Normalize = Literal["pairs", "counts"]
+_BLOCK = 2**22  # entries of a temporary block
 
 
 class Coassociation(LinearOperator):
@@ -183,10 +184,18 @@ class Coassociation(LinearOperator):
 
     def diagonal(self) -> np.ndarray:
         """Return the diagonal: 1 for a point that is in a cluster wherever it was sampled."""
-        inside = (self._labels >= 0).astype(np.float64)
+        hard = self._weights.copy()
+        hard[list(self._soft)] = 0.0
+        n, r = self._labels.shape
+        counts = np.full(n, hard.sum())
+        if self._labels.min(initial=0) < 0:
+            step = max(1, _BLOCK // r)
+            for start in range(0, n, step):
+                part = slice(start, start + step)
+                counts[part] = (self._labels[part] >= 0) @ hard
         for i, membership in self._soft.items():
-            inside[:, i] = np.asarray(membership.multiply(membership).sum(axis=1)).ravel()
-        counts = inside @ self._weights
+            squares = np.asarray(membership.multiply(membership).sum(axis=1)).ravel()
+            counts += self._weights[i] * squares
         if self.normalize == "counts":
             return counts
         sampled = (self._labels != -2) @ self._weights

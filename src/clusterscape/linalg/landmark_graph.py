@@ -163,7 +163,9 @@ def landmark_graph(
            [0.  , 0.  , 0.61, 1.  ]])
     """
     X = _checked_rows(X)
-    chosen = _choose(X, min(n_landmarks, X.shape[0]), landmarks, metric, max_iter, seed)
+    chosen = choose_landmarks(
+        X, min(n_landmarks, X.shape[0]), landmarks, metric=metric, max_iter=max_iter, seed=seed
+    )
     count = min(nearest, chosen.shape[0])
     squares, indices = _nearest(X, chosen, count, metric)
     scale = _bandwidth(X, chosen, squares, bandwidth, metric)
@@ -177,10 +179,35 @@ def _checked_rows(X: Any) -> Any:
     return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
 
 
-def _choose(
-    X: Any, p: int, rule: str, metric: Metric, max_iter: int, seed: _seeds.RandomState
+def choose_landmarks(
+    X: Any,
+    p: int,
+    rule: Literal["kmeans", "random", "all"],
+    *,
+    metric: Metric = "euclidean",
+    max_iter: int = 10,
+    seed: _seeds.RandomState = 0,
 ) -> Any:
-    """Return the landmarks, at unit length for the cosine."""
+    """Return landmarks of the points, at unit length for the cosine.
+
+    Parameters
+    ----------
+    X : (n, d) array or CSR matrix
+        The points.
+    p : int
+        Landmarks, at most n.
+    rule : {"kmeans", "random", "all"}
+        Centres of k-means on 10 p points, random points, or all points as they are.
+    metric, max_iter, seed
+        As in :func:`landmark_graph`.
+
+    Returns
+    -------
+    (p, d) array or CSR matrix
+        Fewer than p where k-means finds fewer different points.
+    """
+    if rule == "all":
+        return normalize(X) if metric == "cosine" else X
     drawing, starting = _seeds.spawn(seed, 2)
     rng = np.random.default_rng(drawing)
     n = X.shape[0]
@@ -202,6 +229,55 @@ def _choose(
 # -- the search -----------------------------------------------------------------------------------
 
 
+class LandmarkSearch:
+    """The nearest landmarks of points by products alone, without a second look at near ties.
+
+    Parameters
+    ----------
+    landmarks : (p, d) array or CSR matrix
+        The landmarks; of unit length for the cosine.
+    metric : {"euclidean", "cosine"}
+        With "cosine" the points are scaled to unit length.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.linalg.landmark_graph import LandmarkSearch
+    >>> squares, indices = LandmarkSearch(np.array([[0.0], [4.0]])).nearest(np.array([[1.0]]), 2)
+    >>> squares, indices
+    (array([[1., 9.]]), array([[0, 1]], dtype=int32))
+    """
+
+    def __init__(self, landmarks: Any, metric: Metric = "euclidean") -> None:
+        self.landmarks = landmarks
+        self.metric = metric
+        self._centre: Any = centre_of(landmarks)
+        self._table = None if self._centre is None else _score_table(landmarks, self._centre)
+
+    def nearest(self, X: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return squared distances and indices of the nearest landmarks, nearest first."""
+        n = X.shape[0]
+        squares = np.empty((n, count))
+        indices = np.empty((n, count), dtype=np.int32)
+        step = max(16, _SCORES // max(self.landmarks.shape))
+        for start in range(0, n, step):
+            rows = slice(start, min(start + step, n))
+            block = normalize(X[rows]) if self.metric == "cosine" else X[rows]
+            scores = self._scores(block)
+            kernels.landmarks.nearest_scores(scores, squares[rows], indices[rows])
+        return squares, indices
+
+    def _scores(self, block: Any) -> np.ndarray:
+        if self._table is None or sparse.issparse(block):
+            return _product_scores(block, self.landmarks)
+        moved = np.empty((len(block), block.shape[1] + 1), dtype=self._table.dtype)
+        np.subtract(block, self._centre, out=moved[:, :-1], casting="same_kind")
+        moved[:, -1] = 1.0
+        scores = moved @ self._table
+        scores += np.einsum("ij,ij->i", moved[:, :-1], moved[:, :-1])[:, None]
+        return scores
+
+
 def _nearest(X: Any, landmarks: Any, count: int, metric: Metric) -> tuple[np.ndarray, np.ndarray]:
     """Return squared distances and indices of the nearest landmarks, nearest first."""
     n = X.shape[0]
@@ -216,11 +292,7 @@ def _nearest(X: Any, landmarks: Any, count: int, metric: Metric) -> tuple[np.nda
         if table is not None:
             _dense_block(block, landmarks, centre, table, squares[rows], indices[rows])
         else:
-            scores = _products(block, landmarks)
-            scores *= -2.0
-            scores += row_norms(landmarks, squared=True)
-            scores += row_norms(block, squared=True)[:, None]
-            np.maximum(scores, 0.0, out=scores)
+            scores = _product_scores(block, landmarks)
             kernels.landmarks.nearest_scores(scores, squares[rows], indices[rows])
     return squares, indices
 
@@ -256,6 +328,16 @@ def _dense_block(
         squares,
         indices,
     )
+
+
+def _product_scores(block: Any, landmarks: Any) -> np.ndarray:
+    """Return squared distances of rows, either side dense or CSR, from products."""
+    scores = _products(block, landmarks)
+    scores *= -2.0
+    scores += row_norms(landmarks, squared=True)
+    scores += row_norms(block, squared=True)[:, None]
+    np.maximum(scores, 0.0, out=scores)
+    return scores
 
 
 def _products(left: Any, right: Any) -> np.ndarray:

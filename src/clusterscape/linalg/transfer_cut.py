@@ -16,6 +16,7 @@ from scipy import sparse
 from clusterscape import kernels
 from clusterscape._core import seeds as _seeds
 from clusterscape._core.errors import ParameterError
+from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import Choice, Integer, Seed, checked
 from clusterscape.linalg.coassociation import Coassociation
 from clusterscape.linalg.eigen import EigenResult, symmetric_eigen
@@ -29,6 +30,7 @@ _GRAM_WIDTH = 6_000
 _GRAM_LINKS = 200
 _NOTHING = 1e-8  # an eigenvalue below this is rounding, and its vector says nothing
 _BLOCK = 2**22  # elements of a temporary block
+_CARRY_ROWS = 50_000  # points of one task
 
 
 class Incidence:
@@ -164,6 +166,58 @@ class BipartiteSpectrum:
             some = (divisor > 0) & (block[:, -1] > 0)
             np.divide(block[:, :-1], divisor[:, None], out=out[part], where=some[:, None])
         return out
+
+    def nearest(self, space: RowSpace, centers: np.ndarray, *, unit: bool = True) -> np.ndarray:
+        """Return the nearest centre to the row of each point of an ensemble, in one pass.
+
+        Parameters
+        ----------
+        space : RowSpace
+            The points: of those that the spectrum is of, or new ones with the same columns.
+        centers : (k, m) array
+            In the space of the leading eigenvectors, as :meth:`rows` gives it.
+        unit : bool
+            Whether rows are scaled to unit length.
+
+        Returns
+        -------
+        (n,) array
+            Points without links go to the centre nearest to the origin.
+
+        Notes
+        -----
+        Look-ups are added in single precision. Blocks of points are shared among the workers of
+        the joblib configuration; the result does not depend on them.
+        """
+        n, m = space.n_points, centers.shape[1]
+        groups = np.empty(n, dtype=np.int32)
+        squares = np.einsum("ij,ij->i", centers, centers)
+        if space.membership is not None:
+            for part in _parts(n, _BLOCK // max(centers.shape)):
+                rows = self.rows(space.subset(np.arange(n)[part]), n_vectors=m, unit=unit)
+                groups[part] = (squares - 2.0 * (rows @ centers.T)).argmin(axis=1)
+            return groups
+        kept = np.flatnonzero(self.values[:m] > _NOTHING)
+        width = -(-(kept.size + 1) // 8) * 8
+        table = np.zeros((space.width, width), dtype=np.float32)
+        table[:, : kept.size] = self.table[:, kept]
+        table[:, -1] = self.column_degree
+        padded = np.zeros((centers.shape[0], width))
+        padded[:, : kept.size] = centers[:, : kept.size]
+        fixed = (space.offsets, table, padded, squares, unit)
+        tasks = [(space.labels[p], fixed, groups[p]) for p in _parts(n, _CARRY_ROWS)]
+        parallel_map(_carry, tasks, shared=True)
+        return groups
+
+
+def _parts(n: int, step: int) -> list[slice]:
+    step = max(1, step)
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+
+def _carry(task: tuple[np.ndarray, tuple[Any, ...], np.ndarray]) -> None:
+    labels, fixed, groups = task
+    kernels.rowspace.carry(labels, *fixed, groups)
 
 
 def bipartite_spectrum(

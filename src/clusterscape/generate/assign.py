@@ -1,0 +1,512 @@
+"""The labels of any points in the members of an ensemble, from what the members left behind.
+
+k-means members assign by their centres and mixtures by their densities; all others through
+landmarks: centres of small groups of the points that the member clustered, each with the member's
+label, of which the few nearest to a point vote. Everything is plain arrays, linear in the new
+points, and independent of the number of points that were clustered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import SeedSequence
+from scipy import sparse
+
+from clusterscape import kernels
+from clusterscape._core.labels import UNSAMPLED, smallest_type
+from clusterscape._core.parallel import parallel_map
+from clusterscape.generate.features import Matrix
+from clusterscape.generate.plan import GROUPS
+from clusterscape.linalg.distances import centre_of
+from clusterscape.linalg.landmark_graph import LandmarkSearch, choose_landmarks
+
+LANDMARKS = 512  # in a set of landmarks at least
+_PER_CLUSTER = 6  # landmarks for each cluster of the finest member at least
+_ALL = 1000  # up to so many points are all landmarks themselves
+_NEAREST = 5  # landmarks that vote
+
+_CHUNK = 16_384  # rows of one task
+_ENTRIES = 2**18  # entries of a temporary block: few enough for the cache
+_WRONG = 1e-3  # share of labels that single precision may change before double is taken
+
+
+@dataclass(frozen=True)
+class ScoreRule:
+    """Members whose label is the least of some scores that are linear in features of a point.
+
+    Attributes
+    ----------
+    view : int
+        The feature matrix.
+    members : (s,) array
+        The members.
+    starts : (s + 1,) array
+        ``starts[i]:starts[i + 1]`` are the columns of ``table`` of member i.
+    origin : (d,) array or None
+        Subtracted from dense points, so that products keep their precision.
+    axes : (d, q) array or None
+        The points are multiplied by it.
+    squares : bool
+        Whether the features are 1, the values and their products, or the values alone.
+    table : (f, D) array
+        Scores of the features.
+    bias : (D,) array
+        Added to the scores.
+    """
+
+    view: int
+    members: np.ndarray
+    starts: np.ndarray
+    origin: np.ndarray | None
+    axes: np.ndarray | None
+    squares: bool
+    table: np.ndarray
+    bias: np.ndarray
+
+    def write(self, X: Matrix, out: np.ndarray) -> None:
+        """Write the labels of points to the members' columns of ``out``."""
+        step = max(16, _ENTRIES // sum(self.table.shape))
+        for start in range(0, X.shape[0], step):
+            part = slice(start, start + step)
+            scores = self._scores(X[part])
+            kernels.assign.least_of_each(scores, self.starts, self.members, out[part])
+
+    def _scores(self, X: Matrix) -> np.ndarray:
+        kind = self.table.dtype
+        if sparse.issparse(X):
+            Z = X.astype(np.float64, copy=False)
+            through = self.table if self.axes is None else self.axes
+            if self.squares and self.axes is None:
+                Z = Z.toarray() if self.origin is None else Z.toarray() - self.origin
+            elif self.origin is not None:
+                # Subtracted after the product, which keeps the rows sparse.
+                Z = np.asarray(Z @ through) - self.origin.astype(np.float64) @ through
+            else:
+                Z = np.asarray(Z @ through)
+        else:
+            Z = np.asarray(X, dtype=kind)
+            Z = Z if self.origin is None else Z - self.origin
+            Z = Z if self.axes is None else Z @ self.axes
+        if self.squares:
+            features = np.empty((Z.shape[0], self.table.shape[0]), dtype=kind)
+            kernels.assign.products(np.ascontiguousarray(Z, dtype=kind), features)
+            Z = features
+        linear = sparse.issparse(X) and not self.squares
+        scores = Z if linear else np.asarray(Z @ self.table)
+        scores += self.bias
+        return np.ascontiguousarray(scores)
+
+
+@dataclass(frozen=True)
+class LandmarkRule:
+    """Members whose label is that of the nearest landmarks, by a weighted vote.
+
+    Attributes
+    ----------
+    view : int
+        The feature matrix.
+    members : (s,) array
+        The members.
+    landmarks : (p, d) array or CSR matrix
+        The landmarks; of unit length for the cosine.
+    table : (p, s) array
+        Labels of the landmarks, -2 where a member says nothing of them.
+    nearest : int
+        Landmarks that vote.
+    scale : float
+        A landmark has the weight ``exp(-scale d^2)``.
+    metric : str
+        "euclidean" or "cosine".
+    """
+
+    view: int
+    members: np.ndarray
+    landmarks: Any
+    table: np.ndarray
+    nearest: int
+    scale: float
+    metric: Any
+
+    def write(self, X: Matrix, out: np.ndarray) -> None:
+        """Write the labels of points to the members' columns of ``out``."""
+        search = LandmarkSearch(self.landmarks, self.metric)
+        squares, indices = search.nearest(X, self.nearest)
+        kernels.assign.vote(squares, indices, self.table, self.scale, self.members, out)
+
+
+@dataclass(frozen=True)
+class Assigner:
+    """Gives points the labels that the members of an ensemble would have given them.
+
+    Attributes
+    ----------
+    n_features : tuple of int
+        Columns of each view.
+    n_clusters : (r,) array
+        Clusters of each member.
+    rules : tuple of ScoreRule and LandmarkRule
+        How the members assign.
+    unable : tuple of int
+        Members that cannot assign points, because they failed.
+
+    See Also
+    --------
+    EnsembleGenerator.generate_with_assigner : Makes one.
+
+    Notes
+    -----
+    A landmark can only be in one cluster: a cluster with fewer points than a landmark stands for
+    (a few thousandths of the points) may be given no new points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.generate import restarts
+    >>> X = np.array([[0.0], [0.1], [5.0], [5.1]])
+    >>> made = restarts(3, n_clusters=2, random_state=0).generate_with_assigner(X)
+    >>> bool((made.assigner.assign(X + 0.02) == made.ensemble.labels).all())
+    True
+    """
+
+    n_features: tuple[int, ...]
+    n_clusters: np.ndarray
+    rules: tuple[Any, ...]
+    unable: tuple[int, ...]
+
+    def assign(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
+        """Return the label of every point in every member.
+
+        Parameters
+        ----------
+        X : (m, d) array or CSR matrix, or a tuple of views
+            The points. They are read in blocks and never copied whole.
+        n_jobs : int or None
+            Workers; the result does not depend on it.
+
+        Returns
+        -------
+        (m, r) array
+            Labels as in the ensemble; -1 is noise, -2 a member that cannot say.
+        """
+        views = X if isinstance(X, tuple) else (X,)
+        for view, width in zip(views, self.n_features, strict=True):
+            if view.shape[1] != width:
+                raise ValueError(
+                    f"X has {view.shape[1]} columns, but the members were made of {width}; give "
+                    "the same columns."
+                )
+        n = views[0].shape[0]
+        out = np.empty((n, self.n_clusters.size), dtype=label_type(self.n_clusters))
+        self.fill(views, out, n_jobs=n_jobs)
+        return out
+
+    def fill(
+        self,
+        views: Sequence[Matrix],
+        out: np.ndarray,
+        *,
+        n_jobs: int | None = None,
+        members: Set[int] | None = None,
+    ) -> None:
+        """Write the labels of all points to the columns of ``out``.
+
+        Rules none of whose members are among ``members`` are left out.
+        """
+        out[:, list(self.unable)] = UNSAMPLED
+        n = out.shape[0]
+        rules = tuple(
+            rule for rule in self.rules if members is None or members & set(rule.members.tolist())
+        )
+        tasks = [
+            (rules, tuple(views), out, slice(start, min(start + _CHUNK, n)))
+            for start in range(0, n, _CHUNK)
+        ]
+        parallel_map(_fill_chunk, tasks, n_jobs=n_jobs, shared=True)
+
+
+def _fill_chunk(task: tuple[Any, Sequence[Matrix], np.ndarray, slice]) -> None:
+    rules, views, out, rows = task
+    blocks = [X[rows] for X in views]
+    for rule in rules:
+        rule.write(blocks[rule.view], out[rows])
+
+
+def label_type(n_clusters: np.ndarray) -> Any:
+    """Return the smallest type that holds the labels of all members."""
+    return smallest_type(max(int(np.max(n_clusters, initial=0)), 1))
+
+
+# -- building one --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What one member left behind on the points that it clustered.
+
+    ``model`` has ``centers`` or ``directions`` (k-means), or ``means``, ``precisions`` and
+    ``log_weights`` (mixtures, with ``origin`` and ``axes`` where they were fitted to principal
+    components), in the space of ``columns`` or ``basis`` where the member saw only these.
+    """
+
+    index: int
+    view: int
+    labels: np.ndarray
+    n_clusters: int
+    model: Mapping[str, np.ndarray]
+    metric: str = "euclidean"
+    failed: bool = False
+
+
+@dataclass(frozen=True)
+class Clustered:
+    """The points that some members clustered: all points, or a sample."""
+
+    views: tuple[Matrix, ...]
+    members: Sequence[Fitted]
+    seed: SeedSequence
+
+
+def build_assigner(
+    clustered: Sequence[Clustered], views: Sequence[Matrix], n_members: int
+) -> Assigner:
+    """Return the assigner of all members; a member is in exactly one entry of ``clustered``.
+
+    ``views`` are all points: they give the origin of coordinates.
+    """
+    counts = np.zeros(n_members, dtype=np.int64)
+    everyone = [m for part in clustered for m in part.members]
+    for member in everyone:
+        counts[member.index] = member.n_clusters
+    unable = tuple(sorted(m.index for m in everyone if m.failed))
+    scored: dict[Any, list[_Scores]] = {}
+    origins = [centre_of(X) for X in views]
+    rest: list[tuple[int, Fitted]] = []
+    for place, part in enumerate(clustered):
+        for member in part.members:
+            if member.failed:
+                continue
+            X = part.views[member.view]
+            made = _scores_of(member, X, origins[member.view])
+            if made is None:
+                rest.append((place, member))
+            else:
+                scored.setdefault(made.key, []).append(made)
+    rules: list[Any] = [_score_rule(same) for same in scored.values()]
+    if rest:
+        rules += _landmark_rules(clustered, rest)
+    n_features = tuple(int(X.shape[1]) for X in views)
+    return Assigner(n_features, counts, tuple(rules), unable)
+
+
+@dataclass(frozen=True)
+class _Scores:
+    member: Fitted
+    origin: np.ndarray | None
+    axes: np.ndarray | None
+    squares: bool
+    table: np.ndarray
+    bias: np.ndarray
+
+    @property
+    def key(self) -> Any:
+        parts = [None if a is None else a.tobytes() for a in (self.origin, self.axes)]
+        return (self.member.view, *parts, self.squares, self.table.dtype.str)
+
+
+def _score_rule(same: Sequence[_Scores]) -> ScoreRule:
+    first = same[0]
+    sizes = [s.bias.size for s in same]
+    return ScoreRule(
+        view=first.member.view,
+        members=np.array([s.member.index for s in same], dtype=np.int64),
+        starts=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        origin=first.origin,
+        axes=first.axes,
+        squares=first.squares,
+        table=np.ascontiguousarray(np.concatenate([s.table for s in same], axis=1)),
+        bias=np.concatenate([s.bias for s in same]),
+    )
+
+
+def _scores_of(member: Fitted, X: Matrix, origin: np.ndarray | None) -> _Scores | None:
+    """Return the scores of a k-means or mixture member; None for all others."""
+    model = member.model
+    kind = np.float64 if sparse.issparse(X) else X.dtype
+    d = X.shape[1]
+    if "centers" in model or "directions" in model:
+        start = np.zeros(d) if origin is None else origin.astype(np.float64)
+        if "directions" in model:
+            lifted = _lift(model["directions"], model, d)
+            table, bias = -lifted.T, -(lifted @ start)
+        else:
+            moved = model["centers"] - _restrict(start, model)
+            lifted = _lift(moved, model, d)
+            table, bias = -2.0 * lifted.T, np.einsum("ij,ij->i", moved, moved)
+        return _Scores(member, origin, None, False, table.astype(kind), bias.astype(kind))
+    if "means" in model:
+        return _mixture_scores(member, X, origin)
+    return None
+
+
+def _mixture_scores(member: Fitted, X: Matrix, origin: np.ndarray | None) -> _Scores:
+    """Return minus the log densities of the components, as a table over products of values."""
+    model = member.model
+    d = X.shape[1]
+    kind = np.float64 if sparse.issparse(X) else X.dtype
+    axes = None
+    if "axes" in model or "columns" in model or "basis" in model:
+        inner = model["axes"].T if "axes" in model else np.eye(model["means"].shape[1])
+        axes = np.ascontiguousarray(_lift(inner, model, d).T)
+    start = np.zeros(d) if origin is None else origin.astype(np.float64)
+    moved = start if axes is None else start @ axes
+    if "axes" in model:
+        moved = moved - model["origin"] @ model["axes"]
+    table = _quadratic_table(model, model["means"] - moved)
+    exact = _Scores(member, origin, axes, True, table, np.zeros(table.shape[1]))
+    if kind == np.float64:
+        return exact
+    single = _Scores(
+        member,
+        origin,
+        None if axes is None else axes.astype(kind),
+        True,
+        table.astype(kind),
+        np.zeros(table.shape[1], dtype=kind),
+    )
+    found = np.empty((X.shape[0], 2), dtype=np.int32)
+    for column, scores in enumerate((exact, single)):
+        rule = _score_rule([scores])
+        labels = np.empty((X.shape[0], member.index + 1), dtype=np.int32)
+        rule.write(X, labels)
+        found[:, column] = labels[:, member.index]
+    return single if (found[:, 0] != found[:, 1]).mean() <= _WRONG else exact
+
+
+def _quadratic_table(model: Mapping[str, np.ndarray], means: np.ndarray) -> np.ndarray:
+    """Return (1 + q + q (q + 1) / 2, k): minus twice the log densities, less what is common."""
+    precisions = model["precisions"]
+    q = means.shape[1]
+    pulled = np.einsum("kij,kj->ki", precisions, means)
+    constant = np.einsum("ki,ki->k", pulled, means) - 2.0 * model["log_weights"]
+    upper = np.triu_indices(q)
+    products = precisions[:, upper[0], upper[1]] * np.where(upper[0] == upper[1], 1.0, 2.0)
+    return np.vstack([constant, -2.0 * pulled.T, products.T])
+
+
+def _restrict(vector: np.ndarray, model: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return a point in the space that a member saw."""
+    if "columns" in model:
+        return vector[model["columns"]]
+    return vector @ model["basis"] if "basis" in model else vector
+
+
+def _lift(vectors: np.ndarray, model: Mapping[str, np.ndarray], d: int) -> np.ndarray:
+    """Return (k, d) vectors that have the products with points that ``vectors`` have there."""
+    if "columns" in model:
+        out = np.zeros((vectors.shape[0], d))
+        out[:, model["columns"]] = vectors
+        return out
+    return vectors @ model["basis"].T if "basis" in model else np.asarray(vectors)
+
+
+def mixture_model(mixture: Any) -> dict[str, np.ndarray]:
+    """Return the arrays of a fitted ``GaussianMixture`` that decide its labels."""
+    k, q = mixture.means_.shape
+    given = np.asarray(mixture.precisions_, dtype=np.float64)
+    form = mixture.covariance_type
+    if form == "tied":
+        precisions = np.broadcast_to(given, (k, q, q)).copy()
+    elif form == "full":
+        precisions = given
+    else:
+        values = given if form == "diag" else np.repeat(given[:, None], q, axis=1)
+        precisions = np.zeros((k, q, q))
+        precisions[:, np.arange(q), np.arange(q)] = values
+    determinants = np.linalg.slogdet(precisions)[1]
+    weights = np.log(np.maximum(mixture.weights_, np.finfo(np.float64).tiny))
+    return {
+        "means": np.asarray(mixture.means_, dtype=np.float64),
+        "precisions": precisions,
+        "log_weights": weights + 0.5 * determinants,
+    }
+
+
+def _landmark_rules(
+    clustered: Sequence[Clustered], rest: Sequence[tuple[int, Fitted]]
+) -> list[LandmarkRule]:
+    """Return the rules of members that assign through landmarks; ``rest`` has their part too.
+
+    There are several sets of landmarks, each of the points of one part, among which the members
+    are dealt: every set blurs borders in another way, and the members together less.
+    """
+    parts = sorted({place for place, _ in rest})
+    sets: dict[tuple[int, Any, int], list[tuple[int, Fitted]]] = {}
+    for place, member in rest:
+        whole = len(parts) == 1 and clustered[place].views[member.view].shape[0] <= _ALL
+        group = 0 if whole else member.index % GROUPS
+        sets.setdefault((member.view, member.metric, group), []).append((place, member))
+    rules = []
+    for (view, metric, group), same in sorted(sets.items(), key=lambda item: item[0]):
+        home = clustered[parts[group % len(parts)]]
+        X = home.views[view]
+        if len(parts) == 1 and X.shape[0] <= _ALL:
+            rules.append(_whole_rule(X, [m for _, m in same], metric))
+            continue
+        seed = SeedSequence(home.seed.entropy, spawn_key=(*home.seed.spawn_key, group))
+        landmarks = _landmarks(X, [m for _, m in same], metric, seed)
+        links = LandmarkSearch(landmarks, metric).nearest(X, min(_NEAREST, landmarks.shape[0]))[0]
+        table, members = _labels_of(landmarks, clustered, same, metric)
+        scale = _scale(links)
+        rules.append(LandmarkRule(view, members, landmarks, table, links.shape[1], scale, metric))
+    return rules
+
+
+def _landmarks(X: Matrix, members: Sequence[Fitted], metric: Any, seed: SeedSequence) -> Matrix:
+    """Return landmarks of the points, more for members of many clusters."""
+    # Centres of sparse rows would be dense.
+    how: Any = "random" if sparse.issparse(X) else "kmeans"
+    wanted = max(LANDMARKS, _PER_CLUSTER * max(m.n_clusters for m in members))
+    return choose_landmarks(X, min(X.shape[0], wanted), how, metric=metric, seed=seed)
+
+
+def _whole_rule(X: Matrix, members: Sequence[Fitted], metric: Any) -> LandmarkRule:
+    """Return the rule of members on few points: the label of the nearest of them."""
+    kind = label_type(np.array([m.n_clusters for m in members]))
+    labels = np.column_stack([m.labels for m in members]).astype(kind)
+    points = choose_landmarks(X, X.shape[0], "all", metric=metric)
+    names = np.array([m.index for m in members], dtype=np.int64)
+    table = np.ascontiguousarray(labels)
+    return LandmarkRule(members[0].view, names, points, table, 1, 1.0, metric)
+
+
+def _labels_of(
+    landmarks: Matrix,
+    clustered: Sequence[Clustered],
+    same: Sequence[tuple[int, Fitted]],
+    metric: Any,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the landmarks' labels, by a vote of the nearest points of each member, and members."""
+    kind = label_type(np.array([member.n_clusters for _, member in same]))
+    columns, names = [], []
+    for place in sorted({place for place, _ in same}):
+        members = [member for other, member in same if other == place]
+        X = clustered[place].views[members[0].view]
+        points = choose_landmarks(X, X.shape[0], "all", metric=metric)
+        near = LandmarkSearch(points, metric).nearest(landmarks, min(_NEAREST, X.shape[0]))
+        labels = np.column_stack([m.labels for m in members]).astype(kind)
+        table = np.empty((landmarks.shape[0], len(members)), dtype=kind)
+        own = np.arange(len(members), dtype=np.int64)
+        labels = np.ascontiguousarray(labels)
+        kernels.assign.vote(near[0], near[1], labels, _scale(near[0]), own, table)
+        columns.append(table)
+        names += [member.index for member in members]
+    return np.ascontiguousarray(np.concatenate(columns, axis=1)), np.array(names, dtype=np.int64)
+
+
+def _scale(squares: np.ndarray) -> float:
+    mean = float(np.maximum(squares, 0.0).mean())
+    return 0.5 / mean if mean > 0 else 1.0

@@ -1,0 +1,122 @@
+"""Members on samples: who clusters which sample, and the one pass that gives all points labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.random import SeedSequence
+from scipy import sparse
+
+from clusterscape._core.labels import UNSAMPLED
+from clusterscape.ensemble import Ensemble
+from clusterscape.ensemble.inputs import Partition
+from clusterscape.generate.algorithms import Pieces
+from clusterscape.generate.assign import Assigner, Clustered, Fitted, build_assigner, label_type
+from clusterscape.generate.features import Features, Matrix
+from clusterscape.generate.members import Outcome, Work
+from clusterscape.generate.plan import Member, draw_sample, sample_seed
+
+Task = tuple[Work, Member]
+
+
+def dealt(work: Work, members: Sequence[Member], root: SeedSequence) -> list[Task]:
+    """Return every member with the points that it clusters: all of them, or its sample.
+
+    Members of one sample share one :class:`Work`, and with it graphs and trees.
+    """
+    n = work.views[0].shape[0]
+    samples: dict[tuple[int, int], Work] = {}
+    tasks = []
+    for member in members:
+        if not member.is_sampled:
+            tasks.append((work, member))
+            continue
+        size = int(member.rows[1])
+        if (member.group, size) not in samples:
+            rows = draw_sample(n, size, sample_seed(root, member.group))
+            samples[member.group, size] = replace(
+                work,
+                # A copy: a row of a memory map must not keep its file open.
+                views=tuple(_rows_of(X, rows) for X in work.views),
+                weights=None if work.weights is None else work.weights[rows],
+                pieces=tuple(Pieces() for _ in work.views),
+            )
+        tasks.append((samples[member.group, size], member))
+    return tasks
+
+
+def _rows_of(X: Matrix, rows: np.ndarray) -> Matrix:
+    return X[rows] if sparse.issparse(X) else np.array(X[rows], order="C", subok=False)
+
+
+def assigner_of(
+    tasks: Sequence[Task], outcomes: Sequence[Outcome], root: SeedSequence, features: Features
+) -> Assigner:
+    """Return what gives points the labels of the members."""
+    parts: dict[int, list[int]] = {}
+    for i, (work, _) in enumerate(tasks):
+        parts.setdefault(id(work), []).append(i)
+    clustered = []
+    for places in parts.values():
+        work, first = tasks[places[0]]
+        members = [_fitted(tasks[i][1], outcomes[i]) for i in places]
+        seed = sample_seed(root, first.group)
+        clustered.append(Clustered(work.views, members, seed))
+    return build_assigner(clustered, features.views, len(tasks))
+
+
+def _fitted(member: Member, outcome: Outcome) -> Fitted:
+    record = outcome.record
+    labels = outcome.labels
+    if sparse.issparse(labels):
+        labels = outcome.partition("").codes
+    angles = record.algorithm == "cosine" or record.params.get("metric") == "cosine"
+    return Fitted(
+        index=member.index,
+        view=member.view,
+        labels=labels,
+        n_clusters=record.n_clusters,
+        model=outcome.model,
+        metric="cosine" if angles else "euclidean",
+        failed=record.error is not None,
+    )
+
+
+def ensemble_of(
+    members: Sequence[Member],
+    outcomes: Sequence[Outcome],
+    features: Features,
+    weights: np.ndarray | None,
+    *,
+    assigner: Assigner | None,
+    n_jobs: int | None,
+) -> Ensemble:
+    """Return the ensemble; members on samples get the labels of all points in one pass."""
+    records = [outcome.record for outcome in outcomes]
+    settings: dict[str, Any] = {
+        "records": records,
+        "sample_weight": weights,
+        "index": features.index,
+    }
+    if not any(member.is_sampled for member in members):
+        parts = [outcome.partition(f"p{i}") for i, outcome in enumerate(outcomes)]
+        return Ensemble(parts, **settings)
+    assert assigner is not None
+    counts = np.array([record.n_clusters for record in records], dtype=np.int64)
+    labels = np.full((features.n_points, len(members)), UNSAMPLED, dtype=label_type(counts))
+    sampled = {i for i, member in enumerate(members) if member.is_sampled}
+    assigner.fill(features.views, labels, n_jobs=n_jobs, members=sampled)
+    soft = {}
+    for i in set(range(len(members))) - sampled:
+        part = outcomes[i].partition("")
+        labels[:, i] = part.codes
+        if part.soft is not None:
+            soft[i] = part.soft
+    parts = [
+        Partition(f"p{i}", labels[:, i], int(counts[i]), None, soft.get(i))
+        for i in range(len(members))
+    ]
+    return Ensemble(parts, labels=labels, **settings)
