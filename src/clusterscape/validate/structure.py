@@ -18,7 +18,7 @@ from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import N_JOBS, Choice, Integer, Seed, checked
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.generate import EnsembleGenerator
-from clusterscape.validate.eigengap import select_k
+from clusterscape.validate.n_clusters import select_k
 
 _COMPONENTS = 50
 _FEWEST = 10
@@ -207,5 +207,5 @@ def _score(task: _Task) -> float:
     generator = EnsembleGenerator(
         task.n_partitions, n_clusters=(low, high), random_state=making, progress=False
     )
-    gaps = select_k(generator.generate(data), max_clusters=low + 1).gaps
+    gaps = select_k(generator.generate(data), (2, low + 1)).gaps
     return float(gaps[1:].max() - gaps[0])
