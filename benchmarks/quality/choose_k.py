@@ -22,9 +22,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import _common
 import main_job
 import synthetic
+
+import _common
 
 RIGHT, NEAR, KEPT, SAME, SETS = 0.6, 0.8, 0.9, 0.9, 0.8
 MOST, REPEATS, POINTS = 10, 20, 500
@@ -157,7 +158,9 @@ def main() -> None:
         )
     figures = summary(rows, "development sets")
     if options.synthetic:
-        made = {n: measured(X, y, range(1), options.peers) for n, (X, y) in synthetic.sets().items()}
+        made = {
+            n: measured(X, y, range(1), options.peers) for n, (X, y) in synthetic.sets().items()
+        }
         for name, row in made.items():
             print(f"  {name}: {row['true']} clusters, chosen {row['chosen']}")
         summary(list(made.values()), "synthetic sets")

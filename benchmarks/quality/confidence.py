@@ -20,8 +20,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import _common
 import main_job
+
+import _common
 
 GENERATORS = {
     "k-means, random k": "random_k",

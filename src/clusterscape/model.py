@@ -38,6 +38,7 @@ from clusterscape.combine.result import ResultMixin
 from clusterscape.ensemble import Ensemble, as_ensemble
 from clusterscape.generate import EnsembleGenerator, generator_for
 from clusterscape.generate.features import point_ids, validated_features
+from clusterscape.generate.scales import warn_of_features
 from clusterscape.validate import KSelection, StructureVerdict, select_k, structure_test
 
 
@@ -258,6 +259,8 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         seeds = self._seeds()
         generator = self._generator(X.shape, seeds[0])
         metric = "cosine" if generator.algorithm == "cosine" else "euclidean"
+        names = getattr(self, "feature_names_in_", None)
+        warn_of_features(X, names, who=type(self).__name__, metric=metric, stacklevel=2)
         with showing(self.progress):
             # First, because it refuses a store of another run and counts that do not fit.
             ensemble = generator.generate(X, index=ids)

@@ -271,7 +271,9 @@ class _Shape:
     table: np.ndarray
     ordered: np.ndarray  # every column's values in order
     root: np.ndarray  # of the correlation matrix of the normal scores
-    tails: float  # degrees of freedom of the multivariate t nearest to the distances from the middle
+    tails: (
+        float  # degrees of freedom of the multivariate t nearest to the distances from the middle
+    )
 
     @classmethod
     def of(cls, table: np.ndarray) -> _Shape:
