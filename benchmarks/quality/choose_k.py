@@ -5,8 +5,8 @@
 same cuts: the eigengap, the silhouette and the Calinski-Harabasz index alone; and of k-means: the
 gap statistic and PAC (resampling 80 % of the points), both for k = 2..10.
 
-The bars, on the sets of ``main_job.py``: the right number on at least 60 %, within one on 80 %; mean
-ARI at least 0.9 of that with k given; the same number for at least 9 of 10 seeds on 8 of 10 sets.
+The bars, on the sets of ``main_job.py``: the right number on at least 60 %, within one on 80 %;
+mean ARI at least 0.9 of that with k given; the same number for at least 9 of 10 seeds on 8 of 10 sets.
 ``--check`` runs the small sets with two seeds, and asks for the share of right numbers alone.
 """
 
@@ -169,8 +169,8 @@ def main() -> None:
         ok &= figures["near"] >= NEAR and figures["kept"] >= KEPT and figures["same"] >= SETS
     _common.finish(
         f"right {figures['right']:.2f} (bar {RIGHT}), within one {figures['near']:.2f} ({NEAR}), "
-        f"ARI {figures['ari']:.3f} = {figures['kept']:.2f} of that with k given ({KEPT}), the same k "
-        f"for 9 of 10 seeds on {figures['same']:.2f} of the sets ({SETS})",
+        f"ARI {figures['ari']:.3f} = {figures['kept']:.2f} of that with k given ({KEPT}), the "
+        f"same k for 9 of 10 seeds on {figures['same']:.2f} of the sets ({SETS})",
         ok,
         options.check,
     )

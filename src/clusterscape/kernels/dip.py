@@ -11,8 +11,8 @@ from clusterscape.kernels._jit import jit
 def dip(x):
     """Return the dip of sorted values, in [1 / (2 n), 1/4].
 
-    J. A. Hartigan, P. M. Hartigan, "The dip test of unimodality", Annals of Statistics 13, 1985: the
-    modal interval shrinks to where the greatest convex minorant and the least concave majorant of
+    J. A. Hartigan, P. M. Hartigan, "The dip test of unimodality", Annals of Statistics 13, 1985:
+    the modal interval shrinks to where the greatest convex minorant and the least concave majorant of
     the empirical distribution are farthest apart; outside of it, the distance from the minorant
     (to the left) and from the majorant (to the right) is the dip.
     """

@@ -86,8 +86,8 @@ def select_k(
 ) -> KSelection:
     """Choose the number of clusters, with a table of all candidates and how firm the choice is.
 
-    With features, the ensemble is cut into 2, 3, ... clusters as :class:`~clusterscape.combine.LWGP`
-    does, and the near neighbours of the points decide: as long as a further cut runs between
+    With features, the ensemble is cut into 2, 3, ... clusters as
+    :class:`~clusterscape.combine.LWGP` does, and the near neighbours of the points decide: as long as a further cut runs between
     clusters it separates hardly any neighbours, and the first cut through a cluster separates many.
     The number with the largest such rise (as a log ratio), plus half of the eigengap (also a log
     ratio), is chosen. Without features the largest eigengap of the co-association decides alone.
@@ -132,8 +132,8 @@ def select_k(
 
     Notes
     -----
-    It always finds something, and never a single cluster: use :func:`structure_test` first. Clusters
-    that touch over a wide front are not told from one; of nested groups the clearest level is
+    It always finds something, and never a single cluster: use :func:`structure_test` first.
+    Clusters that touch over a wide front are not told from one; of nested groups the clearest level is
     taken, and ``runner_up`` is often the other level. Clusters of a handful of points, such as
     groups of outliers, are not counted. The eigengap alone fails where partitions are coarser than
     the clusters, and where long shapes fall into pieces.
@@ -348,8 +348,8 @@ def _concluded(looks: list[_Look], candidates: np.ndarray, X: Any, metric: Any) 
         **_indices(whole.cuts, X, metric),
     }
     reason = (
-        f"{best} clusters separate {shares[2 * at]:.1%} of the near neighbours and {best + 1} would "
-        f"separate {shares[2 * at + 1]:.1%}{_firmness(best, runner_up, choices)}."
+        f"{best} clusters separate {shares[2 * at]:.1%} of the near neighbours and {best + 1} "
+        f"would separate {shares[2 * at + 1]:.1%}{_firmness(best, runner_up, choices)}."
     )
     gaps = log_gaps(np.append(whole.values, 0.0))
     return KSelection(

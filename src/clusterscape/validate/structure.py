@@ -107,9 +107,9 @@ def structure_test(
     those of uniform samples.
 
     Do the columns hold together more than data without clusters? Sums of squares of 2, 3 and 5
-    clusters, and the best eigengap of fine k-means partitions of the normal scores, are compared with
-    those of references in which every column keeps its own values: with a Gaussian dependence (of the same rank
-    correlations), and with that of a multivariate t distribution of fitted degrees of freedom. So
+    clusters, and the best eigengap of fine k-means partitions of the normal scores, are compared
+    with those of references in which every column keeps its own values: with a Gaussian dependence
+    (of the same rank correlations), and with that of a multivariate t distribution of fitted degrees of freedom. So
     long tails, skewness and correlations are no structure. The scores of the references give the
     p-value of one more draw (Student's t), and the larger of both kinds counts.
 
@@ -140,15 +140,15 @@ def structure_test(
 
     Notes
     -----
-    Of more than 50 columns, 50 principal components are taken. Groups that differ in a single column
+    Of more than 50 columns, 50 principal components are taken. Groups that differ in one column
     are found only if that column is the first principal axis and has two modes: scale the columns.
     Few points, or clusters smaller than a few per cent of the sample, may go unnoticed. Rates of
     errors and the power are in ``benchmarks/quality/structure.py``.
 
     References
     ----------
-    .. [1] J. A. Hartigan and P. M. Hartigan, "The dip test of unimodality", Annals of Statistics 13,
-       70-84, 1985. doi:10.1214/aos/1176346577
+    .. [1] J. A. Hartigan and P. M. Hartigan, "The dip test of unimodality", Annals of Statistics
+       13, 70-84, 1985. doi:10.1214/aos/1176346577
     .. [2] Y. Liu, D. N. Hayes, A. Nobel and J. S. Marron, "Statistical significance of clustering
        for high-dimension, low-sample size data", Journal of the American Statistical Association
        103, 1281-1293, 2008. doi:10.1198/016214508000000454
@@ -349,15 +349,18 @@ def _measure(task: _Task) -> list[float]:
 
 
 def _joint_p(own: np.ndarray, references: np.ndarray) -> tuple[float, float, np.ndarray]:
-    """Return the p-value, the score of the data, and the scores of the references by kind."""
+    """Return the p-value, the score of the data, and the scores of the references by kind.
+
+    Each measure has the p-value of one more draw, and the smallest counts as often as there are
+    measures; the kind of references that the data exceed less decides.
+    """
     answers = []
     for drawn in (references[::2], references[1::2]):
         m = len(drawn)
         score = _excess(own, drawn)
-        others = np.array([_excess(drawn[i], np.delete(drawn, i, axis=0)) for i in range(m)])
-        deviation = others.std(ddof=1) * np.sqrt(1 + 1 / m) + 1e-9
-        p_value = student_t.sf((score - others.mean()) / deviation, df=m - 1)
-        answers.append((float(p_value), score, others))
+        others = [_excess(drawn[i], np.delete(drawn, i, axis=0)) for i in range(m)]
+        smallest = student_t.sf(score / np.sqrt(1 + 1 / m), df=m - 1)
+        answers.append((min(1.0, own.size * float(smallest)), score, others))
     weaker = max(answers, key=lambda answer: answer[0])
     return weaker[0], weaker[1], np.column_stack([answer[2] for answer in answers])
 
