@@ -12,16 +12,47 @@ def dip(x):
     """Return the dip of sorted values, in [1 / (2 n), 1/4].
 
     J. A. Hartigan, P. M. Hartigan, "The dip test of unimodality", Annals of Statistics 13, 1985:
-    the modal interval shrinks to where the greatest convex minorant and the least concave majorant of
-    the empirical distribution are farthest apart; outside of it, the distance from the minorant
+    the modal interval shrinks to where the greatest convex minorant and the least concave majorant
+    of the empirical distribution are farthest apart; outside of it, the distance from the minorant
     (to the left) and from the majorant (to the right) is the dip.
     """
     n = x.size
     if n < 2 or x[0] == x[n - 1]:
         return 0.5 / n
+    below, above = _hulls(x)
+    left = np.empty(n, np.int64)
+    right = np.empty(n, np.int64)
     low, high = 0, n - 1
-    below = np.empty(n, np.int64)  # the vertex of the minorant that precedes a vertex
-    above = np.empty(n, np.int64)  # the vertex of the majorant that follows a vertex
+    found = 1.0  # in units of 1 / (2 n)
+    while True:
+        n_left = 0
+        left[0] = high
+        while left[n_left] > low:
+            left[n_left + 1] = below[left[n_left]]
+            n_left += 1
+        n_right = 0
+        right[0] = low
+        while right[n_right] < high:
+            right[n_right + 1] = above[right[n_right]]
+            n_right += 1
+        start, end, widest = low, high, 1.0
+        if n_left > 1 or n_right > 1:
+            start, end, widest = _farthest(x, left[: n_left + 1], right[: n_right + 1])
+        if widest < found:
+            break
+        found = max(found, _outside(x, left[: n_left + 1], right[: n_right + 1], start, end))
+        if low == start and high == end:
+            break
+        low, high = start, end
+    return found / (2 * n)
+
+
+@jit
+def _hulls(x):
+    """Return which vertex of the minorant precedes a point, and which of the majorant follows."""
+    n = x.size
+    below = np.empty(n, np.int64)
+    above = np.empty(n, np.int64)
     below[0] = 0
     for j in range(1, n):
         below[j] = j - 1
@@ -40,78 +71,52 @@ def dip(x):
             if a == n - 1 or (x[j] - x[a]) * (a - b) < (x[a] - x[b]) * (j - a):
                 break
             above[j] = b
-    left = np.empty(n, np.int64)
-    right = np.empty(n, np.int64)
-    found = 1.0  # in units of 1 / (2 n)
+    return below, above
+
+
+@jit
+def _farthest(x, left, right):
+    """Return where minorant and majorant are farthest apart: at a vertex of one of them.
+
+    ``left`` are the minorant's vertices from the upper end down, ``right`` the majorant's up.
+    """
+    i, j = left.size - 2, 1
+    start, end = left[left.size - 1], left[0]
+    widest = -1.0
     while True:
-        n_left = 0
-        left[0] = high
-        while left[n_left] > low:
-            left[n_left + 1] = below[left[n_left]]
-            n_left += 1
-        n_right = 0
-        right[0] = low
-        while right[n_right] < high:
-            right[n_right + 1] = above[right[n_right]]
-            n_right += 1
-        # The two curves are farthest apart at a vertex of one of them. ``left`` descends from
-        # ``high`` and ``right`` ascends from ``low``.
-        i, j = n_left, 0
-        start, end = low, high
-        widest = 0.0
-        first = True
-        if n_left == 1 and n_right == 1:
-            widest = 1.0
+        g, h = left[i], right[j]
+        if g > h:
+            a = left[i + 1]
+            apart = (h - a + 1) - (x[h] - x[a]) * (g - a) / (x[g] - x[a])
+            j += 1
+            if apart >= widest:
+                widest, start, end = apart, a, h
         else:
-            i, j = n_left - 1, 1
-            while True:
-                g, h = left[i], right[j]
-                if g > h:
-                    g1 = left[i + 1]
-                    apart = (h - g1 + 1) - (x[h] - x[g1]) * (g - g1) / (x[g] - x[g1])
-                    j += 1
-                    if apart >= widest or first:
-                        widest, first = apart, False
-                        start, end = g1, h
-                else:
-                    h1 = right[j - 1]
-                    apart = (x[g] - x[h1]) * (h - h1) / (x[h] - x[h1]) - (g - h1 - 1)
-                    i -= 1
-                    if apart >= widest or first:
-                        widest, first = apart, False
-                        start, end = g, h
-                if i < 0:
-                    i = 0
-                if j > n_right:
-                    j = n_right
-                if left[i] == right[j]:
-                    break
-        if widest < found:
-            break
-        # The distance from the minorant left of the modal interval, and from the majorant right.
-        deepest = 0.0
-        for i in range(n_left):
-            b, a = left[i], left[i + 1]
-            if a >= start:
-                continue
-            if b > start:
-                b = start
-            if b - a > 1 and x[left[i]] > x[a]:
-                slope = (left[i] - a) / (x[left[i]] - x[a])
-                for q in range(a, b + 1):
-                    deepest = max(deepest, (q - a + 1) - (x[q] - x[a]) * slope)
-        for j in range(n_right):
-            a, b = right[j], right[j + 1]
-            if b <= end:
-                continue
-            if a < end:
-                continue
-            if b - a > 1 and x[b] > x[a]:
-                slope = (b - a) / (x[b] - x[a])
-                for q in range(a, b + 1):
-                    deepest = max(deepest, (x[q] - x[a]) * slope - (q - a - 1))
-        found = max(found, deepest)
-        if low == start and high == end:
-            break
-        low, high = start, end
-    return found / (2 * n)
+            a = right[j - 1]
+            apart = (x[g] - x[a]) * (h - a) / (x[h] - x[a]) - (g - a - 1)
+            i -= 1
+            if apart >= widest:
+                widest, start, end = apart, g, h
+        i = max(i, 0)
+        j = min(j, right.size - 1)
+        if left[i] == right[j]:
+            return start, end, widest
+
+
+@jit
+def _outside(x, left, right, start, end):
+    """Return the distance from the minorant left of an interval, and the majorant right of it."""
+    deepest = 0.0
+    for i in range(left.size - 1):
+        b, a = left[i], left[i + 1]
+        if a < start and b - a > 1 and x[b] > x[a]:
+            slope = (b - a) / (x[b] - x[a])
+            for q in range(a, min(b, start) + 1):
+                deepest = max(deepest, (q - a + 1) - (x[q] - x[a]) * slope)
+    for j in range(right.size - 1):
+        a, b = right[j], right[j + 1]
+        if a >= end and b - a > 1 and x[b] > x[a]:
+            slope = (b - a) / (x[b] - x[a])
+            for q in range(a, b + 1):
+                deepest = max(deepest, (x[q] - x[a]) * slope - (q - a - 1))
+    return deepest
