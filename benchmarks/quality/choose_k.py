@@ -6,7 +6,8 @@ same cuts: the eigengap, the silhouette and the Calinski-Harabasz index alone; a
 gap statistic and PAC (resampling 80 % of the points), both for k = 2..10.
 
 The bars, on the sets of ``main_job.py``: the right number on at least 60 %, within one on 80 %;
-mean ARI at least 0.9 of that with k given; the same number for at least 9 of 10 seeds on 8 of 10 sets.
+mean ARI at least 0.9 of that with k given; the same number for at least 9 of 10 seeds on 8 of 10
+sets.
 ``--check`` runs the small sets with two seeds, and asks for the share of right numbers alone.
 """
 

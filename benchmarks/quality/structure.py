@@ -3,8 +3,8 @@
 Share of runs in which structure is found at the level of 5 %. Data without clusters: Gaussian,
 correlated Gaussian, uniform, Student's t with 3 degrees of freedom, lognormal (200 points in 10
 columns, and 1,000 in 2); multivariate t is shown beside them. Clusters (200 points in 10 columns):
-two on one axis, 3 standard deviations apart; two of equal size, 6 apart over all columns; two of 90 and
-10 %, 6.5 apart over all columns; five around random directions, 4 from the middle. Beside it in the
+two on one axis, 3 standard deviations apart; two of equal size, 6 apart over all columns; two of
+90 and 10 %, 6.5 apart over all columns; five around random directions, 4 from the middle. Beside it in the
 same run: a SigClust-type test (2-means against Gaussian data of the same variances), the dip of the
 first principal axis against the uniform distribution, and the gap statistic.
 
