@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_iris, load_wine, make_blobs
+from sklearn.datasets import load_iris, load_wine, make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from clusterscape import ConsensusClustering, EnsembleGenerator
+from clusterscape import ConsensusClustering, EnsembleGenerator, kernels
 from clusterscape.combine import EAC, METHODS, MajorityVote, OneOpinionWarning, mean_coassociation
+from clusterscape.generate import diverse, random_k
+from clusterscape.generate.scales import FeatureScaleWarning, SparseCountsWarning
 from clusterscape.model import NoStructureWarning
-from clusterscape.validate import select_k, structure_test
+from clusterscape.validate import n_clusters, select_k, structure_test
 
 # A light generator for tests that do not look at quality.
 QUICK = EnsembleGenerator(12, n_clusters=(2, "sqrt"))
@@ -47,7 +51,7 @@ def test_finds_number_and_clusters_of_clear_data():
     assert adjusted_rand_score(y, model.labels_) == 1.0
     assert model.structure_.found
     assert model.k_selection_.n_clusters == 4
-    assert "eigengap" in model.k_selection_.criterion
+    assert "near neighbours" in model.k_selection_.criterion
     assert model.confidence_.min() > 0.8
     np.testing.assert_allclose(model.membership_.sum(axis=1), 1.0)
     np.testing.assert_array_equal(model.membership_.argmax(axis=1), model.labels_)
@@ -96,7 +100,8 @@ def test_no_structure_is_reported(kind):
     with pytest.warns(NoStructureWarning, match="=3 was asked for, 3 returned. No cluster struct"):
         forced = ConsensusClustering(3, random_state=0).fit(X)
     assert forced.n_clusters_ == 3
-    assert (forced.confidence_ == 0).all()
+    assert (forced.confidence_ > 0).all()  # the verdict stands beside it
+    assert "n_references=0" in forced.structure_.message
 
 
 def test_confidence_is_low_between_clusters():
@@ -268,11 +273,104 @@ def test_select_k_counts_groups_that_are_never_mixed():
     chosen = select_k(labels)
     assert chosen.n_clusters == 5
     np.testing.assert_allclose(chosen.eigenvalues[:5], 1.0, atol=1e-6)
-    assert select_k(labels, max_clusters=3).n_clusters <= 3
-    with pytest.raises(ValueError, match="min_clusters=4 is above"):
-        select_k(labels, min_clusters=4, max_clusters=3)
+    assert select_k(labels, (2, 3)).n_clusters <= 3
+    with pytest.raises(ValueError, match="a pair"):
+        select_k(labels, (4, 3))
+    with pytest.raises(ValueError, match="needs an ensemble, or features"):
+        select_k()
     with pytest.raises(ValueError, match="no partition has a cluster"):
         select_k([[-1, -1]])
+
+
+def test_k_by_near_neighbors_has_a_table_and_a_runner_up():
+    X, y = make_moons(240, noise=0.06, random_state=1)
+    X = np.vstack([X, X[:120] + [0.0, 6.0]])
+    found = select_k(features=X, ks=(2, 6), generator=diverse(40, random_state=0))
+    assert found.n_clusters in (3, 4)
+    table = found.table
+    assert list(table["k"]) == [2, 3, 4, 5, 6]
+    assert table["k"][table["score"].argmax()] == found.n_clusters
+    second = table["k"][table["score"].where(table["k"] != found.n_clusters).argmax()]
+    assert second == found.runner_up
+    assert table["chosen"].sum() == found.choices.size == 10
+    assert (np.bincount(found.choices, minlength=7)[2:] == table["chosen"]).all()
+    assert f"next best is {found.runner_up}" in found.reason
+    again = select_k(features=X, ks=(2, 6), generator=diverse(40, random_state=0), n_jobs=2)
+    np.testing.assert_array_equal(again.table, table)
+
+
+def test_separated_neighbors_are_counted_per_cluster():
+    labels = np.array([0, 0, 0, 1])
+    near = np.array([[1, 2], [0, 2], [0, 3], [2, 1]])
+    assert n_clusters._separated(labels, near) == pytest.approx((1 / 6 + 1.0) / 2)
+
+
+def test_one_outlying_cell_does_not_change_k():
+    X, _ = blobs(seed=3, n=150, k=4)
+    wild = X.copy()
+    wild[7, 1] = 1e4 * np.abs(X).max()
+    for members in (diverse(60, random_state=0), None):
+        make = {"generator": members, "n_references": 0, "random_state": 0}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FeatureScaleWarning)
+            fits = [ConsensusClustering(**make).fit(data) for data in (X, wild)]
+        assert fits[0].n_clusters_ == fits[1].n_clusters_ == 4
+
+
+@pytest.mark.parametrize("asked", ["auto", (2, 8)])
+def test_k_may_be_asked_for_as_a_range(asked):
+    X, _ = blobs(n=150, k=3)
+    model = ConsensusClustering(asked, n_references=0, random_state=0).fit(X)
+    assert model.n_clusters_ == 3
+    assert model.k_selection_.table["k"].max() == (20 if asked == "auto" else 8)
+    low = ConsensusClustering((4, 6), n_references=0, random_state=0).fit(X)
+    assert low.n_clusters_ in (4, 5, 6)
+
+
+def test_scales_and_sparse_counts_are_warned_of():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)) * [1, 1000, 1]
+    quick = ConsensusClustering(2, n_partitions=5, n_references=0, random_state=0)
+    with pytest.warns(FeatureScaleWarning, match="column 1 has 100% .*StandardScaler"):
+        quick.fit(X)
+    counts = sparse.csr_matrix(rng.poisson(0.05, size=(60, 40)).astype(float))
+    with pytest.warns(SparseCountsWarning, match="cosine"):
+        quick.fit(counts)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        quick.fit(X / [1, 1000, 1])
+        quick.set_params(generator=random_k(5, n_clusters=2, algorithm="cosine")).fit(counts)
+
+
+@pytest.mark.parametrize("kind", ["t3", "lognormal", "uniform", "correlated"])
+def test_tails_and_correlations_are_no_structure(kind):
+    rng = np.random.default_rng(5)
+    draw = {
+        "t3": lambda: rng.standard_t(3, size=(150, 6)),
+        "lognormal": lambda: rng.lognormal(size=(150, 6)),
+        "uniform": lambda: rng.random((150, 6)),
+        "correlated": lambda: rng.normal(size=(150, 6)) @ rng.normal(size=(6, 6)),
+    }[kind]
+    assert sum(structure_test(draw(), random_state=s).found for s in range(5)) <= 1
+
+
+def test_structure_of_shapes_and_of_small_groups():
+    rng = np.random.default_rng(0)
+    assert structure_test(
+        make_circles(300, factor=0.4, noise=0.05, random_state=0)[0], random_state=0
+    ).found
+    tenth = rng.normal(size=(200, 10))
+    tenth[:20] += 7 / np.sqrt(10)
+    assert structure_test(tenth, random_state=0).found
+
+
+def test_dip_against_known_values():
+    # Two equal heaps: half of the distance that no single mode can bridge.
+    assert kernels.dip.dip(np.array([0.0, 0.0, 1.0, 1.0])) == pytest.approx(0.25)
+    assert kernels.dip.dip(np.arange(10.0)) == pytest.approx(0.05)  # 1 / (2 n): evenly spaced
+    assert kernels.dip.dip(np.array([0.0, 1.0, 2.0, 10.0, 11.0, 12.0])) == pytest.approx(
+        1 / 6, abs=0.06
+    )
 
 
 def test_structure_test_level_and_power(seed):

@@ -303,7 +303,7 @@ def test_the_best_of_all_bipartitions_is_near_the_sweep():
 @given(ensembles(min_points=3))
 def test_eigengap_is_the_rule_of_select_k(ensemble):
     assume((ensemble.n_clusters > 0).any())
-    chosen = select_k(ensemble, max_clusters=6)
+    chosen = select_k(ensemble, (2, 6))
     k, gaps = eigengap(chosen.eigenvalues, max_clusters=6)
     assert k == chosen.n_clusters
     np.testing.assert_allclose(gaps[: chosen.gaps.size], chosen.gaps)

@@ -25,7 +25,6 @@ from clusterscape.combine import (
     OneOpinionWarning,
     RandomProjectionEnsemble,
     consensus_scores,
-    mean_coassociation,
 )
 from clusterscape.forest import ClusterForest, ForestGrower
 from clusterscape.io import (
@@ -108,19 +107,32 @@ def test_every_method_gives_the_same_table(model):
     assert list(model.to_frame().columns) == list(frame.columns[:4])
 
 
+def counted_votes(ensemble, labels, k):
+    """Return the shares of the votes, point by point and partition by partition."""
+    sizes = np.bincount(labels[labels >= 0], minlength=k)
+    out = np.zeros((len(labels), k))
+    for x in range(len(labels)):
+        for m in range(ensemble.n_partitions):
+            cluster = ensemble.labels[x, m]
+            same = (ensemble.labels[:, m] == cluster) & (np.arange(len(labels)) != x)
+            if cluster < 0 or not same.any():
+                continue
+            vote = np.bincount(labels[same], minlength=k) / sizes
+            out[x] += vote / vote.sum()
+    return out / out.sum(axis=1, keepdims=True)
+
+
 def test_figures_are_those_of_the_votes(model):
     frame = model.to_frame(membership=True)
-    share = mean_coassociation(model.ensemble_, model.labels_)
-    expected = share / share.sum(axis=1, keepdims=True)
     k = model.n_clusters_
-    np.testing.assert_allclose(frame.filter(like="membership"), expected)
+    expected = counted_votes(model.ensemble_, model.labels_, k)
+    np.testing.assert_allclose(frame.filter(like="membership"), expected, atol=1e-12)
     for i, row in enumerate(frame.itertuples()):
         rest = {c: expected[i, c] for c in range(k) if c != row.label}
         best = max(rest.values())
-        assert row.runner_up_share == pytest.approx(best)
-        assert pd.isna(row.runner_up) if best == 0 else rest[row.runner_up] == pytest.approx(best)
-        own = max((k * expected[i, row.label] - 1) / (k - 1), 0.0)
-        assert row.confidence == pytest.approx(own)
+        assert row.runner_up_share == pytest.approx(best, abs=1e-12)
+        assert pd.isna(row.runner_up) or rest[row.runner_up] == pytest.approx(best)
+        assert row.confidence == pytest.approx(expected[i, row.label])
 
 
 def test_what_is_not_known_is_missing():

@@ -20,6 +20,7 @@ from clusterscape._core.errors import ParameterError, ParameterWarning
 from clusterscape._core.params import (
     N_JOBS,
     PROGRESS,
+    Choice,
     Instance,
     Integer,
     Null,
@@ -34,12 +35,13 @@ from clusterscape._core.seeds import RandomState, parent, restore, spawn
 from clusterscape._core.store import stored_plan
 from clusterscape.combine import BaseConsensus, MethodChoice, choose_method
 from clusterscape.combine.result import ResultMixin, points_frame
-from clusterscape.combine.scores import ConsensusScores, scores_of
+from clusterscape.combine.scores import ConsensusScores
 from clusterscape.combine.transfer import LabelTransfer
 from clusterscape.ensemble import Ensemble, as_ensemble
 from clusterscape.generate import EnsembleGenerator, generator_for
 from clusterscape.generate.assign import Assigner
 from clusterscape.generate.features import point_ids, validated_features
+from clusterscape.generate.scales import warn_of_features
 from clusterscape.validate import KSelection, StructureVerdict, select_k, structure_test
 
 
@@ -71,14 +73,24 @@ class _Known(Rule):
         return ["no such name"]
 
 
+_RANGE = Such(
+    lambda v: isinstance(v, tuple) and len(v) == 2 and Integer(1).allows(v[0])
+    and Integer(2).allows(v[1]) and v[0] <= v[1],
+    "a pair (least, most) of integers",
+    refused=[(3, 2), (2,), (0, 4)],
+)  # fmt: skip
+
+
 class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
     """Cluster many times, combine the clusterings, and say how far each label can be believed.
 
     Parameters
     ----------
-    n_clusters : int, optional
-        Number of clusters. None chooses it by the largest eigengap of the co-association operator,
-        and answers 1 when the test for structure finds none (without the test, at least 2).
+    n_clusters : int, "auto" or (least, most), optional
+        Number of clusters. None and "auto" choose it by :func:`~clusterscape.validate.select_k`
+        from 2 to ``max_clusters``, a pair from its own range; ``k_selection_`` has the table of the
+        candidates. The answer is 1 when the test for structure finds none (without the test, at
+        least 2).
     generator : EnsembleGenerator or str, optional
         What makes the partitions. None is k-means with numbers of clusters drawn up to the square
         root of n (at most 100): from ``n_clusters`` upwards when it is given, from half of that
@@ -114,12 +126,14 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
     n_clusters_ : int
         Number of clusters.
     membership_ : (n, n_clusters_) array
-        Share of each point's co-association with each cluster; rows sum to one (zeros for -1).
+        Share of the partitions' votes on each point that each cluster has; rows sum to one (zeros
+        for -1).
     confidence_ : (n,) array
-        In [0, 1]: how far the ensemble prefers the point's own cluster to the others, 0 being no
-        preference. It is 0 throughout when there is one cluster or no structure was found, and NaN
-        throughout when the partitions are all the same (a :class:`~clusterscape.combine.\
-OneOpinionWarning` says so).
+        In [0, 1]: the share of the votes for the point's own cluster, which means the same for
+        every generator; see :func:`~clusterscape.combine.consensus_scores`. It is 0 throughout when
+        there is one cluster, and NaN throughout when the partitions are all the same (a
+        :class:`~clusterscape.combine.OneOpinionWarning` says so). The test for structure does not
+        change it: read ``structure_`` beside it.
     cluster_consensus_ : (n_clusters_,) array
         Mean co-association of the pairs within each cluster; NaN for a cluster of one point. It is
         low when the partitions are much finer than the clusters: compare clusters, not datasets.
@@ -181,7 +195,7 @@ OneOpinionWarning` says so).
     """
 
     _parameter_rules: ClassVar[Rules] = {
-        "n_clusters": [Null(), Integer(1)],
+        "n_clusters": [Null(), Integer(1), Choice("auto"), _RANGE],
         "generator": [Null(), Instance(EnsembleGenerator), _Known(lambda: generate.PRESETS)],
         "consensus": [_Known(lambda: ("auto", *combine.METHODS)), Instance(BaseConsensus)],
         "n_partitions": [Integer(1)],
@@ -197,7 +211,7 @@ OneOpinionWarning` says so).
 
     def __init__(
         self,
-        n_clusters: int | None = None,
+        n_clusters: int | str | tuple[int, int] | None = None,
         *,
         generator: EnsembleGenerator | str | None = None,
         consensus: BaseConsensus | str = "auto",
@@ -240,7 +254,7 @@ OneOpinionWarning` says so).
         ids = point_ids(X) if index is None else index
         X = validated_features(self, X, contiguous=False)
         n = X.shape[0]
-        if self.n_clusters is not None and self.n_clusters > n:
+        if (self._asked or 0) > n:
             raise ParameterError(
                 f"{{n_clusters}} is more than the {n} samples in X; ask for fewer.",
                 n_clusters=self.n_clusters,
@@ -248,6 +262,8 @@ OneOpinionWarning` says so).
         seeds = self._seeds()
         generator = self._generator(X.shape, seeds[0])
         metric = "cosine" if generator.algorithm == "cosine" else "euclidean"
+        names = getattr(self, "feature_names_in_", None)
+        warn_of_features(X, names, who=type(self).__name__, metric=metric, stacklevel=2)
         with showing(self.progress), self._workers():
             # First, because it refuses a store of another run and counts that do not fit.
             made = generator.generate_with_assigner(X, index=ids)
@@ -322,7 +338,7 @@ OneOpinionWarning` says so).
                 *shape,
                 preset=self.generator,
                 n_partitions=self.n_partitions,
-                n_clusters=self.n_clusters,
+                n_clusters=self._asked,
             )
         mine = {
             "random_state": seed,
@@ -339,8 +355,8 @@ OneOpinionWarning` says so).
         self.ensemble_ = ensemble
         self.consensus_choice_: MethodChoice | None = None
         self.k_selection_: KSelection | None = None
-        if self.n_clusters is None:
-            self._choose_k()
+        if self._asked is None:
+            self._choose_k(features, seed)
         self._combine(seed, features)
         self._score()
 
@@ -350,20 +366,36 @@ OneOpinionWarning` says so).
         settings: dict[str, Any] = {"random_state": seed, "n_jobs": self.n_jobs}
         return structure_test(X, n_references=self.n_references, metric=metric, **settings)
 
-    def _choose_k(self) -> None:
+    @property
+    def _asked(self) -> int | None:
+        """The number of clusters that was given, None if it is to be chosen."""
+        return None if isinstance(self.n_clusters, (str, tuple)) else self.n_clusters
+
+    def _choose_k(self, features: Any, seed: np.random.SeedSequence) -> None:
         """Choose the number of clusters, and record how."""
-        structured = self.structure_ is not None and self.structure_.found
-        chosen = select_k(self.ensemble_, max_clusters=self.max_clusters)
-        if self.structure_ is not None and not structured:
+        ks = self.n_clusters if isinstance(self.n_clusters, tuple) else (2, self.max_clusters)
+        angles = any(
+            record.algorithm == "cosine" or record.params.get("metric") == "cosine"
+            for record in self.ensemble_.records
+        )
+        chosen = select_k(
+            self.ensemble_,
+            ks,
+            features=features,
+            metric="cosine" if angles else "euclidean",
+            random_state=seed.spawn(1)[0],
+            n_jobs=self.n_jobs,
+        )
+        if self.structure_ is not None and not self.structure_.found:
             message = self.structure_.message
             chosen = replace(chosen, n_clusters=1, criterion="test for structure", reason=message)
         self.k_selection_ = chosen
 
     def _combine(self, seed: np.random.SeedSequence, features: Any) -> None:
-        k = self.n_clusters if self.k_selection_ is None else self.k_selection_.n_clusters
+        k = self._asked if self.k_selection_ is None else self.k_selection_.n_clusters
         unstructured = self.structure_ is not None and not self.structure_.found
         method = self._method(k)
-        rule = method.k_rule() if self.n_clusters is None else ""
+        rule = method.k_rule() if self._asked is None else ""
         if k == 1 and (unstructured or not rule):
             self.consensus_ = None
             self.labels_ = np.where(self.ensemble_.in_clusters(), 0, -1)
@@ -394,7 +426,7 @@ OneOpinionWarning` says so).
             method = self.consensus_choice_.make()
         else:
             method = combine.METHODS[self.consensus].estimator()
-        if self.n_clusters is not None and "n_clusters" not in method.get_params(deep=False):
+        if self._asked is not None and "n_clusters" not in method.get_params(deep=False):
             raise ParameterError(
                 f"{type(method).__name__} does not take n_clusters (got {{n_clusters}}): it finds "
                 "the number of clusters itself. Leave {n_clusters.name} out, or choose another "
@@ -408,22 +440,14 @@ OneOpinionWarning` says so).
         scores = self._scores()
         self.membership_ = scores.membership
         found = self.structure_ is None or self.structure_.found
-        if self.n_clusters is not None and self.n_clusters > 1 and not found:
+        if (self._asked or 1) > 1 and not found:
             assert self.structure_ is not None
-            doubt = "" if scores.message else " confidence_ is 0."
             warning = NoStructureWarning(
                 f"{{n_clusters}} was asked for, {self.n_clusters_} returned. "
-                f"{self.structure_.message}{doubt}",
+                f"{self.structure_.message}",
                 n_clusters=self.n_clusters,
             )
             warnings.warn(warning, stacklevel=4)
-
-    def _compute_scores(self) -> ConsensusScores:
-        scores = scores_of(self.ensemble_, self.labels_)
-        found = self.structure_ is None or self.structure_.found
-        if found or scores.message:
-            return scores
-        return replace(scores, confidence=np.zeros(len(self.labels_)))
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the clusters of new points: the consensus of what the members say of them.

@@ -12,7 +12,6 @@ from clusterscape._core.plain import plain
 if TYPE_CHECKING:
     from clusterscape.forest.estimator import ClusterForest
     from clusterscape.model import ConsensusClustering
-    from clusterscape.validate import KSelection
 
 CONFIDENT = 0.8
 DOUBTFUL = 0.5
@@ -39,7 +38,7 @@ def of_result(
     ensemble = model.ensemble_
     found: dict[str, Any] = {
         "n_clusters": k,
-        "how": _how(k, model.n_clusters, model.k_selection_),
+        "how": _how(k, model),
         "cluster_sizes": np.bincount(labels[labels >= 0], minlength=k).tolist(),
         "cluster_consensus": model.cluster_consensus_,
         "cluster_confidence": [float(confidence[labels == c].mean()) for c in range(k)],
@@ -56,9 +55,10 @@ def of_result(
     return found
 
 
-def _how(k: int, asked: int | None, selection: KSelection | None) -> str:
+def _how(k: int, model: ConsensusClustering | ClusterForest) -> str:
     """Say where the number of clusters comes from."""
-    if asked is not None:
+    asked, selection = model.n_clusters, model.k_selection_
+    if isinstance(asked, int):
         return "as asked" if asked == k else f"{asked} were asked for"
     if selection is None:
         return "the points do not differ"

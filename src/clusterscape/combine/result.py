@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,7 +29,13 @@ class KSelection:
     gaps : (m - 1,) array
         Entry k - 1 is the gap for k clusters.
     reason : str
-        One sentence on the choice.
+        The choice in words.
+    columns : dict of arrays
+        The columns of ``table``; empty where only a spectrum was looked at.
+    runner_up : int or None
+        The next best number; None where there was no other candidate.
+    choices : (m,) array
+        What random halves of the partitions chose; empty where none were drawn.
     """
 
     n_clusters: int
@@ -36,6 +43,22 @@ class KSelection:
     eigenvalues: np.ndarray
     gaps: np.ndarray
     reason: str
+    columns: Mapping[str, np.ndarray] = field(default_factory=dict)
+    runner_up: int | None = None
+    choices: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per candidate ``k``; ``score`` is what decided, the larger the better.
+
+        ``separated`` is the share of near neighbours in other clusters, ``separation_rise`` the
+        log ratio by which one more cluster would raise it, ``eigengap`` the log ratio of the
+        spectrum, ``chosen`` how many halves of the partitions chose k, ``stability`` the mean
+        adjusted Rand index of their cuts with that of all, ``smallest`` the points of the smallest
+        cluster; ``dunn_owa``, ``silhouette``, ``calinski_harabasz`` and ``davies_bouldin`` (the
+        smaller the better) are the usual indices of the same cuts.
+        """
+        return pd.DataFrame(dict(self.columns))
 
 
 class ResultMixin:
@@ -57,9 +80,9 @@ class ResultMixin:
 
     @property
     def confidence_(self) -> np.ndarray:
-        """How far the ensemble prefers each point's own cluster to the others, in [0, 1].
+        """Share of the ensemble's votes on each point that its own cluster has, in [0, 1].
 
-        0 is no preference; NaN throughout where the partitions are one opinion. See
+        0 throughout with one cluster; NaN throughout where the partitions are one opinion. See
         :func:`~clusterscape.combine.consensus_scores`.
         """
         return self._scores().confidence
@@ -84,9 +107,9 @@ class ResultMixin:
 
             - ``label``: the cluster; -1 for a point in no cluster.
             - ``confidence``: as in ``confidence_``; NaN where the partitions are one opinion.
-            - ``runner_up``: of the other clusters, the one that the ensemble puts the point with
-              most often; missing where there is none, or the ensemble prefers none.
-            - ``runner_up_share``: the runner-up's share of the point's co-association; missing for
+            - ``runner_up``: of the other clusters, the one with most of the votes on the point;
+              missing where there is none, or none has a vote.
+            - ``runner_up_share``: the runner-up's share of the votes; missing for
               a point in no cluster, with one cluster, and where the partitions are one opinion.
             - ``membership_c``: the share of cluster c; the shares of a row sum to one, and are
               zeros for a point in no cluster.

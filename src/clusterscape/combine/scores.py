@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterscape import kernels
 from clusterscape._core.labels import UNSAMPLED
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import shown
@@ -58,30 +59,15 @@ def mean_coassociation(ensemble: Any, labels: Any) -> np.ndarray:
            [0.  , 0.5 ]])
     """
     source = as_ensemble(ensemble)
-    groups = np.asarray(labels)
-    if groups.shape != (source.n_points,):
-        raise ValueError(
-            f"labels must have one entry per point, {source.n_points} in all; got shape "
-            f"{groups.shape}."
-        )
-    if groups.dtype.kind not in "iu" or groups.max(initial=-1) >= max(source.n_points, 1024):
-        raise ValueError(
-            "labels must be integers 0..K-1, with -1 for points in no cluster; got "
-            f"{shown(labels)}. Number them first, for example with numpy.unique."
-        )
+    groups = checked_groups(source, labels)
     k = int(groups.max(initial=-1)) + 1
     out = np.zeros((source.n_points, k))
     if k == 0:
         return out
     membership = source.membership().matrix if source.is_soft else None
-    space = RowSpace(source.labels, source.offsets, membership)
     weight = source.sample_weight
     column = np.repeat(source.weights, source.n_clusters)[:, None]
-    if membership is None:
-        groups = np.ascontiguousarray(groups, dtype=np.int64)
-        totals = column * space.totals(groups, weight, k)
-    else:
-        totals = column * (membership.T @ _hot(groups, weight, k))
+    totals = column * _totals(source, groups, weight, k)
     sampled = _Sampled.of(source, groups, k)
     diagonal = source.coassociation(normalize="counts").diagonal()
 
@@ -105,6 +91,22 @@ def mean_coassociation(ensemble: Any, labels: Any) -> np.ndarray:
     parts = [slice(start, min(start + step, source.n_points)) for start in starts]
     parallel_map(fill, parts, shared=True)
     return out
+
+
+def checked_groups(source: Ensemble, labels: Any) -> np.ndarray:
+    """Return labels of the points as whole numbers, or say what is wrong with them."""
+    groups = np.asarray(labels)
+    if groups.shape != (source.n_points,):
+        raise ValueError(
+            f"labels must have one entry per point, {source.n_points} in all; got shape "
+            f"{groups.shape}."
+        )
+    if groups.dtype.kind not in "iu" or groups.max(initial=-1) >= max(source.n_points, 1024):
+        raise ValueError(
+            "labels must be integers 0..K-1, with -1 for points in no cluster; got "
+            f"{shown(labels)}. Number them first, for example with numpy.unique."
+        )
+    return np.ascontiguousarray(groups, dtype=np.int64)
 
 
 def _hot(groups: np.ndarray, weight: np.ndarray, k: int) -> np.ndarray:
@@ -145,30 +147,6 @@ class _Sampled:
         return np.asarray((source.labels[part] != UNSAMPLED) @ source.weights)
 
 
-def preference(membership: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return how far each point's own cluster is preferred to the others, in [0, 1].
-
-    Parameters
-    ----------
-    membership : (n, K) array
-        Rows that sum to one.
-    labels : (n,) array
-        The points' own clusters; -1 is none.
-
-    Returns
-    -------
-    (n,) array
-        ``(K p - 1) / (K - 1)`` for the share p of the own cluster, at least 0; 0 for -1 and for K
-        below 2.
-    """
-    k = membership.shape[1]
-    out = np.zeros(labels.size)
-    inside = np.flatnonzero(labels >= 0)
-    if k > 1:
-        out[inside] = (k * membership[inside, labels[inside]] - 1.0) / (k - 1.0)
-    return np.clip(out, 0.0, 1.0, out=out)
-
-
 @dataclass(frozen=True)
 class ConsensusScores:
     """How far an ensemble supports a clustering.
@@ -176,10 +154,10 @@ class ConsensusScores:
     Attributes
     ----------
     membership : (n, K) array
-        Share of each point's co-association with each cluster; rows sum to one (zeros for -1).
+        Share of the votes on each point that each cluster has; rows sum to one (zeros for -1).
     confidence : (n,) array
-        How far the point's own cluster is preferred to the others: 0 is no preference, NaN
-        throughout is that nothing can be said because the partitions are one opinion.
+        Share of the point's own cluster; 0 throughout where there is one cluster, NaN throughout
+        where nothing can be said because the partitions are one opinion.
     cluster_consensus : (K,) array
         Mean co-association of the pairs within each cluster; NaN for a cluster of one point.
     message : str
@@ -213,14 +191,20 @@ def consensus_scores(ensemble: Any, labels: Any) -> ConsensusScores:
 
     See Also
     --------
-    mean_coassociation : The shares before they are made to sum to one.
+    mean_coassociation : How often a point is together with the members of each cluster.
 
     Notes
     -----
-    The confidence of a point with the share p of its co-association in its own cluster is
-    ``(K p - 1) / (K - 1)``, and at least 0: it is 1 when the point is never together with members
-    of other clusters, and 0 when its own cluster has no more than an equal part. With one cluster
-    there is nothing to prefer it to, and every confidence is 0.
+    Every partition has one vote on a point, and divides it as the other points of the cluster that
+    it puts the point in are divided among the clusters of the answer, each of these counted in
+    proportion to its size. So a partition that is finer than the answer votes for one cluster
+    if its small cluster lies within it; one that unites two clusters of the answer votes half for
+    each; one that did not sample the point, or leaves it alone, has no vote. The confidence is the
+    share of the votes for the point's own cluster: 1 if all are, 1/K if nothing prefers it. With
+    one cluster there is nothing to prefer it to, and every confidence is 0.
+
+    It means the same whatever made the partitions: ``benchmarks/quality/confidence.py`` shows how
+    often points of high and low confidence are right, for several generators.
 
     Partitions that share a bias agree, so high confidence is not a proof. Where all partitions are
     the same (one column of labels, a clusterer that draws nothing), agreement is no evidence at
@@ -232,7 +216,7 @@ def consensus_scores(ensemble: Any, labels: Any) -> ConsensusScores:
     >>> from clusterscape.combine import consensus_scores
     >>> votes = Ensemble.from_labels([[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]])
     >>> consensus_scores(votes, [0, 0, 1, 1]).confidence.round(2)
-    array([0.71, 0.71, 0.33, 1.  ])
+    array([0.83, 0.83, 0.67, 1.  ])
     """
     scores = scores_of(as_ensemble(ensemble), labels)
     warn_of_one_opinion(scores, stacklevel=3)
@@ -247,27 +231,88 @@ def warn_of_one_opinion(scores: ConsensusScores, *, stacklevel: int) -> None:
 
 def scores_of(source: Ensemble, labels: Any) -> ConsensusScores:
     """Return the scores of a clustering without a warning."""
-    groups = np.asarray(labels)
-    share = mean_coassociation(source, groups)
-    k = share.shape[1]
+    groups = checked_groups(source, labels)
+    k = int(groups.max(initial=-1)) + 1
     inside = np.flatnonzero(groups >= 0)
     own = groups[inside]
-    weight = source.sample_weight[inside]
-    mass = np.bincount(own, weights=weight, minlength=k)
-    within = np.bincount(own, weights=weight * share[inside, own], minlength=k)
-    pairs = np.bincount(own, minlength=k) > 1
-    consensus = np.divide(within, mass, out=np.full(k, np.nan), where=pairs & (mass > 0))
-    total = share.sum(axis=1, keepdims=True)
-    membership = np.divide(share, total, out=share, where=total > 0)  # share is not needed again
-    alone = inside[total[inside, 0] <= 0]
-    membership[alone, groups[alone]] = 1.0
+    mass = np.bincount(own, weights=source.sample_weight[inside], minlength=k)
+    membership = _vote_shares(source, groups, mass)
+    alone = inside[~membership[inside].any(axis=1)]
+    confidence = np.zeros(groups.size)
     message = _one_opinion(source) if k > 1 else ""
     if message:
-        confidence = np.full(groups.size, np.nan)
+        confidence[:] = np.nan
+    elif k > 1:
+        confidence[inside] = membership[inside, own]
+    membership[alone, groups[alone]] = 1.0
+    return ConsensusScores(membership, confidence, _cluster_consensus(source, groups, k), message)
+
+
+def _cluster_consensus(source: Ensemble, groups: np.ndarray, k: int) -> np.ndarray:
+    """Return the share of the co-samplings of each cluster's pairs that keep the pair together."""
+    weight = source.sample_weight
+    inside = np.flatnonzero(groups >= 0)
+    own, square = groups[inside], weight[inside] ** 2
+    column = np.repeat(source.weights, source.n_clusters)[:, None]
+    together = (column * _totals(source, groups, weight, k) ** 2).sum(axis=0)
+    # A point is no pair with itself.
+    diagonal = source.coassociation(normalize="counts").diagonal()[inside]
+    together -= np.bincount(own, weights=square * diagonal, minlength=k)
+    sampled = _Sampled.of(source, groups, k)
+    everything = slice(0, source.n_points)
+    if sampled.complete:
+        both = source.weights.sum() * sampled.sizes**2
     else:
-        confidence = preference(membership, groups)
-        confidence[alone] = 0.0
-    return ConsensusScores(membership, confidence, consensus, message)
+        both = source.weights @ sampled.sizes**2
+    seen = sampled.own_votes(source, everything)[inside]
+    both -= np.bincount(own, weights=square * seen, minlength=k)
+    pairs = (np.bincount(own, minlength=k) > 1) & (both > 1e-12)
+    found = np.divide(together, both, out=np.full(k, np.nan), where=pairs)
+    return np.clip(found, 0.0, 1.0)
+
+
+def _totals(source: Ensemble, groups: np.ndarray, weight: np.ndarray, k: int) -> np.ndarray:
+    """Return the weight that each cluster of each partition has in each group."""
+    if source.is_soft:
+        return np.asarray(source.membership().matrix.T @ _hot(groups, weight, k))
+    return RowSpace(source.labels, source.offsets).totals(groups, weight, k)
+
+
+def _vote_shares(source: Ensemble, groups: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """Return each cluster's share of the votes on each point; zeros where there are none.
+
+    Clusters count in proportion to their ``mass``, or the large ones would have the votes of all
+    partitions that are coarser than they are.
+    """
+    n, k = groups.size, mass.size
+    scale = np.divide(1.0, mass, out=np.zeros(k), where=mass > 0)
+    out = np.zeros((n, k))
+    if k == 0:
+        return out
+    own = np.where(groups >= 0, source.sample_weight * scale[np.maximum(groups, 0)], 0.0)
+    column = np.repeat(source.weights, source.n_clusters)
+    table = _totals(source, groups, own, k)
+    sizes = table.sum(axis=1)
+    soft = source.membership().matrix if source.is_soft else None
+
+    def fill(rows: slice) -> None:
+        total = np.zeros(rows.stop - rows.start)
+        given = column, table, sizes, own[rows], groups[rows], out[rows], total
+        if soft is None:
+            kernels.votes.hard_votes(source.labels[rows], source.offsets, *given)
+        else:
+            part = soft[rows]
+            ends = part.indices.astype(np.int64), part.indptr.astype(np.int64)
+            kernels.votes.soft_votes((part.data, *ends), *given)
+        counted = ((groups[rows] >= 0) & (total > 0))[:, None]
+        shares = np.zeros_like(out[rows])
+        np.divide(out[rows], total[:, None], out=shares, where=counted)
+        np.clip(shares, 0.0, 1.0, out=out[rows])
+
+    step = max(1, _BLOCK // max(k, source.n_partitions))
+    parts = [slice(start, min(start + step, n)) for start in range(0, n, step)]
+    parallel_map(fill, parts, shared=True)
+    return out
 
 
 def _one_opinion(ensemble: Ensemble) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clusterscape.combine.scores import preference
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.rowspace import RowSpace
 
@@ -34,9 +33,10 @@ class LabelTransfer:
     votes : (D, K) array
         Weighted logarithm of the share of each member's cluster that lies in each consensus
         cluster, to which 0.02 is added so that no member can rule a cluster out.
-    evidence : (D, K) array
-        Share of each consensus cluster that lies in the member's cluster, times the weight of the
-        member, over the weight of all: summed over the members it is the mean co-association.
+    shares : (D, K) array
+        How the member's cluster is divided among the consensus clusters, each of these counted in
+        proportion to its size, times the weight of the member: its vote, as in
+        :func:`~clusterscape.combine.consensus_scores`.
     comparable : bool
         Whether the members differ, without which no confidence can be claimed.
 
@@ -57,7 +57,7 @@ class LabelTransfer:
 
     offsets: np.ndarray
     votes: np.ndarray
-    evidence: np.ndarray
+    shares: np.ndarray
     comparable: bool
 
     @classmethod
@@ -88,10 +88,12 @@ class LabelTransfer:
         sizes = np.bincount(groups[inside], weights=ensemble.sample_weight[inside], minlength=k)
         explained = np.repeat(_explained(ensemble, totals, sizes), ensemble.n_clusters)[:, None]
         own = totals.sum(axis=1, keepdims=True)
-        shares = np.divide(totals, own, out=np.zeros_like(totals), where=own > 0)
-        votes = np.where(own > 0, weight * explained**2 * np.log(shares + _FLOOR), 0.0)
-        evidence = weight * totals / (ensemble.weights.sum() * np.where(sizes > 0, sizes, 1.0))
-        return cls(np.asarray(ensemble.offsets), votes, evidence, bool(comparable))
+        within = np.divide(totals, own, out=np.zeros_like(totals), where=own > 0)
+        votes = np.where(own > 0, weight * explained**2 * np.log(within + _FLOOR), 0.0)
+        scaled = totals / np.where(sizes > 0, sizes, 1.0)
+        whole = scaled.sum(axis=1, keepdims=True)
+        shares = np.divide(weight * scaled, whole, out=np.zeros_like(scaled), where=whole > 0)
+        return cls(np.asarray(ensemble.offsets), votes, shares, bool(comparable))
 
     @property
     def n_clusters(self) -> int:
@@ -117,7 +119,7 @@ class LabelTransfer:
         return out
 
     def membership(self, labels: np.ndarray) -> np.ndarray:
-        """Return the share of each point's co-association with each consensus cluster.
+        """Return the share of the members' votes on each point that each consensus cluster has.
 
         Parameters
         ----------
@@ -130,13 +132,13 @@ class LabelTransfer:
             Rows sum to one, or are zero for points that no member puts in a cluster.
         """
         out = np.zeros((labels.shape[0], self.n_clusters))
-        for part, votes in self._blocks(labels, self.evidence):
+        for part, votes in self._blocks(labels, self.shares):
             total = votes.sum(axis=1, keepdims=True)
             np.divide(votes, total, out=out[part], where=total > 0)
         return out
 
     def confidence(self, membership: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Return how far the members prefer each point's cluster to the others, in [0, 1].
+        """Return the share of the members' votes for each point's cluster.
 
         Parameters
         ----------
@@ -153,7 +155,10 @@ class LabelTransfer:
         """
         if not self.comparable and self.n_clusters > 1:
             return np.full(labels.size, np.nan)
-        return preference(membership, labels)
+        inside = np.flatnonzero((labels >= 0) & (self.n_clusters > 1))
+        out = np.zeros(labels.size)
+        out[inside] = membership[inside, labels[inside]]
+        return out
 
     def _blocks(self, labels: np.ndarray, table: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
         step = max(1, _BLOCK // max(self.n_clusters, labels.shape[1]))

@@ -10,22 +10,12 @@ import numpy as np
 from scipy import sparse
 
 from clusterscape.forest.vectors import Vector
+from clusterscape.generate.scales import FeatureScaleWarning, scale_advice
 
 _DOMINANT = 0.9  # share of a vector's sum of squares that makes a column decide alone
 # Share of the vectors that single columns may decide. Raw tables of mixed units have 0.36 and more,
 # scaled ones none.
 _OFTEN = 0.25
-
-
-class FeatureScaleWarning(UserWarning):
-    """One column has so large a scale that it decides the clusters alone.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from clusterscape.forest import FeatureScaleWarning
-    >>> warnings.simplefilter("ignore", FeatureScaleWarning)
-    """
 
 
 def column_counts(columns: Sequence[np.ndarray], n_features: int) -> sparse.csr_matrix:
@@ -101,11 +91,8 @@ def warn_of_scale(found: Dominance | None, names: Sequence[str] | None, n_vector
     name = f"column {column}" if names is None else f"the column {str(names[column])!r}"
     decided = found.n_decided
     other = f" (as one or another column has in {decided} of them)" if decided > often else ""
-    warnings.warn(
-        f"ClusterForest: {name} has {found.share:.0%} of the sum of squares (median) in {often} of "
-        f"{n_vectors} clustering vectors{other}, so scales decide the clusters. Scale the columns "
-        "first, for example with sklearn.preprocessing.StandardScaler; if the scales are intended, "
-        "keep them and ignore this FeatureScaleWarning.",
-        FeatureScaleWarning,
-        stacklevel=4,
+    what = (
+        f"{name} has {found.share:.0%} of the sum of squares (median) in {often} of {n_vectors} "
+        f"clustering vectors{other}"
     )
+    warnings.warn(scale_advice("ClusterForest", what), FeatureScaleWarning, stacklevel=4)

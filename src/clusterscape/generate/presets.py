@@ -402,7 +402,7 @@ def diverse(
     n_clusters : int, optional
         Clusters that are sought, K. Spectral members have K to 3K + 10 clusters, Genie members K
         to the square root of the number of points, mixtures K to 2K + 2. None stands for not
-        known: K is then 2 in these ranges, and no member has just K clusters.
+        known: members of all kinds then have from 2 to 20 clusters, and some of them more.
     n_points : int, optional
         Points of the data, where they are known: k-means members then have once to twice the
         square root of this number (100 to 200 at most), and else K to its square root. The finer
@@ -449,7 +449,16 @@ def diverse(
         Kind(round_one, (k, 2 * k + 2), 3, third),
         Kind(means, _fine(k, n_points), 4),
     ]
-    if n_clusters is not None:
+    if n_clusters is None:  # on both sides of any answer, for the choice of k
+        several = [
+            Kind("spectral", (2, 20), 6, near),
+            Kind("spectral", (10, "sqrt"), 3, near),
+            Kind("genie", (2, "sqrt"), 5, tree),
+            Kind("genie", (2, 20), 2, tree | {"gini_threshold": (0.1, 0.5)}),
+            Kind(round_one, (2, 12), 3, third),
+            Kind(means, (2, 20), 1),
+        ]
+    else:
         several += [
             Kind("spectral", k, 1, near),
             Kind("genie", k, 1, tree | {"gini_threshold": (0.1, 0.5)}),

@@ -1,4 +1,4 @@
-"""The eigenvalues behind a chosen number of clusters."""
+"""What decided the number of clusters."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ _FEW = 25  # eigenvalues that are numbered one by one
 
 
 class KSelectionDisplay:
-    """Eigenvalues of the normalised co-association, with the chosen gap marked.
+    """Scores of the candidates, with the choice and its runner-up marked.
 
-    Use :meth:`from_estimator`.
+    Where features were looked at, every candidate has a bar: the rise of the share of separated
+    near neighbours plus half of the eigengap; above it, in how many random halves of the
+    partitions it was chosen. Otherwise the eigenvalues of the normalised co-association are drawn,
+    and the chosen gap. Use :meth:`from_estimator`.
 
     Parameters
     ----------
@@ -81,7 +84,7 @@ class KSelectionDisplay:
         return cls(model.k_selection_).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
-        """Draw the eigenvalues.
+        """Draw the score of every candidate, or the eigenvalues where nothing else was looked at.
 
         Parameters
         ----------
@@ -96,6 +99,36 @@ class KSelectionDisplay:
             import matplotlib.pyplot as plt
 
             ax = plt.subplots(figsize=(6, 3.6), layout="constrained")[1]
+        if "separation_rise" in self.selection.columns:
+            self._draw_scores(ax)
+        else:
+            self._draw_eigenvalues(ax)
+        self.ax_ = ax
+        self.figure_ = ax.figure
+        return self
+
+    def _draw_scores(self, ax: Any) -> None:
+        """Draw what decided: one bar per candidate, the choice and the runner-up marked."""
+        table, k, second = self.selection.table, self.selection.n_clusters, self.selection.runner_up
+        colours = ["#0072B2" if c == k else "#999999" for c in table["k"]]
+        ax.bar(table["k"], table["score"], color=colours, width=0.7)
+        if second is not None:
+            height = float(table.loc[table["k"] == second, "score"].iloc[0])
+            ax.bar([second], [height], color="#56B4E9", width=0.7)
+        chosen = table["chosen"].sum()
+        for row in table.itertuples():
+            if row.chosen:
+                where = (row.k, max(float(row.score), 0.0))
+                ax.annotate(f"{row.chosen}/{chosen}", where, ha="center", va="bottom", fontsize=8)
+        title = f"{k} cluster{'s' if k != 1 else ''} chosen"
+        title += f", runner-up {second}" if second is not None else ""
+        ax.set_title(title, fontsize=11)
+        ax.set(xlabel="number of clusters", ylabel="separation rise + eigengap / 2")
+        ax.margins(y=0.12)
+        self._number(ax, np.asarray(table["k"]))
+
+    def _draw_eigenvalues(self, ax: Any) -> None:
+        """Draw the spectrum, and where it was cut."""
         values = self.selection.eigenvalues
         k = self.selection.n_clusters
         position = np.arange(1, len(values) + 1)
@@ -104,11 +137,11 @@ class KSelectionDisplay:
         ax.axvline(k + 0.5, color="#D55E00", linestyle="--", linewidth=1.2)
         ax.annotate(f"{k} cluster{'s' if k != 1 else ''}", (k + 0.6, 1.02), color="#D55E00")
         ax.set(xlabel="rank", ylabel="eigenvalue", ylim=(0, 1.12))
+        ax.set_title("Spectrum of the normalised co-association", fontsize=11)
+        self._number(ax, position)
+
+    def _number(self, ax: Any, position: np.ndarray) -> None:
         if position.size <= _FEW:
             ax.set_xticks(position)
         else:  # a number under each bar would overlap the next
             ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.set_title("Spectrum of the normalised co-association", fontsize=11)
-        self.ax_ = ax
-        self.figure_ = ax.figure
-        return self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clusterscape.combine.result import KSelection
 from clusterscape.validate.decomposability import Decomposability, near_decomposability
-from clusterscape.validate.eigengap import select_k
+from clusterscape.validate.n_clusters import select_k
 from clusterscape.validate.structure import StructureVerdict, structure_test
 
 __all__ = [

@@ -1,0 +1,181 @@
+"""Is the number of clusters right when nobody gives it?
+
+``ConsensusClustering`` with members of several kinds and without ``n_clusters`` on the sets of
+``main_job.py``, prepared as there, and on the synthetic sets of ``synthetic.py``. Beside it, on the
+same cuts: the eigengap, the silhouette and the Calinski-Harabasz index alone; and of k-means: the
+gap statistic and PAC (resampling 80 % of the points), both for k = 2..10.
+
+The bars, on the sets of ``main_job.py``: the right number on at least 60 %, within one on 80 %;
+mean ARI at least 0.9 of that with k given; the same number for at least 9 of 10 seeds on 8 of 10
+sets.
+``--check`` runs the small sets with two seeds, and asks for the share of right numbers alone.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import main_job
+import synthetic
+
+import _common
+
+RIGHT, NEAR, KEPT, SAME, SETS = 0.6, 0.8, 0.9, 0.9, 0.8
+MOST, REPEATS, POINTS = 10, 20, 500
+
+
+def model(X: np.ndarray, k: int | None, seed: int) -> Any:
+    """Return the main job on the features."""
+    from clusterscape import ConsensusClustering
+
+    made = ConsensusClustering(k, generator="diverse", n_references=0, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return made.fit(X)
+
+
+def beside(table: Any) -> dict[str, int]:
+    """Return what single indices of the same cuts would have chosen."""
+    names = ("separation_rise", "eigengap", "silhouette", "calinski_harabasz", "stability")
+    return {name: int(table["k"][np.nanargmax(table[name])]) for name in names}
+
+
+def gap_statistic(X: np.ndarray, seed: int) -> int:
+    """Return the k of the gap statistic with ten uniform references on the principal axes."""
+    from sklearn.cluster import KMeans
+
+    rng = np.random.default_rng(seed)
+    X = X[rng.permutation(len(X))[:POINTS]]
+    X = X - X.mean(axis=0)
+    left, size, _ = np.linalg.svd(X, full_matrices=False)
+    Z = (left * size)[:, :50]
+    ks = range(1, min(MOST, len(Z) - 1) + 1)
+
+    def logs(Y: np.ndarray) -> np.ndarray:
+        found = [KMeans(k, n_init=2, random_state=0).fit(Y).inertia_ for k in ks]
+        return np.log(np.maximum(found, 1e-12))
+
+    draws = [logs(rng.uniform(Z.min(axis=0), Z.max(axis=0), size=Z.shape)) for _ in range(10)]
+    gap = np.mean(draws, axis=0) - logs(Z)
+    error = np.std(draws, axis=0) * np.sqrt(1.1)
+    good = np.flatnonzero(gap[:-1] >= gap[1:] - error[1:])
+    return int(good[0]) + 1 if good.size else len(gap)
+
+
+def pac(X: np.ndarray, seed: int) -> int:
+    """Return the k with the smallest share of pairs that are together in 10 to 90 % of the runs."""
+    from sklearn.cluster import KMeans
+
+    rng = np.random.default_rng(seed)
+    X = X[rng.permutation(len(X))[:POINTS]]
+    n, found = len(X), {}
+    upper = np.triu_indices(n, 1)
+    for k in range(2, min(MOST, n // 2) + 1):
+        together, both = np.zeros((n, n)), np.zeros((n, n))
+        for _ in range(REPEATS):
+            rows = rng.choice(n, int(0.8 * n), replace=False)
+            labels = KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(X[rows]).labels_
+            both[np.ix_(rows, rows)] += 1
+            together[np.ix_(rows, rows)] += labels[:, None] == labels
+        share = (together / np.maximum(both, 1))[upper]
+        found[k] = float(((share > 0.1) & (share < 0.9)).mean())
+    return min(found, key=lambda k: found[k])
+
+
+def measured(X: np.ndarray, y: np.ndarray, seeds: range, peers: bool) -> dict[str, Any]:
+    """Return what was chosen on one set, for every seed, and the ARIs of the first seeds."""
+    truth = len(np.unique(y[y >= 0]))
+    found: dict[str, Any] = {"true": truth, "chosen": [], "ari": []}
+    for seed in seeds:
+        free = model(X, None, seed)
+        found["chosen"].append(free.n_clusters_)
+        found["ari"].append(main_job.ari(y, free.labels_))
+        if seed == seeds[0]:
+            found |= beside(free.k_selection_.table)
+            found["given"] = main_job.ari(y, model(X, truth, seed).labels_)
+            found["firm"] = float((free.k_selection_.choices == free.n_clusters_).mean())
+    if peers:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found |= {"gap": gap_statistic(X, 0), "PAC": pac(X, 0)}
+    return found
+
+
+def summary(rows: list[dict[str, Any]], name: str) -> dict[str, float]:
+    """Print how often each rule is right; return the figures of ours."""
+    truth = np.array([row["true"] for row in rows])
+
+    def shares(chosen: Any) -> list[float]:
+        values = np.asarray(chosen)
+        return [float(np.mean(values == truth)), float(np.mean(np.abs(values - truth) <= 1))]
+
+    rules = [key for key in rows[0] if key not in ("true", "chosen", "ari", "given", "firm")]
+    lines = [["chosen (first seed)", *shares([row["chosen"][0] for row in rows])]]
+    lines += [[rule, *shares([row[rule] for row in rows])] for rule in rules]
+    _common.show_table(
+        [name, "right", "within one"], [[r, f"{a:.2f}", f"{b:.2f}"] for r, a, b in lines]
+    )
+    every = np.array([[k == row["true"] for k in row["chosen"]] for row in rows])
+    near = np.array([[abs(k - row["true"]) <= 1 for k in row["chosen"]] for row in rows])
+    same = [max(np.bincount(row["chosen"])) / len(row["chosen"]) for row in rows]
+    free = np.mean([row["ari"][0] for row in rows])
+    return {
+        "right": float(every.mean()),
+        "near": float(near.mean()),
+        "kept": float(free / np.mean([row["given"] for row in rows])),
+        "same": float(np.mean(np.array(same) >= SAME)),
+        "ari": float(free),
+    }
+
+
+def main() -> None:
+    """Print the tables and the bars."""
+    parser = _common.parser(__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--peers", action="store_true", help="gap statistic and PAC, too")
+    parser.add_argument("--synthetic", action="store_true", help="the synthetic sets, one seed")
+    options = parser.parse_args()
+    print(_common.versions())
+    names = [*(f"shape_{s}" for s in main_job.SHAPES), *main_job.REAL]
+    names = list(main_job.SMALL) if options.check else names
+    seeds = range(2 if options.check else options.seeds)
+    rows = []
+    for name in names:
+        X, y = main_job.data(name, options.data_home)
+        rows.append(measured(X, y, seeds, options.peers))
+        row = rows[-1]
+        print(
+            f"  {name}: {row['true']} clusters, chosen {row['chosen']}, ARI {row['ari'][0]:.2f} "
+            f"(k given {row['given']:.2f}), {row['firm']:.0%} of the halves agree",
+            flush=True,
+        )
+    figures = summary(rows, "development sets")
+    if options.synthetic:
+        made = {
+            n: measured(X, y, range(1), options.peers) for n, (X, y) in synthetic.sets().items()
+        }
+        for name, row in made.items():
+            print(f"  {name}: {row['true']} clusters, chosen {row['chosen']}")
+        summary(list(made.values()), "synthetic sets")
+    ok = figures["right"] >= RIGHT
+    if not options.check:
+        ok &= figures["near"] >= NEAR and figures["kept"] >= KEPT and figures["same"] >= SETS
+    _common.finish(
+        f"right {figures['right']:.2f} (bar {RIGHT}), within one {figures['near']:.2f} ({NEAR}), "
+        f"ARI {figures['ari']:.3f} = {figures['kept']:.2f} of that with k given ({KEPT}), the "
+        f"same k for 9 of 10 seeds on {figures['same']:.2f} of the sets ({SETS})",
+        ok,
+        options.check,
+    )
+
+
+if __name__ == "__main__":
+    main()
