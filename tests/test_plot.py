@@ -64,7 +64,9 @@ def test_display_draws_on_given_axes(model):
 
 def test_k_selection(model):
     display = KSelectionDisplay.from_estimator(model)
-    assert len(display.ax_.patches) == len(model.k_selection_.eigenvalues)
+    # One bar per candidate, and the runner-up's in another colour.
+    assert len(display.ax_.patches) == len(model.k_selection_.table) + 1
+    assert f"runner-up {model.k_selection_.runner_up}" in display.ax_.get_title()
     forest = ClusterForest(n_vectors=5, random_state=0).fit(make_blobs(60, random_state=0)[0])
     display = KSelectionDisplay.from_estimator(forest)
     assert len(display.ax_.patches) == len(forest.k_selection_.eigenvalues)

@@ -3,10 +3,10 @@
 Share of runs in which structure is found at the level of 5 %. Data without clusters: Gaussian,
 correlated Gaussian, uniform, Student's t with 3 degrees of freedom, lognormal (200 points in 10
 columns, and 1,000 in 2); multivariate t is shown beside them. Clusters (200 points in 10 columns):
-two on one axis, 3 standard deviations apart; two of equal size, 6 apart over all columns; two of
-90 and 10 %, 6.5 apart over all columns; five around random directions, 4 from the middle. Beside it in the
-same run: a SigClust-type test (2-means against Gaussian data of the same variances), the dip of the
-first principal axis against the uniform distribution, and the gap statistic.
+two on one axis, 3 standard deviations apart; two of equal size, 6 apart over all columns; two of 90
+and 10 %, 6.5 apart over all columns; five around random directions, 4 from the middle. Beside it in
+the same run: a SigClust-type test (2-means against Gaussian data of the same variances), the dip of
+the first principal axis against the uniform distribution, and the gap statistic.
 
 The bars: at most 5 % on the first five kinds of data without clusters, plus two standard errors;
 more than the SigClust-type test (and than the .45, 1.00, .94 and .94 that such a test was known to

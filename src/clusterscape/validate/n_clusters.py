@@ -88,9 +88,10 @@ def select_k(
 
     With features, the ensemble is cut into 2, 3, ... clusters as
     :class:`~clusterscape.combine.LWGP` does, and the near neighbours of the points decide: as long
-    as a further cut runs between clusters it separates hardly any neighbours, and the first cut through a cluster separates many.
-    The number with the largest such rise (as a log ratio), plus half of the eigengap (also a log
-    ratio), is chosen. Without features the largest eigengap of the co-association decides alone.
+    as a further cut runs between clusters it separates hardly any neighbours, and the first cut
+    through a cluster separates many. The number with the largest such rise (as a log ratio), plus
+    half of the eigengap (also a log ratio), is chosen. Without features the largest eigengap of the
+    co-association decides alone.
 
     Parameters
     ----------
@@ -133,8 +134,8 @@ def select_k(
     Notes
     -----
     It always finds something, and never a single cluster: use :func:`structure_test` first.
-    Clusters that touch over a wide front are not told from one; of nested groups the clearest
-    level is taken, and ``runner_up`` is often the other level. Clusters of a handful of points, such as
+    Clusters that touch over a wide front are not told from one; of nested groups the clearest level
+    is taken, and ``runner_up`` is often the other level. Clusters of a handful of points, such as
     groups of outliers, are not counted. The eigengap alone fails where partitions are coarser than
     the clusters, and where long shapes fall into pieces.
 

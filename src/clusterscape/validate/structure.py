@@ -109,9 +109,10 @@ def structure_test(
     Do the columns hold together more than data without clusters? Sums of squares of 2, 3 and 5
     clusters, and the best eigengap of fine k-means partitions of the normal scores, are compared
     with those of references in which every column keeps its own values: with a Gaussian dependence
-    (of the same rank correlations), and with that of a multivariate t distribution of fitted degrees of
-    freedom. So long tails, skewness and correlations are no structure. The scores of the references give the
-    p-value of one more draw (Student's t), and the larger of both kinds counts.
+    (of the same rank correlations), and with that of a multivariate t distribution of fitted
+    degrees of freedom. So long tails, skewness and correlations are no structure. Every measure has
+    the p-value of one more draw from its references (Student's t); the smallest, times their
+    number, is that of a kind of references, and the larger of both kinds counts.
 
     Parameters
     ----------
