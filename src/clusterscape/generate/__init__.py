@@ -16,6 +16,7 @@ from clusterscape.generate.presets import (
     random_projection,
     restarts,
     subsample,
+    usenc,
 )
 
 __all__ = [
@@ -35,4 +36,5 @@ __all__ = [
     "random_projection",
     "restarts",
     "subsample",
+    "usenc",
 ]

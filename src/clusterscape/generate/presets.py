@@ -24,6 +24,7 @@ PRESETS = (
     "random_projection",
     "mixed",
     "diverse",
+    "usenc",
 )
 
 #: The clusterers that :func:`mixed` takes in turn.
@@ -445,6 +446,88 @@ def diverse(
     return EnsembleGenerator(n_partitions, algorithm=several, n_clusters=max(k, 1), **options)
 
 
+@checked(
+    {
+        **_K,
+        "n_landmarks": (Integer(2),),
+        "nearest": (Integer(1),),
+        "metric": (Choice("euclidean", "cosine"),),
+        "max_iter": (Integer(1),),
+    }
+)
+def usenc(
+    n_partitions: int = 20,
+    *,
+    n_clusters: Any = (20, 60),
+    n_landmarks: int = 1000,
+    nearest: int = 5,
+    metric: Literal["euclidean", "cosine"] = "euclidean",
+    max_iter: int = 5,
+    **options: Any,
+) -> EnsembleGenerator:
+    """Landmark spectral members (U-SENC): for clusters of any shape among millions of points.
+
+    Every member draws landmarks of its own, links each point to its nearest ones, cuts this graph
+    spectrally (U-SPEC) and has its own number of clusters. Time and memory are linear in the
+    points. The authors' consensus is a cut of the graph of points and clusters with links of equal
+    weight: :class:`~clusterscape.combine.LWGP` with ``weighting=None``.
+
+    Parameters
+    ----------
+    n_partitions : int
+        Number of partitions.
+    n_clusters : int, list or tuple
+        Number of clusters of the members, a range by default; more than are sought at the end,
+        because the consensus joins them. A range ends at half the number of points at most.
+    n_landmarks : int
+        Landmarks of a member, at most as many as points.
+    nearest : int
+        Landmarks that a point is linked to.
+    metric : {"euclidean", "cosine"}
+        Distance of points and landmarks.
+    max_iter : int
+        Iterations of k-means on the eigenvectors; few are enough and keep the members different.
+    **options
+        Other parameters of :class:`EnsembleGenerator`.
+
+    Returns
+    -------
+    EnsembleGenerator
+
+    See Also
+    --------
+    diverse : Members of several kinds.
+    clusterscape.combine.LWGP : The consensus, also with weights of evidence.
+
+    Notes
+    -----
+    Clusters that are finer than the distances between landmarks share them and are not separated;
+    clusters of very few points have no landmark of their own. Features are taken as they are.
+
+    References
+    ----------
+    .. [1] D. Huang, C.-D. Wang, J.-S. Wu, J.-H. Lai and C.-K. Kwoh, "Ultra-scalable spectral
+       clustering and ensemble clustering", IEEE Transactions on Knowledge and Data Engineering 32,
+       1212-1226, 2020. doi:10.1109/TKDE.2019.2903410
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from clusterscape.combine import LWGP
+    >>> from clusterscape.compare import adjusted_rand
+    >>> from clusterscape.generate import usenc
+    >>> X, y = make_moons(500, noise=0.05, random_state=0)
+    >>> ensemble = usenc(random_state=0).generate(X)
+    >>> adjusted_rand(LWGP(2, weighting=None, random_state=0).fit_predict(ensemble), y)
+    1.0
+    """
+    settings = {"n_landmarks": n_landmarks, "nearest": nearest, "metric": metric}
+    members = Kind("landmark_spectral", n_clusters, settings=settings)
+    return EnsembleGenerator(
+        n_partitions, algorithm=members, n_clusters=n_clusters, max_iter=max_iter, **options
+    )
+
+
 def generator_for(
     n_points: int,
     n_features: int,
@@ -491,6 +574,8 @@ def generator_for(
     options: dict[str, Any] = {"n_clusters": k if n_clusters is None else low}
     if preset == "diverse":
         options["n_clusters"] = n_clusters
+    if preset == "usenc":
+        options["n_clusters"] = (20, max(60, 2 * (n_clusters or 0)))
     if preset == "random_projection":
         options["dims"] = min(5, n_features)
     return globals()[preset](n_partitions, **options)
