@@ -1,4 +1,4 @@
-"""U-SENC: real sets of Huang, Wang, Wu, Lai and Kwoh (TKDE 2020), and linear time on synthetic data.
+"""U-SENC: the real sets of Huang, Wang, Wu, Lai and Kwoh (TKDE 2020), and linear time.
 
 The preset ``usenc`` as the authors set it: 20 members, each a spectral cut of the graph of points
 and 1,000 landmarks with 5 links of a point, 20 to 60 clusters, 5 iterations of k-means; the

@@ -194,7 +194,9 @@ class SEC(BaseConsensus):
             tol=self.tol,
             n_jobs=self.n_jobs,
             start_size=_START_SIZE,
-            guess=partial(whole.relaxed, self.n_clusters, guessing) if self.spectral_start else None,
+            guess=partial(whole.relaxed, self.n_clusters, guessing)
+            if self.spectral_start
+            else None,
         )
         details: dict[str, Any] = {"n_iter_": best.n_iter, "start_size_": start_size}
         if used is None:
@@ -295,8 +297,9 @@ class NormalisedCut:
         """Return groups of some points by the eigenvectors of their normalised cut."""
         part = self.points.subset(points)
         assert isinstance(part.rows, RowSpace)
-        settings = {"column_weight": self.column_weight, "sample_weight": part.weight}
-        found = bipartite_spectrum(part.rows, n_clusters, **settings)
+        found = bipartite_spectrum(
+            part.rows, n_clusters, column_weight=self.column_weight, sample_weight=part.weight
+        )
         degree = part.rows.product(found.column_degree[:, None]).ravel()
         rows = found.rows(part.rows, unit=False)
         mass = part.weight * degree
