@@ -28,7 +28,7 @@ from clusterscape._core.seeds import RandomState, describe
 from clusterscape._core.store import stored_plan
 from clusterscape._core.weights import optional_weights
 from clusterscape.ensemble import Ensemble
-from clusterscape.generate import kinds, plan
+from clusterscape.generate import kinds, plan, precomputed
 from clusterscape.generate.algorithms import Algorithm, Pieces
 from clusterscape.generate.features import Features, read_features
 from clusterscape.generate.members import Outcome, Work, describe_run, run_all, run_member
@@ -77,6 +77,11 @@ class EnsembleGenerator(BaseEstimator):
     n_init, max_iter : int
         Starts, of which the best is kept, and iterations of the base clusterers that have them.
         A scikit-learn clusterer keeps its own.
+    metric : {None, "precomputed", "precomputed_affinity"}
+        What X holds: features (None; the clusterers have metrics of their own), distances between
+        the points, or similarities. The last two are square, symmetric and >= 0, and distances
+        have a diagonal of zeros; sparse ones are graphs of the pairs that are known, such as
+        scikit-learn's ``kneighbors_graph``. Clusterers that need features are refused.
     random_state : None, int, RandomState, Generator or SeedSequence
         The same seed gives the same ensemble for any ``n_jobs`` and any joblib backend.
     n_jobs : int or None
@@ -130,6 +135,7 @@ class EnsembleGenerator(BaseEstimator):
         "init": (Choice("k-means++", "random"),),
         "n_init": (Integer(1),),
         "max_iter": (Integer(1),),
+        "metric": precomputed.METRIC,
         "random_state": (Seed(),),
         "n_jobs": N_JOBS,
         "progress": PROGRESS,
@@ -147,6 +153,7 @@ class EnsembleGenerator(BaseEstimator):
         init: Literal["k-means++", "random"] = "k-means++",
         n_init: int = 1,
         max_iter: int = 300,
+        metric: precomputed.Metric = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
@@ -160,6 +167,7 @@ class EnsembleGenerator(BaseEstimator):
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
+        self.metric = metric
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
@@ -171,9 +179,9 @@ class EnsembleGenerator(BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix, data frame, or list of these
-            Points x features. float32 is computed in float32 and sparse stays sparse. A list holds
-            several views of the same points: with A algorithms and V views, member i uses view
-            (i // A) mod V.
+            Points x features, or points x points (see ``metric``). float32 is computed in float32
+            and sparse stays sparse. A list holds several views of the same points: with A
+            algorithms and V views, member i uses view (i // A) mod V.
         sample_weight : array, optional
             Non-negative weights of the points, given to the clusterers that take weights and kept
             in the ensemble.
@@ -187,9 +195,13 @@ class EnsembleGenerator(BaseEstimator):
             cost, seconds.
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
-        features = read_features(X, index=index)
-        weights = optional_weights(sample_weight, features.n_points)
         turns = kinds.turns_of(self.algorithm)
+        if self.metric is None:
+            features = read_features(X, index=index)
+        else:
+            features = precomputed.read_relations(X, self.metric, index=index)
+            turns = precomputed.prepared(turns, features.views[0], self.columns)
+        weights = optional_weights(sample_weight, features.n_points)
         chosen = [turn.algorithm for turn in turns]
         axes = [self._axes(turn, features.n_points) for turn in turns]
         needs_k = [a.needs_k for a in chosen]
@@ -259,6 +271,7 @@ class EnsembleGenerator(BaseEstimator):
                 "init": self.init,
                 "n_init": int(self.n_init),
                 "max_iter": int(self.max_iter),
+                "metric": self.metric,
             },
         )
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clusterscape._core.params import Choice, Integer, Null, Number, checked
+from clusterscape._core.params import Choice, Flag, Integer, Null, Number, checked
 from clusterscape.generate import kinds, plan
 from clusterscape.generate.generator import EnsembleGenerator
 from clusterscape.generate.kinds import Kind
@@ -525,6 +525,81 @@ def usenc(
     members = Kind("landmark_spectral", n_clusters, settings=settings)
     return EnsembleGenerator(
         n_partitions, algorithm=members, n_clusters=n_clusters, max_iter=max_iter, **options
+    )
+
+
+@checked(
+    {
+        **_N,
+        "n_clusters": (Null(), Integer(1)),
+        "metric": (Choice("precomputed", "precomputed_affinity"),),
+        "graph": (Flag(),),
+    }
+)
+def diverse_precomputed(
+    n_partitions: int = 100,
+    *,
+    n_clusters: int | None = None,
+    metric: Literal["precomputed", "precomputed_affinity"] = "precomputed",
+    graph: bool = False,
+    **options: Any,
+) -> EnsembleGenerator:
+    """Members of several kinds from distances or similarities, without features.
+
+    Spectral clusterings of graphs of near neighbours and Genie linkages and, where the distances
+    of all pairs are known, k-medoids and average linkage; most of them finer than the answer that
+    is sought.
+
+    Parameters
+    ----------
+    n_partitions : int
+        Number of partitions.
+    n_clusters : int, optional
+        Clusters that are sought, K, as in :func:`diverse`.
+    metric : {"precomputed", "precomputed_affinity"}
+        What X holds, as in :class:`EnsembleGenerator`.
+    graph : bool
+        Whether X is a sparse graph, so that only some pairs are known.
+    **options
+        Other parameters of :class:`EnsembleGenerator`.
+
+    Returns
+    -------
+    EnsembleGenerator
+
+    See Also
+    --------
+    diverse : Members of several kinds from features.
+
+    Notes
+    -----
+    Linkages of a graph in pieces cannot have fewer clusters than there are pieces; such members
+    fail, and their records say so.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.combine import LWGP
+    >>> from clusterscape.generate import diverse_precomputed
+    >>> words = ["aaab", "aaac", "aabb", "zzzy", "zzyy", "zyzy"]
+    >>> D = np.array([[sum(a != b for a, b in zip(u, v)) for v in words] for u in words], float)
+    >>> ensemble = diverse_precomputed(20, n_clusters=2, random_state=0).generate(D)
+    >>> LWGP(2, random_state=0).fit_predict(ensemble)
+    array([0, 0, 0, 1, 1, 1])
+    """
+    k = 2 if n_clusters is None else n_clusters
+    near = {"n_neighbors": [5, 7, 10, 15]}
+    # A graph may store fewer neighbours than mutual reachability asks for.
+    tree = {"gini_threshold": (0.1, 0.7), "reachability": 1 if graph else (1, 7)}
+    several = [Kind("spectral", (k, 3 * k + 10), 4, near), Kind("genie", (k, "sqrt"), 4, tree)]
+    if not graph:
+        several += [Kind("kmedoids", (k, 3 * k + 10), 2), Kind("average", (k, "sqrt"), 1)]
+    if n_clusters is not None:
+        sharp = tree | {"gini_threshold": (0.1, 0.5)}
+        several += [Kind("spectral", k, 1, near), Kind("genie", k, 2, sharp)]
+        several += [] if graph else [Kind("kmedoids", k, 2)]
+    return EnsembleGenerator(
+        n_partitions, algorithm=several, n_clusters=max(k, 1), metric=metric, **options
     )
 
 
