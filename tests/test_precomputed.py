@@ -11,7 +11,9 @@ from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans, SpectralClu
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import kneighbors_graph
+from sklearn.utils import get_tags
 
+from clusterscape import ConsensusClustering
 from clusterscape.combine import LWGP
 from clusterscape.generate import (
     ALGORITHMS,
@@ -187,3 +189,38 @@ def test_equal_points_of_a_graph_stay_neighbours():
     relation = read_relation(D)
     assert relation.matrix.nnz == 8
     assert one(D, "single", 3).tolist() in ([0, 0, 1, 1, 2], [1, 1, 0, 0, 2])
+
+
+def test_consensus_clustering_from_distances_similarities_and_graphs(moons):
+    X, y, D = moons
+    settings = {"n_partitions": 30, "random_state": 0}
+    model = ConsensusClustering(2, metric="precomputed", **settings).fit(D)
+    assert adjusted_rand_score(model.labels_, y) > 0.9
+    assert model.structure_ is None
+    assert get_tags(model).input_tags.pairwise
+    new = X[:20] + 0.01
+    assert np.array_equal(model.predict(cdist(new, X)), model.labels_[:20])
+    with pytest.raises(ValueError, match="one column per point"):
+        model.predict(D[:, :3])
+    alike = ConsensusClustering(2, metric="precomputed_affinity", **settings).fit(np.exp(-5 * D))
+    assert adjusted_rand_score(alike.labels_, y) > 0.9
+    assert np.array_equal(alike.predict(np.exp(-cdist(new, X))), alike.labels_[:20])
+    graph = kneighbors_graph(X, 12, mode="distance")
+    linked = ConsensusClustering(2, metric="precomputed", **settings).fit(graph)
+    assert adjusted_rand_score(linked.labels_, y) > 0.9
+
+
+def test_consensus_clustering_from_distances_chooses_k_and_refuses_presets_of_features():
+    X, y = make_blobs(90, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    D = cdist(X, X)
+    own = EnsembleGenerator(10, algorithm=["average", "kmedoids"], n_clusters=(3, 9))
+    for generator in (None, own):
+        model = ConsensusClustering(
+            generator=generator, metric="precomputed", n_partitions=30, random_state=0
+        ).fit(D)
+        assert model.n_clusters_ == 3
+        assert adjusted_rand_score(model.labels_, y) == 1.0
+    with pytest.raises(ValueError, match="from features"):
+        ConsensusClustering(2, generator="bagging", metric="precomputed").fit(D)
+    with pytest.raises(ValueError, match="needs features"):
+        ConsensusClustering(2, generator=EnsembleGenerator(3), metric="precomputed").fit(D)
