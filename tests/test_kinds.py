@@ -10,7 +10,16 @@ from sklearn.cluster import SpectralClustering
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from clusterscape.generate import ALGORITHMS, PRESETS, EnsembleGenerator, Kind, diverse
+from clusterscape.combine import LWGP
+from clusterscape.generate import (
+    ALGORITHMS,
+    PRESETS,
+    EnsembleGenerator,
+    Kind,
+    diverse,
+    generator_for,
+    usenc,
+)
 from clusterscape.generate.algorithms import Pieces
 from clusterscape.generate.kinds import one_round
 from clusterscape.linalg import genie as genie_module
@@ -166,3 +175,22 @@ def test_every_option_says_what_it_does():
         for option in algorithm.options.values():
             assert option.summary
             assert any(rule.allows(option.default) for rule in option.rules)
+
+
+def test_usenc_members_draw_landmarks_and_numbers_of_clusters():
+    X, y = make_moons(600, noise=0.05, random_state=0)
+    ensemble = usenc(10, n_landmarks=60, random_state=0).generate(X)
+    assert not ensemble.failures
+    assert {r.algorithm for r in ensemble.records} == {"landmark_spectral"}
+    sought = [r.params["n_clusters"] for r in ensemble.records]
+    assert set(sought) <= set(range(20, 61))
+    assert len(set(sought)) > 3
+    assert {r.params["max_iter"] for r in ensemble.records} == {5}
+    assert ensemble.n_distinct == 10
+    same = usenc(10, n_clusters=20, n_landmarks=60, random_state=0).generate(X)
+    assert same.n_distinct == 10  # landmarks are drawn anew
+    labels = LWGP(2, weighting=None, random_state=0).fit_predict(ensemble)
+    assert adjusted_rand_score(labels, y) == 1.0
+    made = generator_for(600, 2, preset="usenc", n_clusters=40)
+    assert made.algorithm.n_clusters == (20, 80)
+    assert made.algorithm.settings["n_landmarks"] == 60

@@ -480,7 +480,8 @@ def usenc(
         Number of clusters of the members, a range by default; more than are sought at the end,
         because the consensus joins them. A range ends at half the number of points at most.
     n_landmarks : int
-        Landmarks of a member, at most as many as points.
+        Landmarks of a member. Below 10,000 points give a tenth of the points: where most points
+        are landmarks of their own, members fall into fragments and the consensus is useless.
     nearest : int
         Landmarks that a point is linked to.
     metric : {"euclidean", "cosine"}
@@ -517,7 +518,7 @@ def usenc(
     >>> from clusterscape.compare import adjusted_rand
     >>> from clusterscape.generate import usenc
     >>> X, y = make_moons(500, noise=0.05, random_state=0)
-    >>> ensemble = usenc(random_state=0).generate(X)
+    >>> ensemble = usenc(n_landmarks=50, random_state=0).generate(X)
     >>> adjusted_rand(LWGP(2, weighting=None, random_state=0).fit_predict(ensemble), y)
     1.0
     """
@@ -651,6 +652,7 @@ def generator_for(
         options["n_clusters"] = n_clusters
     if preset == "usenc":
         options["n_clusters"] = (20, max(60, 2 * (n_clusters or 0)))
+        options["n_landmarks"] = max(2, min(1000, n_points // 10))
     if preset == "random_projection":
         options["dims"] = min(5, n_features)
     return globals()[preset](n_partitions, **options)
