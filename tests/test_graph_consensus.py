@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from clusterscape import Ensemble
@@ -665,3 +666,49 @@ def test_graphs_that_cannot_be_cut_are_refused():
     np.testing.assert_array_equal(
         partition_graph(graph.tocoo(), 3).labels, partition_graph(graph, 3).labels
     )
+
+
+def unequal_votes(seed, n=90, members=8):
+    """Ten, twenty and sixty points, of which each member misplaces some and splits the largest."""
+    rng = np.random.default_rng(seed)
+    truth = np.repeat([0, 1, 2], [n // 9, 2 * n // 9, 6 * n // 9])
+    columns = []
+    for _ in range(members):
+        labels = np.where(truth == 2, 2 + rng.integers(0, 2, n), truth)
+        wrong = rng.random(n) < 0.1
+        labels[wrong] = rng.integers(0, 4, int(wrong.sum()))
+        columns.append(labels)
+    return Ensemble.from_labels(np.column_stack(columns)), truth
+
+
+def test_spectral_hbgf_is_the_normalised_cut_of_the_whole_graph(seed):
+    ensemble, truth = unequal_votes(seed)
+    found = HBGF(3, partitioner="spectral", random_state=0).fit(ensemble)
+    B = ensemble.membership().matrix.toarray()
+    n, D = B.shape
+    W = np.zeros((n + D, n + D))
+    W[:n, n:] = B
+    W[n:, :n] = B.T
+    root = 1.0 / np.sqrt(W.sum(axis=1))
+    rows = np.linalg.eigh(root[:, None] * W * root)[1][:, -3:]
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    expected = KMeans(3, n_init=20, random_state=0).fit_predict(rows)
+    assert adjusted_rand_score(found.labels_, expected[:n]) == 1.0
+    parts = expected[:, None] != expected
+    assert np.isclose(found.cost_, (W * parts).sum() / 2)
+    assert adjusted_rand_score(found.labels_, truth) > 0.9
+    # METIS cannot give this answer, because it forces equal sizes.
+    balanced = HBGF(3, random_state=0).fit(ensemble)
+    assert adjusted_rand_score(balanced.labels_, truth) < 0.8
+
+
+def test_spectral_hbgf_on_a_sample_and_with_soft_partitions(seed):
+    ensemble, truth = unequal_votes(seed, n=900)
+    whole = HBGF(3, partitioner="spectral", random_state=0).fit(ensemble)
+    some = HBGF(3, partitioner="spectral", max_points=100, random_state=0).fit(ensemble)
+    assert whole.sample_size_ is None
+    assert some.sample_size_ == 100
+    assert adjusted_rand_score(whole.labels_, some.labels_) > 0.95
+    soft = Ensemble.from_labels([0.9 * np.eye(3)[truth] + 0.1 / 3 for _ in range(2)])
+    labels = HBGF(3, partitioner="spectral", random_state=0).fit_predict(soft)
+    assert adjusted_rand_score(labels, truth) == 1.0

@@ -12,6 +12,7 @@ from sklearn.cluster import SpectralClustering
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
+from clusterscape.combine import LWGP
 from clusterscape.generate import (
     ALGORITHMS,
     PRESETS,
@@ -19,6 +20,7 @@ from clusterscape.generate import (
     Kind,
     diverse,
     generator_for,
+    usenc,
 )
 from clusterscape.generate.algorithms import Pieces
 from clusterscape.generate.kinds import one_round
@@ -256,3 +258,22 @@ def test_diverse_members_of_tiny_data_do_not_fail():
     X = np.arange(10.0)[:, None]
     made = generator_for(10, 1, preset="diverse", n_partitions=20, n_clusters=3)
     assert not made.set_params(random_state=0).generate(X).failures
+
+
+def test_usenc_members_draw_landmarks_and_numbers_of_clusters():
+    X, y = make_moons(600, noise=0.05, random_state=0)
+    ensemble = usenc(10, n_landmarks=60, random_state=0).generate(X)
+    assert not ensemble.failures
+    assert {r.algorithm for r in ensemble.records} == {"landmark_spectral"}
+    sought = [r.params["n_clusters"] for r in ensemble.records]
+    assert set(sought) <= set(range(20, 61))
+    assert len(set(sought)) > 3
+    assert {r.params["max_iter"] for r in ensemble.records} == {5}
+    assert ensemble.n_distinct == 10
+    same = usenc(10, n_clusters=20, n_landmarks=60, random_state=0).generate(X)
+    assert same.n_distinct == 10  # landmarks are drawn anew
+    labels = LWGP(2, weighting=None, random_state=0).fit_predict(ensemble)
+    assert adjusted_rand_score(labels, y) == 1.0
+    made = generator_for(600, 2, preset="usenc", n_clusters=40)
+    assert made.algorithm.n_clusters == (20, 80)
+    assert made.algorithm.settings["n_landmarks"] == 60

@@ -400,3 +400,23 @@ def test_modules_share_one_weighting() -> None:
     for method in WEIGHTED:
         rules = method.estimator._parameter_rules
         assert all(rules[name] is eci.WEIGHTING[name] for name in eci.WEIGHTING)
+
+
+def test_a_spectral_start_never_costs_more_and_often_less() -> None:
+    lower = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        truth = rng.integers(0, 6, 400)
+        columns = []
+        for _ in range(10):
+            labels = truth * 3 + rng.integers(0, 3, truth.size)
+            wrong = rng.random(truth.size) < 0.3
+            labels[wrong] = rng.integers(0, 18, int(wrong.sum()))
+            columns.append(labels % int(rng.integers(5, 19)))
+        ensemble = Ensemble.from_labels(np.column_stack(columns))
+        settings: dict[str, Any] = {"weighting": "eci", "n_init": 2, "random_state": seed}
+        plain = SEC(6, spectral_start=False, **settings).fit(ensemble)
+        both = SEC(6, **settings).fit(ensemble)
+        assert both.cost_ <= plain.cost_ * (1 + 1e-12)
+        lower += both.cost_ < plain.cost_ * (1 - 1e-6)
+    assert lower >= 3

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from joblib import parallel_config
 from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from clusterscape import combine, generate
@@ -38,9 +39,10 @@ from clusterscape.combine.result import ResultMixin, points_frame
 from clusterscape.combine.scores import ConsensusScores
 from clusterscape.combine.transfer import LabelTransfer
 from clusterscape.ensemble import Ensemble, as_ensemble
-from clusterscape.generate import EnsembleGenerator, generator_for
+from clusterscape.generate import EnsembleGenerator, diverse_precomputed, generator_for
 from clusterscape.generate.assign import Assigner
 from clusterscape.generate.features import point_ids, validated_features
+from clusterscape.generate.precomputed import METRIC, Metric, Relations, read_relations
 from clusterscape.generate.scales import warn_of_features
 from clusterscape.validate import KSelection, StructureVerdict, select_k, structure_test
 
@@ -110,6 +112,12 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         3; 0 skips the test, and ``structure_`` is then None.
     max_clusters : int
         Largest number of clusters to choose.
+    metric : {None, "precomputed", "precomputed_affinity"}
+        What X holds: features, distances between the points, or similarities, as in
+        :class:`~clusterscape.generate.EnsembleGenerator`. Without features None as ``generator``
+        is :func:`~clusterscape.generate.diverse_precomputed`, the number of clusters is chosen
+        from the partitions as always, and there is no test for structure (``structure_`` is
+        None), because its references are drawn in the space of the features.
     random_state : int, generator or None
         The same seed gives the same result, for any ``n_jobs``.
     n_jobs : int or None
@@ -203,6 +211,7 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
             Such(lambda v: v == 0 or Integer(3).allows(v), "0 or an integer >= 3", [2, -1]),
         ],
         "max_clusters": [Integer(2)],
+        "metric": METRIC,
         "random_state": [Seed()],
         "n_jobs": N_JOBS,
         "progress": PROGRESS,
@@ -218,6 +227,7 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         n_partitions: int = 100,
         n_references: int = 10,
         max_clusters: int = 20,
+        metric: Metric = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
@@ -229,6 +239,7 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         self.n_partitions = n_partitions
         self.n_references = n_references
         self.max_clusters = max_clusters
+        self.metric = metric
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
@@ -240,7 +251,7 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : (n, d) array, sparse matrix or data frame
-            Features.
+            Features, or a matrix between the points (see ``metric``).
         y : ignored
             Not used, present for API consistency.
         index : (n,) array, optional
@@ -251,6 +262,8 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         self
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
+        if self.metric is not None:
+            return self._fit_relations(read_relations(X, self.metric, index=index))
         ids = point_ids(X) if index is None else index
         X = validated_features(self, X, contiguous=False)
         n = X.shape[0]
@@ -279,6 +292,22 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         """Give what has no ``n_jobs`` of its own the workers of this estimator."""
         return nullcontext() if self.n_jobs is None else parallel_config(n_jobs=self.n_jobs)
 
+    def _fit_relations(self, relations: Relations) -> Self:
+        """Fit to distances or similarities."""
+        relation, seeds = relations.views[0], self._seeds()
+        generator = self._generator(relation.shape, seeds[0], graph=relation.is_graph)
+        self.structure_ = None
+        self._forget_features()
+        self.n_features_in_ = relation.shape[0]
+        with showing(self.progress), self._workers():
+            ensemble = generator.generate(relation.matrix, index=relations.index)
+            self._conclude(ensemble, seeds[1], None)
+        return self
+
+    def _forget_features(self) -> None:
+        if hasattr(self, "assigner_"):
+            del self.assigner_, self.transfer_  # of an earlier fit
+
     def fit_ensemble(self, ensemble: Any, *, features: Any = None) -> Self:
         """Combine and score clusterings that exist already; nothing is clustered anew.
 
@@ -297,8 +326,7 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
         self.structure_ = None
-        if hasattr(self, "assigner_"):
-            del self.assigner_, self.transfer_  # of an earlier fit
+        self._forget_features()
         with showing(self.progress), self._workers():
             self._conclude(as_ensemble(ensemble), self._seeds()[1], features)
         return self
@@ -329,18 +357,29 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
             return spawn(self.random_state, 3)
         return spawn(parent(restore(plan["seed"])), 3)
 
-    def _generator(self, shape: tuple[int, int], seed: np.random.SeedSequence) -> EnsembleGenerator:
+    def _generator(
+        self, shape: tuple[int, int], seed: np.random.SeedSequence, *, graph: bool = False
+    ) -> EnsembleGenerator:
         """Return a copy of the generator with this estimator's seed, workers and store."""
+        counts: dict[str, Any] = {
+            "n_partitions": self.n_partitions,
+            "n_clusters": self._asked,
+        }
         if isinstance(self.generator, EnsembleGenerator):
             made = clone(self.generator)
+        elif self.metric is not None:
+            if self.generator not in (None, "diverse"):
+                raise ParameterError(
+                    f"{{generator}} makes its members from features, but metric={self.metric!r} "
+                    "says that X is a matrix between points; leave {generator.name} out, or give "
+                    "an EnsembleGenerator whose algorithm needs no features.",
+                    generator=self.generator,
+                )
+            made = diverse_precomputed(**counts, metric=self.metric, graph=graph)
         else:
-            made = generator_for(
-                *shape,
-                preset=self.generator,
-                n_partitions=self.n_partitions,
-                n_clusters=self._asked,
-            )
+            made = generator_for(*shape, preset=self.generator, **counts)
         mine = {
+            "metric": self.metric,
             "random_state": seed,
             "n_jobs": self.n_jobs,
             "progress": self.progress,
@@ -460,7 +499,7 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : (m, d) array, sparse matrix or data frame
-            Features.
+            Features, or the distances (or similarities) of the new points to those of ``fit``.
 
         Returns
         -------
@@ -468,6 +507,9 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
             Labels as in ``labels_``; -1 for a point that no member puts in a cluster. A point gets
             a cluster however far it is from all others.
         """
+        check_is_fitted(self)
+        if self.metric is not None:
+            return self._predict_relations(X)
         labels = self._assigned(X)
         return self.transfer_.predict(labels)
 
@@ -516,13 +558,25 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         if not hasattr(self, "assigner_"):
             raise ValueError(
-                "predict needs members that were made of features, and fit_ensemble saw only their "
-                "labels; use fit."
+                "this needs members that were made of features; fit_ensemble and distances or "
+                "similarities between points have none. Use fit with features."
             )
         X = validated_features(self, X, reset=False, contiguous=False)
         return self.assigner_.assign(X, n_jobs=self.n_jobs)
 
+    def _predict_relations(self, X: Any) -> np.ndarray:
+        links = check_array(X, dtype=[np.float64, np.float32])
+        if links.shape[1] != len(self.labels_):
+            raise ValueError(
+                f"X has {links.shape[1]} columns, but fit saw {len(self.labels_)} points; give "
+                "one row per new point and one column per point of fit."
+            )
+        placed = np.flatnonzero(self.labels_ >= 0)
+        near = links[:, placed] if self.metric == "precomputed" else -links[:, placed]
+        return self.labels_[placed[near.argmin(axis=1)]]
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.metric is not None
         tags.input_tags.sparse = True
         return tags

@@ -8,7 +8,7 @@ the means, so one loop serves them all, and no step of it raises the cost.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Protocol, Self
@@ -21,6 +21,7 @@ from clusterscape._core.parallel import one_thread, parallel_map
 from clusterscape.linalg.rowspace import Rows
 
 START_SIZE = 20_000  # points on which starts are compared
+GUESS_SIZE = 5_000  # points at most from which a first guess is made
 
 
 @dataclass(frozen=True)
@@ -124,20 +125,29 @@ def minimise(
     tol: float,
     n_jobs: int | None,
     start_size: int,
+    guess: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> tuple[Run, int]:
     """Return the best run, and the number of points on which the starts were compared.
 
     ``sampling`` draws the sample on which starts are compared when there are more than
     ``start_size`` points. There is one start per seed in ``starts``; every second one is plain.
+    One more begins with the labels that ``guess`` gives to some points, if there is a guess.
     """
     rng = np.random.default_rng(sampling)
     n = objective.points.rows.n_points
-    sample = objective
+    sample, chosen = objective, np.arange(n)
     if n > start_size:
-        sample = objective.subset(np.sort(rng.choice(n, size=start_size, replace=False)))
+        chosen = np.sort(rng.choice(n, size=start_size, replace=False))
+        sample = objective.subset(chosen)
     tasks = [Start(seed, plain=i % 2 == 1) for i, seed in enumerate(starts)]
     run = partial(run_from_start, sample, n_clusters=n_clusters, max_iter=max_iter, tol=tol)
     found = parallel_map(run, tasks, n_jobs=n_jobs, prefer="threads")
+    if guess is not None:
+        if chosen.size > GUESS_SIZE:
+            chosen = np.sort(rng.choice(chosen, size=GUESS_SIZE, replace=False))
+        with one_thread():
+            centroids = _guessed(objective.subset(chosen), guess(chosen), n_clusters, rng)
+            found.append(descend(sample, centroids, rng, max_iter=max_iter, tol=tol))
     best = min(found, key=lambda run: run.cost)
     if sample is not objective:
         with one_thread():
@@ -249,6 +259,15 @@ def _draw(weights: np.ndarray, count: int, rng: Generator) -> list[int]:
     total = np.cumsum(weights)
     places = np.searchsorted(total, rng.random(count) * total[-1], "right")
     return [int(x) for x in np.unique(np.minimum(places, weights.size - 1))]
+
+
+def _guessed(
+    objective: Objective, groups: np.ndarray, n_clusters: int, rng: Generator
+) -> Centroids:
+    """Return the centroids of given groups."""
+    points = objective.points
+    totals = points.rows.totals(groups, points.weight, n_clusters)
+    return objective.centroids(totals, objective.group_mass(totals, groups), rng)
 
 
 def _single_rows(objective: Objective, chosen: Iterable[int]) -> tuple[np.ndarray, np.ndarray]:

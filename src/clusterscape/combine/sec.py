@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.random import Generator, SeedSequence
 from scipy import sparse
 
 from clusterscape._core.labels import UNSAMPLED
-from clusterscape._core.params import N_JOBS, Choice, Integer, Null, Number, Rules, Seed
+from clusterscape._core.params import N_JOBS, Choice, Flag, Integer, Null, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, kernel_seed, spawn
 from clusterscape.combine import _row_kmeans
 from clusterscape.combine._row_kmeans import Centroids, Points
@@ -19,11 +20,13 @@ from clusterscape.combine.base import BaseConsensus, Combined, ConsensusWarning
 from clusterscape.combine.eci import WEIGHTING, Weighting, column_weights
 from clusterscape.combine.registry import consensus_method
 from clusterscape.ensemble import Ensemble
+from clusterscape.linalg.kmeans import kmeans
 from clusterscape.linalg.projection import sparse_projection
 from clusterscape.linalg.rowspace import DenseRows, RowSpace
-from clusterscape.linalg.transfer_cut import coassociation_spectrum
+from clusterscape.linalg.transfer_cut import bipartite_spectrum, coassociation_spectrum
 
 _START_SIZE = _row_kmeans.START_SIZE
+_GUESS_STARTS = 3  # of k-means on the eigenvectors
 
 
 @consensus_method("sec", cost="n r K per iteration", memory="n r")
@@ -45,6 +48,9 @@ class SEC(BaseConsensus):
         several times more rows than clusters and merges them again at the least increase of the
         cost. On more than 20,000 points the starts are compared on a random sample of 20,000, and
         the best one goes on with all points.
+    spectral_start : bool
+        One more start, from the eigenvectors of the same cut on at most 5,000 points: k-means
+        alone often stops in poor local optima where the weights of clusters differ much.
     max_iter : int
         Iterations of one start at most.
     tol : float
@@ -131,6 +137,7 @@ class SEC(BaseConsensus):
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Integer(1)],
         "n_init": [Integer(1)],
+        "spectral_start": [Flag()],
         "max_iter": [Integer(1)],
         "tol": [Number(0)],
         "incomplete": [Choice("zero", "blockwise")],
@@ -147,6 +154,7 @@ class SEC(BaseConsensus):
         n_clusters: int = 2,
         *,
         n_init: int = 10,
+        spectral_start: bool = True,
         max_iter: int = 100,
         tol: float = 1e-6,
         incomplete: Literal["zero", "blockwise"] = "zero",
@@ -160,6 +168,7 @@ class SEC(BaseConsensus):
     ) -> None:
         self.n_clusters = n_clusters
         self.n_init = n_init
+        self.spectral_start = spectral_start
         self.max_iter = max_iter
         self.tol = tol
         self.incomplete = incomplete
@@ -172,7 +181,7 @@ class SEC(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
-        sampling, *starts, drawing = spawn(self.random_state, self.n_init + 2)
+        sampling, *starts, drawing, guessing = spawn(self.random_state, self.n_init + 3)
         column = column_weights(ensemble, self.weighting, self.theta)
         whole = NormalisedCut.of(ensemble, column, blockwise=self.incomplete == "blockwise")
         used = self._projected(whole, ensemble, drawing)
@@ -185,6 +194,9 @@ class SEC(BaseConsensus):
             tol=self.tol,
             n_jobs=self.n_jobs,
             start_size=_START_SIZE,
+            guess=partial(whole.relaxed, self.n_clusters, guessing)
+            if self.spectral_start
+            else None,
         )
         details: dict[str, Any] = {"n_iter_": best.n_iter, "start_size_": start_size}
         if used is None:
@@ -280,6 +292,19 @@ class NormalisedCut:
             degree=self.degree[points],
             sampled=None if self.sampled is None else self.sampled[points],
         )
+
+    def relaxed(self, n_clusters: int, seed: SeedSequence, points: np.ndarray) -> np.ndarray:
+        """Return groups of some points by the eigenvectors of their normalised cut."""
+        part = self.points.subset(points)
+        assert isinstance(part.rows, RowSpace)
+        found = bipartite_spectrum(
+            part.rows, n_clusters, column_weight=self.column_weight, sample_weight=part.weight
+        )
+        degree = part.rows.product(found.column_degree[:, None]).ravel()
+        rows = found.rows(part.rows, unit=False)
+        mass = part.weight * degree
+        k = min(n_clusters, len(points))
+        return kmeans(rows, k, n_init=_GUESS_STARTS, sample_weight=mass, seed=seed).labels
 
     def group_mass(self, totals: np.ndarray, groups: np.ndarray) -> np.ndarray:
         """Return the mass of each group; blockwise, of its points that a partition sampled."""

@@ -9,6 +9,7 @@ from clusterscape.generate.presets import (
     PRESETS,
     bagging,
     diverse,
+    diverse_precomputed,
     generator_for,
     mixed,
     random_features,
@@ -16,6 +17,7 @@ from clusterscape.generate.presets import (
     random_projection,
     restarts,
     subsample,
+    usenc,
 )
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "Kind",
     "bagging",
     "diverse",
+    "diverse_precomputed",
     "generator_for",
     "mixed",
     "random_features",
@@ -35,4 +38,5 @@ __all__ = [
     "random_projection",
     "restarts",
     "subsample",
+    "usenc",
 ]

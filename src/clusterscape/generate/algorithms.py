@@ -17,6 +17,7 @@ from numpy.random import SeedSequence
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.preprocessing import normalize
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import has_fit_parameter
 
 from clusterscape._core.errors import MemoryLimitError
@@ -181,20 +182,60 @@ def _linkage(X: Matrix, k: int, how: Settings, *, linkage: Any) -> BaseResult:
     from sklearn.cluster import AgglomerativeClustering
 
     n = X.shape[0]
-    needed = n * (n - 1) // 2 * 8
     # Single linkage grows a spanning tree from the features and keeps no distances.
-    if linkage != "single" and needed > LINKAGE_BYTES:
+    if linkage != "single":
+        _refuse_distances(f"the distances of {linkage} linkage of {n:,} points", n * (n - 1) * 4)
+    if n == 1:
+        return BaseResult(labels=np.zeros(1, dtype=np.int32))
+    return BaseResult(labels=AgglomerativeClustering(n_clusters=k, linkage=linkage).fit_predict(X))
+
+
+def _refuse_distances(what: str, needed: int) -> None:
+    """Refuse distances between all points that would take too much memory."""
+    if needed > LINKAGE_BYTES:
         raise MemoryLimitError(
-            f"the distances of {linkage} linkage of {n:,} points",
+            what,
             needed / 1e9,
             LINKAGE_BYTES / 1e9,
             parameter=None,
             remedies=["use {rows}", "choose another {algorithm.name}"],
             rows=("subsample", 0.1),
         )
-    if n == 1:
-        return BaseResult(labels=np.zeros(1, dtype=np.int32))
-    return BaseResult(labels=AgglomerativeClustering(n_clusters=k, linkage=linkage).fit_predict(X))
+
+
+def _kmedoids(X: Matrix, k: int, how: Settings) -> BaseResult:
+    metric = how.options["metric"]
+    n = X.shape[0]
+    _refuse_distances(f"the distances of k-medoids of {n:,} points", 4 * n * n)
+    D = how.pieces.get(("distances", metric), lambda: _all_distances(X, metric))
+    return medoid_result(D, k, how, {"metric": metric})
+
+
+def medoid_result(D: np.ndarray, k: int, how: Settings, details: dict[str, Any]) -> BaseResult:
+    """Return k-medoids of a matrix of distances."""
+    from clusterscape.linalg.kmedoids import kmedoids
+
+    settings: dict[str, Any] = {"n_init": how.n_init, "max_iter": how.max_iter, "seed": how.seed}
+    found = kmedoids(D, k, sample_weight=how.weights, **settings)
+    details |= {"medoids": found.medoids.tolist(), "n_iter": found.n_iter}
+    return BaseResult(labels=found.labels, cost=found.cost, details=details)
+
+
+def _all_distances(X: Matrix, metric: Any) -> np.ndarray:
+    """Return the distances between all points, in single precision."""
+    from clusterscape.linalg.distances import centre_of, squared_distances
+    from clusterscape.linalg.neighbors import directions
+
+    n = X.shape[0]
+    rows = directions(X) if metric == "cosine" else X
+    centre = centre_of(rows)
+    out = np.empty((n, n), dtype=np.float32)
+    for part in gen_batches(n, max(1, 2**22 // n)):
+        square = squared_distances(rows[part], rows, centre=centre)
+        out[part] = square / 2.0 if metric == "cosine" else np.sqrt(square)
+    out = np.maximum(out, out.T)  # the two sides were rounded apart
+    np.fill_diagonal(out, 0.0)
+    return out
 
 
 def _mixture(X: Matrix, k: int, how: Settings, *, soft: bool) -> BaseResult:
@@ -284,21 +325,22 @@ def _spectral(X: Matrix, k: int, how: Settings) -> BaseResult:
     count, metric = min(how.options["n_neighbors"], n), how.options["metric"]
     wanted = min(max(k, how.most_clusters), n)
     rows = how.pieces.get(
-        ("spectral", count, metric, wanted), lambda: _neighbor_embedding(X, count, metric, wanted)
+        ("spectral", count, metric, wanted),
+        lambda: graph_rows(_neighbor_graph(X, count, metric), wanted),
     )
-    found = kmeans(
-        np.ascontiguousarray(rows[:, :k]),
-        k,
-        n_init=how.n_init,
-        max_iter=how.max_iter,
-        seed=how.seed,
-    )
-    return BaseResult(labels=found.labels, details={"n_neighbors": count, "metric": metric})
+    labels = cluster_rows(rows, k, how)
+    return BaseResult(labels=labels, details={"n_neighbors": count, "metric": metric})
 
 
-def _neighbor_embedding(X: Matrix, count: int, metric: Any, wanted: int) -> np.ndarray:
-    """Return the leading eigenvectors of the graph of near neighbours, divided by the degrees."""
-    from clusterscape.linalg import symmetric_eigen
+def cluster_rows(rows: np.ndarray, k: int, how: Settings) -> np.ndarray:
+    """Return the labels of k-means on the k leading columns."""
+    leading = np.ascontiguousarray(rows[:, :k])
+    settings: dict[str, Any] = {"n_init": how.n_init, "max_iter": how.max_iter, "seed": how.seed}
+    return kmeans(leading, k, **settings).labels
+
+
+def _neighbor_graph(X: Matrix, count: int, metric: Any) -> Any:
+    """Return the graph of near neighbours, the point itself included."""
     from clusterscape.linalg.neighbors import nearest_neighbors
 
     n = X.shape[0]
@@ -306,7 +348,13 @@ def _neighbor_embedding(X: Matrix, count: int, metric: Any, wanted: int) -> np.n
     links = sparse.csr_matrix(
         (np.ones(near.size), near.ravel(), np.arange(n + 1) * near.shape[1]), shape=(n, n)
     )
-    graph = (links + links.T) / 2 + sparse.identity(n)  # a point is its own neighbour
+    return (links + links.T) / 2 + sparse.identity(n)  # a point is its own neighbour
+
+
+def graph_rows(graph: Any, wanted: int) -> np.ndarray:
+    """Return the leading eigenvectors of a graph, divided by the roots of the degrees."""
+    from clusterscape.linalg import symmetric_eigen
+
     root = 1.0 / np.sqrt(np.asarray(graph.sum(axis=1)).ravel())
     scaled = sparse.csr_matrix(sparse.diags(root) @ graph @ sparse.diags(root))
     return symmetric_eigen(scaled, wanted).vectors * root[:, None]
@@ -420,6 +468,16 @@ ALGORITHMS: Mapping[str, Algorithm] = _table(
     Algorithm("average", _part(_linkage, linkage="average"), "average linkage, Euclidean"),
     Algorithm("complete", _part(_linkage, linkage="complete"), "complete linkage, Euclidean"),
     Algorithm("ward", _part(_linkage, linkage="ward"), "Ward's linkage"),
+    Algorithm(
+        "kmedoids",
+        _kmedoids,
+        "k-medoids by exchange (FasterPAM) on all distances, from random starts",
+        sparse=True,
+        weights=True,
+        starts=True,
+        threads=True,
+        options={"metric": _METRIC},
+    ),
     Algorithm(
         "gmm",
         _part(_mixture, soft=False),

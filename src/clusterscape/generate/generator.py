@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
 from clusterscape._core.errors import ParameterError
@@ -31,7 +30,7 @@ from clusterscape._core.seeds import RandomState, describe
 from clusterscape._core.store import stored_plan
 from clusterscape._core.weights import optional_weights
 from clusterscape.ensemble import Ensemble
-from clusterscape.generate import kinds, plan
+from clusterscape.generate import kinds, plan, precomputed
 from clusterscape.generate.algorithms import Algorithm, Pieces
 from clusterscape.generate.features import Features, read_features
 from clusterscape.generate.members import Outcome, Work, describe_run, run_all, run_member
@@ -106,6 +105,11 @@ class EnsembleGenerator(BaseEstimator):
     n_init, max_iter : int
         Starts, of which the best is kept, and iterations of the base clusterers that have them.
         A scikit-learn clusterer keeps its own.
+    metric : {None, "precomputed", "precomputed_affinity"}
+        What X holds: features (None; the clusterers have metrics of their own), distances between
+        the points, or similarities. The last two are square, symmetric and >= 0, and distances
+        have a diagonal of zeros; sparse ones are graphs of the pairs that are known, such as
+        scikit-learn's ``kneighbors_graph``. Clusterers that need features are refused.
     random_state : None, int, RandomState, Generator or SeedSequence
         The same seed gives the same ensemble for any ``n_jobs`` and any joblib backend.
     n_jobs : int or None
@@ -162,6 +166,7 @@ class EnsembleGenerator(BaseEstimator):
         "init": (Choice("k-means++", "random"),),
         "n_init": (Integer(1),),
         "max_iter": (Integer(1),),
+        "metric": precomputed.METRIC,
         "random_state": (Seed(),),
         "n_jobs": N_JOBS,
         "progress": PROGRESS,
@@ -179,6 +184,7 @@ class EnsembleGenerator(BaseEstimator):
         init: Literal["k-means++", "random"] = "k-means++",
         n_init: int = 1,
         max_iter: int = 300,
+        metric: precomputed.Metric = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
@@ -192,6 +198,7 @@ class EnsembleGenerator(BaseEstimator):
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
+        self.metric = metric
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
@@ -203,9 +210,9 @@ class EnsembleGenerator(BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix, data frame, or list of these
-            Points x features. float32 is computed in float32 and sparse stays sparse. A list holds
-            several views of the same points: with A algorithms and V views, member i uses view
-            (i // A) mod V.
+            Points x features, or points x points (see ``metric``). float32 is computed in float32
+            and sparse stays sparse. A list holds several views of the same points: with A
+            algorithms and V views, member i uses view (i // A) mod V.
         sample_weight : array, optional
             Non-negative weights of the points, given to the clusterers that take weights and kept
             in the ensemble.
@@ -239,9 +246,8 @@ class EnsembleGenerator(BaseEstimator):
 
     def _generate(self, X: Any, sample_weight: Any, index: Any, *, wanted: bool) -> Generated:
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
-        features = read_features(X, index=index, contiguous=False)
+        features, turns = self._read(X, index, wanted=wanted)
         weights = optional_weights(sample_weight, features.n_points)
-        turns = kinds.turns_of(self.algorithm)
         chosen = [turn.algorithm for turn in turns]
         axes = [self._axes(turn, features.n_points) for turn in turns]
         needs_k = [a.needs_k for a in chosen]
@@ -258,12 +264,10 @@ class EnsembleGenerator(BaseEstimator):
             root=root,
             group=lambda turn, seed: turns[turn].group(seed),
         )
-        views = features.views
-        if not all(member.is_sampled for member in members):
-            # In one layout: otherwise every member on all rows would lay them out for itself.
-            views = tuple(X if issparse(X) else np.ascontiguousarray(X) for X in views)
+        sampled = all(member.is_sampled for member in members)
         work = Work(
-            views=views,
+            # In one layout: otherwise every member on all rows would lay them out for itself.
+            views=features.views if sampled else tuple(_laid_out(X) for X in features.views),
             weights=weights,
             turns=tuple(turns),
             init=self.init,
@@ -293,6 +297,21 @@ class EnsembleGenerator(BaseEstimator):
         )
         return Generated(ensemble, assigner)
 
+    def _read(self, X: Any, index: Any, *, wanted: bool) -> tuple[Any, list[kinds.Turn]]:
+        """Return the features, or what stands for them, and the turns that can use them."""
+        turns = kinds.turns_of(self.algorithm)
+        if self.metric is None:
+            return read_features(X, index=index, contiguous=False), turns
+        if wanted or plan.is_sample(self.rows):
+            raise ParameterError(
+                "with {metric} members see all points, and new points have no features by which "
+                "they could be assigned; use generate, and {rows.name}='all'.",
+                metric=self.metric,
+                rows=self.rows,
+            )
+        relations = precomputed.read_relations(X, self.metric, index=index)
+        return relations, precomputed.prepared(turns, relations.views[0], self.columns)
+
     def _axes(self, turn: kinds.Turn, n_points: int) -> plan.Axes:
         """Return the axes of one turn; a kind may have numbers of clusters of its own."""
         own = None if turn.kind is None else turn.kind.n_clusters
@@ -306,7 +325,8 @@ class EnsembleGenerator(BaseEstimator):
                 algorithm=algorithm.name,
             )
         rows = "all"
-        if not algorithm.soft or self.rows != "auto":
+        exact = algorithm.soft or self.metric is not None
+        if not exact or self.rows != "auto":
             rows = plan.settled_rows(
                 self.rows,
                 n_points,
@@ -334,8 +354,14 @@ class EnsembleGenerator(BaseEstimator):
                 "init": self.init,
                 "n_init": int(self.n_init),
                 "max_iter": int(self.max_iter),
+                "metric": self.metric,
             },
         )
+
+
+def _laid_out(X: Any) -> Any:
+    """Return dense features in rows; what is sparse or a relation between points as it is."""
+    return np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
 
 
 def _described(entry: Any) -> Any:

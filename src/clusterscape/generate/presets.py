@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clusterscape._core.params import Choice, Integer, Null, Number, checked
+from clusterscape._core.params import Choice, Flag, Integer, Null, Number, checked
 from clusterscape.generate import kinds, plan
 from clusterscape.generate.generator import EnsembleGenerator
 from clusterscape.generate.kinds import Kind
@@ -24,6 +24,7 @@ PRESETS = (
     "random_projection",
     "mixed",
     "diverse",
+    "usenc",
 )
 
 #: The clusterers that :func:`mixed` takes in turn.
@@ -477,6 +478,164 @@ def _fine(k: int, n_points: int | None) -> Any:
     return (low, max(low, 2 * root))
 
 
+@checked(
+    {
+        **_K,
+        "n_landmarks": (Integer(2),),
+        "nearest": (Integer(1),),
+        "metric": (Choice("euclidean", "cosine"),),
+        "max_iter": (Integer(1),),
+    }
+)
+def usenc(
+    n_partitions: int = 20,
+    *,
+    n_clusters: Any = (20, 60),
+    n_landmarks: int = 1000,
+    nearest: int = 5,
+    metric: Literal["euclidean", "cosine"] = "euclidean",
+    max_iter: int = 5,
+    **options: Any,
+) -> EnsembleGenerator:
+    """Landmark spectral members (U-SENC): for clusters of any shape among millions of points.
+
+    Every member draws landmarks of its own, links each point to its nearest ones, cuts this graph
+    spectrally (U-SPEC) and has its own number of clusters. Time and memory are linear in the
+    points. The authors' consensus is a cut of the graph of points and clusters with links of equal
+    weight: :class:`~clusterscape.combine.LWGP` with ``weighting=None``.
+
+    Parameters
+    ----------
+    n_partitions : int
+        Number of partitions.
+    n_clusters : int, list or tuple
+        Number of clusters of the members, a range by default; more than are sought at the end,
+        because the consensus joins them. A range ends at half the number of points at most.
+    n_landmarks : int
+        Landmarks of a member. Below 10,000 points give a tenth of the points: where most points
+        are landmarks of their own, members fall into fragments and the consensus is useless.
+    nearest : int
+        Landmarks that a point is linked to.
+    metric : {"euclidean", "cosine"}
+        Distance of points and landmarks.
+    max_iter : int
+        Iterations of k-means on the eigenvectors; few are enough and keep the members different.
+    **options
+        Other parameters of :class:`EnsembleGenerator`.
+
+    Returns
+    -------
+    EnsembleGenerator
+
+    See Also
+    --------
+    diverse : Members of several kinds.
+    clusterscape.combine.LWGP : The consensus, also with weights of evidence.
+
+    Notes
+    -----
+    Clusters that are finer than the distances between landmarks share them and are not separated;
+    clusters of very few points have no landmark of their own. Features are taken as they are.
+
+    References
+    ----------
+    .. [1] D. Huang, C.-D. Wang, J.-S. Wu, J.-H. Lai and C.-K. Kwoh, "Ultra-scalable spectral
+       clustering and ensemble clustering", IEEE Transactions on Knowledge and Data Engineering 32,
+       1212-1226, 2020. doi:10.1109/TKDE.2019.2903410
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from clusterscape.combine import LWGP
+    >>> from clusterscape.compare import adjusted_rand
+    >>> from clusterscape.generate import usenc
+    >>> X, y = make_moons(500, noise=0.05, random_state=0)
+    >>> ensemble = usenc(n_landmarks=50, random_state=0).generate(X)
+    >>> adjusted_rand(LWGP(2, weighting=None, random_state=0).fit_predict(ensemble), y)
+    1.0
+    """
+    settings = {"n_landmarks": n_landmarks, "nearest": nearest, "metric": metric}
+    members = Kind("landmark_spectral", n_clusters, settings=settings)
+    return EnsembleGenerator(
+        n_partitions, algorithm=members, n_clusters=n_clusters, max_iter=max_iter, **options
+    )
+
+
+@checked(
+    {
+        **_N,
+        "n_clusters": (Null(), Integer(1)),
+        "metric": (Choice("precomputed", "precomputed_affinity"),),
+        "graph": (Flag(),),
+    }
+)
+def diverse_precomputed(
+    n_partitions: int = 100,
+    *,
+    n_clusters: int | None = None,
+    metric: Literal["precomputed", "precomputed_affinity"] = "precomputed",
+    graph: bool = False,
+    **options: Any,
+) -> EnsembleGenerator:
+    """Members of several kinds from distances or similarities, without features.
+
+    Spectral clusterings of graphs of near neighbours and Genie linkages and, where the distances
+    of all pairs are known, k-medoids and average linkage; most of them finer than the answer that
+    is sought.
+
+    Parameters
+    ----------
+    n_partitions : int
+        Number of partitions.
+    n_clusters : int, optional
+        Clusters that are sought, K, as in :func:`diverse`.
+    metric : {"precomputed", "precomputed_affinity"}
+        What X holds, as in :class:`EnsembleGenerator`.
+    graph : bool
+        Whether X is a sparse graph, so that only some pairs are known.
+    **options
+        Other parameters of :class:`EnsembleGenerator`.
+
+    Returns
+    -------
+    EnsembleGenerator
+
+    See Also
+    --------
+    diverse : Members of several kinds from features.
+
+    Notes
+    -----
+    Linkages of a graph in pieces cannot have fewer clusters than there are pieces; such members
+    fail, and their records say so.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.combine import LWGP
+    >>> from clusterscape.generate import diverse_precomputed
+    >>> words = ["aaab", "aaac", "aabb", "zzzy", "zzyy", "zyzy"]
+    >>> D = np.array([[sum(a != b for a, b in zip(u, v)) for v in words] for u in words], float)
+    >>> ensemble = diverse_precomputed(20, n_clusters=2, random_state=0).generate(D)
+    >>> LWGP(2, random_state=0).fit_predict(ensemble)
+    array([0, 0, 0, 1, 1, 1])
+    """
+    k = 2 if n_clusters is None else n_clusters
+    near = {"n_neighbors": [5, 7, 10, 15]}
+    # A graph may store fewer neighbours than mutual reachability asks for.
+    tree = {"gini_threshold": (0.1, 0.7), "reachability": 1 if graph else (1, 7)}
+    several = [Kind("spectral", (k, 3 * k + 10), 4, near), Kind("genie", (k, "sqrt"), 4, tree)]
+    if not graph:
+        several += [Kind("kmedoids", (k, 3 * k + 10), 2), Kind("average", (k, "sqrt"), 1)]
+    if n_clusters is not None:
+        sharp = tree | {"gini_threshold": (0.1, 0.5)}
+        several += [Kind("spectral", k, 1, near), Kind("genie", k, 2, sharp)]
+        several += [] if graph else [Kind("kmedoids", k, 2)]
+    return EnsembleGenerator(
+        n_partitions, algorithm=several, n_clusters=max(k, 1), metric=metric, **options
+    )
+
+
 def generator_for(
     n_points: int,
     n_features: int,
@@ -523,6 +682,9 @@ def generator_for(
     options: dict[str, Any] = {"n_clusters": k if n_clusters is None else low}
     if preset == "diverse":
         options |= {"n_clusters": n_clusters, "n_points": n_points}
+    if preset == "usenc":
+        options["n_clusters"] = (20, max(60, 2 * (n_clusters or 0)))
+        options["n_landmarks"] = max(2, min(1000, n_points // 10))
     if preset == "random_projection":
         options["dims"] = min(5, n_features)
     return globals()[preset](n_partitions, **options)
