@@ -16,7 +16,9 @@ from clusterscape._core.labels import NOISE, UNSAMPLED, canonical
 from clusterscape._core.params import Rules, check_params
 from clusterscape.combine.result import ResultMixin
 from clusterscape.combine.scores import mean_coassociation
+from clusterscape.compare.tables import check_same_points
 from clusterscape.ensemble import Ensemble, as_ensemble
+from clusterscape.ensemble.ensemble import ids_or_count
 
 
 class ConsensusWarning(ParameterWarning):
@@ -112,6 +114,7 @@ class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
         whole = as_ensemble(ensemble)
+        check_same_points(features, ids_or_count(whole))
         if sample_weight is not None:
             whole = whole.with_weights(sample_weight=sample_weight)
         given = whole
