@@ -495,6 +495,14 @@ Force = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+ForceFile = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Replace a file that exists already; never one that is read or belongs to a run.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 Json = Annotated[
     bool, typer.Option("--json", help="Print the result as JSON.", rich_help_panel=OUTPUT)
 ]
