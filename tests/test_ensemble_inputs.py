@@ -14,7 +14,10 @@ from scipy import sparse
 
 from clusterscape import ConsensusClustering, Ensemble, compare
 from clusterscape.combine import IKL, SEC, BagClust, LiftKM
+from clusterscape.forest import ClusterForest
 from clusterscape.generate import EnsembleGenerator
+from clusterscape.linalg.neighbors import nearest_neighbors
+from clusterscape.validate import structure_test
 from strategies import ensembles
 
 # -- ids in a frame -----------------------------------------------------------------------------
@@ -484,6 +487,7 @@ def test_features_in_another_order_are_refused_by_measures_and_methods():
                 lambda e, f: compare.pairwise(e, "cc_distance", features=f),
                 lambda e, f: IKL(2, random_state=0).fit(e, features=f),
                 lambda e, f: LiftKM(2, random_state=0).fit(e, features=f),
+                lambda e, f: BagClust(2).fit(e, features=f),
                 lambda e, f: ConsensusClustering(2, consensus=IKL(2)).fit_ensemble(e, features=f),
             ):
                 with pytest.raises(ValueError, match=r"features and the .*features\.loc\[index\]"):
@@ -506,3 +510,48 @@ def test_views_and_generated_ensembles_remember_row_numbers():
         IKL(2, random_state=0).fit(ensemble, features=turned)
     with pytest.raises(ValueError, match="features and the partitions have different indexes"):
         IKL(2, random_state=0).fit(make.generate(turned), features=X)
+
+
+# -- features that cannot be read -----------------------------------------------------------------
+
+
+def test_columns_of_one_name_get_a_sentence():
+    rng = np.random.default_rng(0)
+    twice = pd.DataFrame(rng.normal(size=(20, 3)), columns=["a", "a", "b"])
+    labels = rng.integers(0, 2, size=(20, 3))
+    for use in (
+        ConsensusClustering(3).fit,
+        ClusterForest(3).fit,
+        structure_test,
+        lambda X: IKL(2).fit(labels, features=X),
+        lambda X: LiftKM(2).fit(labels, features=X),
+        lambda X: BagClust(2).fit(labels, features=X),
+        lambda X: compare.cc_distance(labels[:, 0], labels[:, 1], features=X),
+        lambda X: compare.lift_emd(labels[:, 0], labels[:, 1], features=X),
+    ):
+        with pytest.raises(ValueError, match=r"has 2 columns named 'a'.*to_numpy\(\)"):
+            use(twice)
+    # By position there is no doubt.
+    kept = ConsensusClustering(2, n_partitions=3, n_references=0, random_state=0)
+    assert kept.fit(twice.to_numpy()).n_clusters_ == 2
+
+
+@pytest.mark.parametrize("unit", [1e200, 1e306, 1e-200])
+@pytest.mark.parametrize("generator", ["random_k", "diverse"])
+def test_values_without_squares_are_refused_before_any_work(unit, generator, tmp_path):
+    X = np.random.default_rng(1).normal(size=(60, 3)) * unit
+    store = tmp_path / "store"
+    model = ConsensusClustering(3, generator=generator, n_references=0, store=str(store))
+    with pytest.raises(ValueError, match="^X has values up to .* float64; scale the columns first"):
+        model.fit(X)
+    assert not store.exists()
+    with pytest.raises(ValueError, match="^X has values up to .* scale the columns first"):
+        nearest_neighbors(X, 3)
+
+
+def test_new_points_without_squares_are_refused_and_zeros_are_not():
+    X = np.random.default_rng(1).normal(size=(30, 2))
+    model = ConsensusClustering(2, n_partitions=3, n_references=0, random_state=0).fit(X)
+    with pytest.raises(ValueError, match=r"X has values up to 1e\+200"):
+        model.predict([[1e200, 0.0]])
+    assert model.predict([[0.0, 1e-200]]) == model.predict([[0.0, 0.0]])

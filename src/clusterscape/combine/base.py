@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_array
 
 from clusterscape._core.errors import ParameterError, ParameterWarning
+from clusterscape._core.frames import refuse_repeated_columns
 from clusterscape._core.labels import NOISE, UNSAMPLED, canonical
 from clusterscape._core.params import Rules, check_params
 from clusterscape.combine.result import ResultMixin
@@ -193,6 +194,7 @@ class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
                     "pass features=X to fit."
                 )
             return None
+        refuse_repeated_columns(features, "features")
         X = check_array(
             features, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="features"
         )

@@ -13,8 +13,10 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from clusterscape._core.frames import refuse_repeated_columns
 from clusterscape.ensemble.ensemble import refuse_ensemble
 from clusterscape.ensemble.inputs import first_difference, may_be_joined
+from clusterscape.linalg.distances import check_range
 
 # A float array or a scipy CSR matrix; scipy has no types that say so.
 Matrix: TypeAlias = Any
@@ -82,6 +84,7 @@ def validated_features(
     (``n_features_in_``, ``feature_names_in_``), or with ``reset=False`` compared with it.
     """
     refuse_unreadable(X, "X")
+    refuse_repeated_columns(X, "X")
     columns = [str(c) for c in X.columns] if _is_frame(X) else None
     kinds = list(dtype) if isinstance(dtype, tuple) else dtype
     matrix = validate_data(
@@ -94,6 +97,7 @@ def validated_features(
         reset=reset,
     )
     _check_finite(matrix, "X", columns)
+    check_range(matrix, "X", smallest=reset)
     return matrix
 
 
