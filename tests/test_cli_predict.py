@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from typer.testing import CliRunner
 
 from clusterscape.cli.app import app
 from clusterscape.combine import EAC
-from clusterscape.io import load_model, load_results, save_model, save_results
+from clusterscape.io import check_results_folder, load_model, load_results, save_model, save_results
 
 QUICK = ("-r", "15", "--references", "0", "-k", "3", "-q")
 
@@ -222,3 +223,24 @@ def test_a_file_that_exists_is_replaced_only_when_asked(folder: str) -> None:
         assert Path("kept.csv").read_text() != mine
     message = refused("forest", "X.csv", "--importances", "kept.csv")
     assert "name another place with --importances" in message
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a place that refuses everyone")
+def test_a_place_that_cannot_be_written_is_reported_before_the_work(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    points().to_csv("points.csv", index=False)
+    rest = r" cannot be written, because nothing can be made in /proc \(.+\); name another "
+    for words, place in (
+        (("run", "points.csv", "--exclude", "kind", "-o"), "/proc/zz"),
+        (("run", "points.csv", "--exclude", "kind", "-o"), "/proc/zz/deep"),
+        (("demo", "iris", "-o"), "/proc/zz"),
+        (("generate", "points.csv", "--exclude", "kind", "-o"), "/proc/zz.npz"),
+        (("forest", "points.csv", "--exclude", "kind", "-o"), "/proc/zz.csv"),
+    ):
+        done = call(*words, place)
+        assert done.exit_code == 1
+        assert done.stdout == ""
+        assert len(done.stderr.splitlines()) == 1  # no word on reading or clustering before it
+        assert re.match(f"clusterscape: {place}{rest}", done.stderr), done.stderr
+    with pytest.raises(ValueError, match=f"/proc/zz{rest}folder"):
+        check_results_folder("/proc/zz")

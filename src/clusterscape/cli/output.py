@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from clusterscape._core.atomic import why_not_writable
+
 if TYPE_CHECKING:
     from clusterscape.ensemble import Ensemble
     from clusterscape.model import ConsensusClustering
@@ -62,8 +64,12 @@ def check_file(
     folder = path.absolute().parent
     if not folder.is_dir():
         raise ValueError(f"there is no folder {path.parent}; make it, or name another file.")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise ValueError(f"{folder} cannot be written to; name another place with {option}.")
+    why = why_not_writable(folder)
+    if why:
+        raise ValueError(
+            f"{path} cannot be written, because nothing can be made in {folder} ({why}); name "
+            f"another place with {option}."
+        )
     keep_inputs([path], inputs, option=option)
     _keep_results(path, option)
     if path.exists() and not force:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterscape._core.atomic import atomic_folder, atomic_path, write_bytes
+from clusterscape._core.atomic import atomic_folder, atomic_path, why_not_writable, write_bytes
 from clusterscape._core.errors import ParameterError
 from clusterscape._core.plain import plain
 from clusterscape.ensemble import Ensemble
@@ -403,8 +403,12 @@ def check_results_folder(
     nearest = next(p for p in (home.absolute(), *home.absolute().parents) if p.exists())
     if not nearest.is_dir():
         raise ValueError(f"{nearest} is a file, not a folder; name another folder.")
-    if not os.access(nearest, os.W_OK | os.X_OK):
-        raise ValueError(f"{nearest} cannot be written to; name another folder.")
+    why = why_not_writable(nearest)
+    if why:
+        raise ValueError(
+            f"{folder} cannot be written, because nothing can be made in {nearest} ({why}); name "
+            "another folder."
+        )
 
 
 def file_digest(path: str | os.PathLike[str]) -> str:
