@@ -65,7 +65,7 @@ def generate(
     opt.check_generator(generator, algorithm)
     out.check_file(output, [data], out.ENSEMBLES, force=force)
     table, _ = inputs.read_table(data, reading, compares=False, quiet=printing.quiet)
-    X, _ = inputs.scaled(table.X, scale)
+    X, _ = inputs.scaled(table.X, scale, algorithm)
     model = ConsensusClustering(
         clusters,
         generator=generator,

@@ -71,11 +71,21 @@ def read_table(
     return table, origin
 
 
-def scaling(X: Any, how: str) -> str:
+def scaling(X: Any, how: str, algorithm: str | None = None) -> str:
     """Return what --scale means for these features: "standard" or "none"."""
     from scipy import sparse
 
     choose("--scale", how, ("auto", "standard", "none"))
+    if algorithm is not None and how != "none":
+        from clusterscape.generate.algorithms import ALGORITHMS
+
+        if ALGORITHMS[algorithm].nonnegative:
+            if how == "auto":
+                return "none"
+            raise ValueError(
+                f"--algorithm {algorithm} needs data without negative values, and --scale "
+                "standard makes columns of mean 0; use --scale none."
+            )
     if how == "none" or (how == "auto" and sparse.issparse(X)):
         return "none"
     if sparse.issparse(X):
@@ -85,9 +95,9 @@ def scaling(X: Any, how: str) -> str:
     return "standard"
 
 
-def scaled(X: Any, how: str) -> tuple[Any, str]:
+def scaled(X: Any, how: str, algorithm: str | None = None) -> tuple[Any, str]:
     """Return the features as they are clustered, and what was done to them."""
-    done = scaling(X, how)
+    done = scaling(X, how, algorithm)
     if done == "none":
         return X, done
     from sklearn.preprocessing import StandardScaler

@@ -216,7 +216,7 @@ Scale = Annotated[
         "--scale",
         metavar="auto|standard|none",
         help="standard: every column to mean 0 and standard deviation 1; auto: standard for dense "
-        "tables, none for sparse ones.",
+        "tables, none for sparse ones and with --algorithm nmf.",
         rich_help_panel=WORK,
     ),
 ]
