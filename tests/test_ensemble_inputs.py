@@ -16,6 +16,7 @@ from clusterscape import ConsensusClustering, Ensemble, compare
 from clusterscape.combine import IKL, SEC, BagClust, LiftKM
 from clusterscape.forest import ClusterForest
 from clusterscape.generate import EnsembleGenerator
+from clusterscape.io import read_labels
 from clusterscape.linalg.neighbors import nearest_neighbors
 from clusterscape.validate import structure_test
 from strategies import ensembles
@@ -555,3 +556,43 @@ def test_new_points_without_squares_are_refused_and_zeros_are_not():
     with pytest.raises(ValueError, match=r"X has values up to 1e\+200"):
         model.predict([[1e200, 0.0]])
     assert model.predict([[0.0, 1e-200]]) == model.predict([[0.0, 0.0]])
+
+
+# -- clusterings that look like ids ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("labels", [["-1", "a", "b"], list("abcd"), list(range(12))])
+def test_points_on_their_own_are_written_and_read_again(labels, tmp_path):
+    file = tmp_path / "labels.csv"
+    written = Ensemble.from_labels([labels, [0] * len(labels)])
+    written.to_csv(file)
+    for read in (Ensemble.from_csv(file), read_labels(file)):
+        assert read.names == ("p0", "p1")
+        np.testing.assert_array_equal(read.labels, written.labels)
+    # Under a name of its own such a column may be ids, and the message says what to do.
+    Ensemble.from_labels({"x": labels}).to_csv(file)
+    with pytest.raises(
+        ValueError, match=r"if every point is a cluster of its own, columns=\['x'\]"
+    ):
+        Ensemble.from_csv(file)
+    named = Ensemble.from_csv(file, columns=["x"])
+    np.testing.assert_array_equal(named.labels, written.labels[:, :1])
+
+
+def test_a_partition_called_id_is_not_written_as_the_ids(tmp_path):
+    with pytest.raises(ValueError, match="a partition is called 'id'.* use to_npz"):
+        Ensemble.from_labels({"id": [0, 0, 1]}).to_csv(tmp_path / "labels.csv")
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind"), [(9, "numbers"), (10, "numbers"), (2, "text"), (3, "text")]
+)
+def test_from_how_many_rows_a_column_looks_like_ids(rows, kind):
+    gene = [7 * i + 3 for i in range(rows)]
+    frame = pd.DataFrame({"gene": gene if kind == "numbers" else list(map(str, gene))})
+    frame["k"] = [0, 0, *[1] * (rows - 2)]
+    if rows in (9, 2):
+        assert Ensemble.from_labels(frame).names == ("gene", "k")
+    else:
+        with pytest.raises(ValueError, match="'gene' is different in every row"):
+            Ensemble.from_labels(frame)

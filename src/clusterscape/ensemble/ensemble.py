@@ -206,7 +206,9 @@ class Ensemble:
             Missing labels (None, NaN) are unsampled.
         columns : str or list of str, optional
             The columns of a frame that are clusterings; None takes all but the ids, and refuses a
-            column that is different in every row.
+            column that is different in every row: text from three rows on and numbers from ten
+            on, because a few points may well be clusters of their own. Columns called p0, p1...,
+            the names of clusterings that were given none, are never refused.
         id_column : str, optional
             The column of a frame that holds the points' ids. Without it, and where the frame's
             index only counts the rows, a column called id, ids or index is taken, or one called
@@ -738,7 +740,11 @@ class Ensemble:
         return pd.DataFrame(columns, index=self.index)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write ``id`` and one column per partition; records, weights and label types are lost."""
+        """Write ``id`` and one column per partition; records, weights and label types are lost.
+
+        A named partition in which every point is a cluster of its own looks like ids when it is
+        read again: name the columns then, ``from_csv(path, columns=[...])``.
+        """
         files.write_csv(path, self.to_frame(), self.categories)
 
     @classmethod

@@ -416,6 +416,11 @@ def write_csv(
             "a cluster is called '', which in a CSV file is the same as a missing label; rename "
             "it, or use to_npz or to_parquet."
         )
+    if "id" in frame.columns:
+        raise ValueError(
+            "a partition is called 'id', which in a CSV file is the column of the points' ids; "
+            "rename it with Ensemble.from_labels(..., names=[...]), or use to_npz or to_parquet."
+        )
     # The csv module does not quote a bare carriage return, and readers take it for a line end.
     risky = any("\r" in text for text in [*texts, *map(str, frame.index)])
     quoting: Any = csv.QUOTE_NONNUMERIC if risky else csv.QUOTE_MINIMAL

@@ -17,6 +17,7 @@ from clusterscape._core.params import shown
 Orient = Literal["auto", "columns", "rows"]
 
 _SOFT_COLUMN = re.compile(r"^(?P<name>.*)\[(?P<cluster>\d+)\]$")
+_OWN_NAME = re.compile(r"p\d+")  # the name of a clustering that was given none
 _ID_NAMES = {"id", "ids", "index", "unnamed: 0"}  # pandas calls a first column without a name so
 _MAYBE_ID_NAMES = {"name", "names"}  # ids only where no value repeats
 _MANY = 10  # fewer partitions than this are never taken for points, nor points for ids
@@ -278,14 +279,25 @@ def _refuse_ids(frame: pd.DataFrame) -> None:
         is_number = getattr(values.dtype, "kind", "O") in "iuf"
         # A clustering of a few points may well have one point per cluster.
         least = _MANY if is_number else 3
-        if _SOFT_COLUMN.match(str(column)) or len(values) < least or not _all_differ(values):
+        if is_own_name(str(column)) or _SOFT_COLUMN.match(str(column)):
+            continue
+        if len(values) < least or not _all_differ(values):
             continue
         others = [c for c in frame.columns if c != column]
+        naming = (
+            f"or name the columns that are clusterings, such as columns={others[:3]!r}"
+            if others
+            else f"or, if every point is a cluster of its own, columns={[column]!r}"
+        )
         raise ValueError(
             f"the column {column!r} is different in every row, so it looks like ids of the points "
-            f"rather than clusters. Pass id_column={column!r} to take it as the ids, or name the "
-            f"columns that are clusterings, such as columns={(others or [column])[:3]!r}."
+            f"rather than clusters. Pass id_column={column!r} to take it as the ids, {naming}."
         )
+
+
+def is_own_name(column: str) -> bool:
+    """Say whether a column has the name of a clustering that was given none: p0, p1..."""
+    return _OWN_NAME.fullmatch(column) is not None
 
 
 def _all_differ(values: pd.Series | pd.DataFrame) -> bool:
