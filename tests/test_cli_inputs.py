@@ -369,6 +369,18 @@ def test_measures_with_and_without_features(here: Path) -> None:
 # ---- checks before the work ------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("verb", ["combine", "compare"])
+def test_a_file_given_twice_is_refused(here: Path, verb: str) -> None:
+    pd.DataFrame({"a": [0, 0, 1], "b": [0, 1, 1]}).to_csv("lab.csv", index=False)
+    Path("link.csv").symlink_to("lab.csv")
+    message = refused(verb, "lab.csv", "lab.csv", code=2)
+    assert "lab.csv is given already, and its clusterings would count twice" in message
+    for other in ("./lab.csv", "link.csv"):
+        message = refused(verb, "lab.csv", other, code=2)
+        assert f"{other} is given already, as lab.csv" in message
+        assert "name every file once" in message
+
+
 def no_work(*_, **__):
     raise AssertionError("the work began")
 

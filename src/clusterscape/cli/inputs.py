@@ -225,6 +225,17 @@ def all_inputs(files: Sequence[str], features: str | None) -> list[str]:
     found = [*files, *([] if features is None else [features])]
     if found.count("-") > 1:
         raise typer.BadParameter("'-' (stdin) can be given once.", param_hint="FILES, --features")
+    places: dict[str, str] = {}
+    for file in files:
+        place = os.path.realpath(file)
+        if place in places:
+            also = "" if places[place] == file else f", as {places[place]}"
+            raise typer.BadParameter(
+                f"{file} is given already{also}, and its clusterings would count twice; name "
+                "every file once.",
+                param_hint="FILES",
+            )
+        places[place] = file
     return found
 
 
