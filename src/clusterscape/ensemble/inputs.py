@@ -366,8 +366,10 @@ def may_be_joined(left: pd.Index, right: pd.Index) -> bool:
 
 def first_difference(left: pd.Index, right: pd.Index) -> tuple[int, str, str]:
     """Return the first row at which two indexes differ, and what each has there, for a message."""
-    pairs = zip(left.tolist(), right.tolist(), strict=True)
-    return next((i, repr(a), repr(b)) for i, (a, b) in enumerate(pairs) if a != b)
+    pairs = list(zip(left.tolist(), right.tolist(), strict=True))
+    # Indexes of different types can differ although all their values compare equal.
+    row = next((i for i, (a, b) in enumerate(pairs) if a != b), 0)
+    return row, repr(pairs[row][0]), repr(pairs[row][1])
 
 
 def _counts_up(index: pd.Index) -> bool:
