@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -368,6 +369,18 @@ def test_measures_with_and_without_features(here: Path) -> None:
 # ---- checks before the work ------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("verb", ["combine", "compare"])
+def test_a_file_given_twice_is_refused(here: Path, verb: str) -> None:
+    pd.DataFrame({"a": [0, 0, 1], "b": [0, 1, 1]}).to_csv("lab.csv", index=False)
+    Path("link.csv").symlink_to("lab.csv")
+    message = refused(verb, "lab.csv", "lab.csv", code=2)
+    assert "lab.csv is given already, and its clusterings would count twice" in message
+    for other in ("./lab.csv", "link.csv"):
+        message = refused(verb, "lab.csv", other, code=2)
+        assert f"{other} is given already, as lab.csv" in message
+        assert "name every file once" in message
+
+
 def no_work(*_, **__):
     raise AssertionError("the work began")
 
@@ -376,13 +389,14 @@ def test_outputs_are_checked_before_the_work(here: Path, monkeypatch) -> None:
     measured().to_csv("t.csv", index=False)
     monkeypatch.setattr("clusterscape.cli.inputs.scaling", no_work)
     assert "t.csv is a file, not a folder" in refused("run", "t.csv", "-o", "t.csv/deep/out")
-    real = os.access
+    real = os.mkdir
 
-    def access(path, mode, **options):
-        closed = Path(path) == here or Path(path) == Path()
-        return not (closed and mode & os.W_OK) and real(path, mode, **options)
+    def mkdir(path, *options):
+        if Path(path).absolute().parent == here:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        real(path, *options)
 
-    monkeypatch.setattr("os.access", access)
+    monkeypatch.setattr("os.mkdir", mkdir)
     for words in (
         ("run", "t.csv", "-o", "out"),
         ("generate", "t.csv", "-o", "e.npz"),
@@ -391,7 +405,26 @@ def test_outputs_are_checked_before_the_work(here: Path, monkeypatch) -> None:
         ("combine", "a.csv", "-o", "l.csv"),
         ("compare", "a.csv", "b.csv", "-o", "m.csv"),
     ):
-        assert "cannot be written to; name another" in refused(*words)
+        assert "(Permission denied); name another" in refused(*words)
+
+
+def test_nmf_is_not_given_standardised_columns(here: Path) -> None:
+    frame = pd.DataFrame(np.random.default_rng(0).uniform(1, 9, (30, 3)), columns=list("abc"))
+    frame.to_csv("t.csv", index=False)
+    quick = ("--algorithm", "nmf", "-k", "2", "-r", "4")
+    done = call("run", "t.csv", *quick, "--references", "0", "-o", "out")
+    assert done.exit_code == 0, done.stderr
+    assert "scaling: none" in done.stderr
+    assert json.loads(Path("out/run.json").read_text())["parameters"]["scaled"] == "none"
+    done = call("generate", "t.csv", *quick, "-o", "e.npz")
+    assert "failed" not in done.stdout
+    for words in (("run", "t.csv", "-o", "o"), ("generate", "t.csv", "-o", "o.npz")):
+        message = refused(*words, *quick, "--scale", "standard")
+        assert "--algorithm nmf needs data without negative values" in message
+        assert message.endswith("use --scale none.")
+    (frame - 5).to_csv("t.csv", index=False)
+    message = refused("run", "t.csv", *quick, "--references", "0", "-o", "o")
+    assert "the smallest value is -3.9" in message
 
 
 def test_missing_packages_are_reported_before_the_work(here: Path, monkeypatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from typer.testing import CliRunner
 
 from clusterscape.cli.app import app
 from clusterscape.combine import EAC
-from clusterscape.io import load_model, save_model, save_results
+from clusterscape.io import check_results_folder, load_model, load_results, save_model, save_results
 
 QUICK = ("-r", "15", "--references", "0", "-k", "3", "-q")
 
@@ -56,7 +57,7 @@ def folder(tmp_path: Path, monkeypatch) -> str:
 def test_the_points_of_the_run_get_their_own_labels(folder: str) -> None:
     wanted = pd.read_csv("out/labels.csv")[["id", "label", "confidence"]]
     for model in ("out", "out/model.npz"):
-        done = call("predict", model, "points.csv", "-o", "p.csv")
+        done = call("predict", model, "points.csv", "-o", "p.csv", "--force")
         assert done.exit_code == 0, done.stderr
         assert done.stdout == ""
         found = pd.read_csv("p.csv")
@@ -109,17 +110,17 @@ def test_sparse_tables(folder: str) -> None:
     assert call("run", "s.npz", "-o", "sparse", *QUICK).exit_code == 0
     wanted = pd.read_csv("sparse/labels.csv")[["id", "label"]]
     assert wanted["id"][0] == "p0"
-    done = call("predict", "sparse", "s.npz", "-o", "p.csv")
+    done = call("predict", "sparse", "s.npz", "-o", "p.csv", "--force")
     assert done.exit_code == 0, done.stderr
     pd.testing.assert_frame_equal(pd.read_csv("p.csv")[["id", "label"]], wanted)
     assert "not used" not in done.stderr
     # A dense table with the columns the other way round.
     dense = points()[["narrow", "wide"]].abs()
     dense.to_csv("dense.csv", index=False)
-    call("predict", "sparse", "dense.csv", "-o", "p.csv", "-q")
+    call("predict", "sparse", "dense.csv", "-o", "p.csv", "--force", "-q")
     np.testing.assert_array_equal(pd.read_csv("p.csv")["label"], wanted["label"])
     # The file alone does not hold the names of a sparse table.
-    done = call("predict", "sparse/model.npz", "s.npz", "-o", "p.csv")
+    done = call("predict", "sparse/model.npz", "s.npz", "-o", "p.csv", "--force")
     assert "matched by position" in done.stderr
     np.testing.assert_array_equal(pd.read_csv("p.csv")["label"], wanted["label"])
     message = refused("predict", "sparse/model.npz", "points.csv", "--exclude", "kind")
@@ -180,3 +181,73 @@ def test_the_model_says_nothing_of_how_the_work_was_done(folder: str) -> None:
     save_model(model, "alone.npz")
     # The clusterer without its scaler takes the columns as they are.
     assert call("predict", "alone.npz", "points.csv", "-q").exit_code == 0
+
+
+def test_no_command_writes_over_a_file_of_a_run(folder: str) -> None:
+    before = {path: path.read_bytes() for path in Path(folder).iterdir()}
+    labels = "out/labels.csv"
+    for words in (
+        ("predict", "out", "points.csv"),
+        ("combine", "out/ensemble.npz"),
+        ("compare", "out/ensemble.npz"),
+        ("forest", "points.csv", "--exclude", "kind"),
+        ("explain", "out/ensemble.npz", "--features", "points.csv"),
+    ):
+        for force in ((), ("--force",)):
+            message = refused(*words, "-o", labels, *force)
+            assert message == (
+                "out/labels.csv belongs to the results of a run in out, which could not be read "
+                "without it; name another place with --output."
+            )
+    Path("link.csv").symlink_to(labels)
+    assert "belongs to the results" in refused("predict", "out", "points.csv", "-o", "link.csv")
+    assert "belongs to" in refused("generate", "points.csv", "-o", "out/ensemble.npz", "--force")
+    assert {path: path.read_bytes() for path in Path(folder).iterdir()} == before
+    beside = call("predict", "out", "points.csv", "-o", "out/new.csv")
+    assert beside.exit_code == 0, beside.stderr
+    assert load_results(folder).run["outputs"]
+
+
+def test_a_file_that_exists_is_replaced_only_when_asked(folder: str) -> None:
+    mine = "id,label\n0,7\n"
+    points().drop(columns=["name", "kind"]).to_csv("X.csv", index=False)
+    for words in (
+        ("predict", "out", "points.csv"),
+        ("combine", "out/ensemble.npz", "-k", "3"),
+        ("compare", "out/ensemble.npz"),
+        ("generate", "X.csv", "-r", "3"),
+        ("forest", "X.csv", "-r", "3"),
+        ("explain", "out/ensemble.npz", "--features", "X.csv", "--join", "order")
+        + ("--first", "p0", "--second", "p1"),
+    ):
+        Path("kept.csv").write_text(mine)
+        assert refused(*words, "-o", "kept.csv") == (
+            "kept.csv exists already; name another place with --output, or replace it with --force."
+        )
+        assert Path("kept.csv").read_text() == mine
+        done = call(*words, "-o", "kept.csv", "--force", "-q")
+        assert done.exit_code == 0, done.stderr
+        assert Path("kept.csv").read_text() != mine
+    message = refused("forest", "X.csv", "--importances", "kept.csv")
+    assert "name another place with --importances" in message
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a place that refuses everyone")
+def test_a_place_that_cannot_be_written_is_reported_before_the_work(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    points().to_csv("points.csv", index=False)
+    rest = r" cannot be written, because nothing can be made in /proc \(.+\); name another "
+    for words, place in (
+        (("run", "points.csv", "--exclude", "kind", "-o"), "/proc/zz"),
+        (("run", "points.csv", "--exclude", "kind", "-o"), "/proc/zz/deep"),
+        (("demo", "iris", "-o"), "/proc/zz"),
+        (("generate", "points.csv", "--exclude", "kind", "-o"), "/proc/zz.npz"),
+        (("forest", "points.csv", "--exclude", "kind", "-o"), "/proc/zz.csv"),
+    ):
+        done = call(*words, place)
+        assert done.exit_code == 1
+        assert done.stdout == ""
+        assert len(done.stderr.splitlines()) == 1  # no word on reading or clustering before it
+        assert re.match(f"clusterscape: {place}{rest}", done.stderr), done.stderr
+    with pytest.raises(ValueError, match=f"/proc/zz{rest}folder"):
+        check_results_folder("/proc/zz")

@@ -12,9 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from clusterscape import ConsensusClustering, Ensemble
-from clusterscape.combine import SEC, BagClust
+from clusterscape import ConsensusClustering, Ensemble, compare
+from clusterscape.combine import IKL, SEC, BagClust, LiftKM
+from clusterscape.forest import ClusterForest
 from clusterscape.generate import EnsembleGenerator
+from clusterscape.io import read_labels
+from clusterscape.linalg.neighbors import nearest_neighbors
+from clusterscape.validate import structure_test
 from strategies import ensembles
 
 # -- ids in a frame -----------------------------------------------------------------------------
@@ -421,3 +425,174 @@ def test_one_opinion_is_one():
     for changed in ([0, 0, 1, -1], [0, 0, 1, -2], [0, 0, 1, 2]):
         assert Ensemble.from_labels([[0, 0, 1, 1], changed]).n_distinct == 2
     assert Ensemble.from_labels([[0, 0, 1, -1], [0, 0, 1, 2]]).n_distinct == 2
+
+
+# -- indexes that disagree ----------------------------------------------------------------------
+
+
+SHUFFLED = [3, 1, 2, 0]
+
+
+def test_row_numbers_in_another_order_are_not_joined_by_position():
+    a = pd.Series([0, 0, 1, 1], index=SHUFFLED)
+    b = pd.Series([0, 1, 1, 1])
+    for pair in ([a, b], [b, a], [b, [0, 0, 1, 1], a]):
+        with pytest.raises(ValueError, match=r"at row 0 one has 3 and another 0.*to_numpy\(\)"):
+            Ensemble.from_labels(pair)
+    with pytest.raises(ValueError, match="different indexes"):
+        compare.adjusted_rand(a, b)
+    aligned = compare.adjusted_rand(a.sort_index(), b)
+    assert compare.adjusted_rand(a, b.loc[a.index]) == pytest.approx(aligned)
+    whole = Ensemble.from_labels(b.to_frame("b"))
+    assert whole.index is None
+    with pytest.raises(ValueError, match="different point ids: at row 0 one has 3"):
+        whole.add(a)
+    with pytest.raises(ValueError, match=r"different point ids.*with_index\(None\)"):
+        Ensemble.from_labels([a]).concat(whole.select(["b"]))
+    with pytest.raises(ValueError, match="different point ids"):
+        Ensemble.concat([whole, Ensemble.from_labels([[0, 0, 1, 1]]), Ensemble.from_labels([a])])
+    # A part has other row numbers than the whole, so that it has none.
+    assert whole.subset([2, 0, 1]).add(pd.Series([0, 1, 1], index=[1, 0, 2])).n_partitions == 2
+
+
+def test_row_numbers_join_by_position_with_ids_and_with_arrays():
+    numbers, plain = pd.Series([0, 0, 1, 1], index=SHUFFLED), [0, 1, 1, 1]
+    assert list(Ensemble.from_labels([numbers, plain]).index) == SHUFFLED
+    assert list(Ensemble.from_labels([plain]).add(numbers).index) == SHUFFLED
+    named = pd.Series(plain, index=list("wxyz"))
+    other = pd.Series(plain, index=[10, 12, 11, 13])
+    pairs = pd.Series(plain, index=pd.MultiIndex.from_product([[0, 1], [0, 1]]))
+    for ids in (named, other, pairs):
+        assert Ensemble.from_labels([pd.Series(plain), ids]).index.equals(ids.index)
+        assert Ensemble.from_labels([ids]).concat(whole_of(plain)).index.equals(ids.index)
+    assert Ensemble.from_labels([pd.Series(plain)]).with_index(range(4)).index is None
+
+
+def whole_of(labels: list[int]) -> Ensemble:
+    return Ensemble.from_labels(pd.DataFrame({"x": labels}))
+
+
+def test_features_in_another_order_are_refused_by_measures_and_methods():
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1], 10)
+    X = rng.normal(size=(20, 2)) + 8 * truth[:, None]
+    labels = np.column_stack([truth, rng.permutation(truth), truth])
+    order = rng.permutation(20)
+    for ids in (np.array([f"p{i}" for i in range(20)]), np.arange(20)):
+        frame = pd.DataFrame(labels, index=ids).add_prefix("m")
+        given = Ensemble.from_labels(frame)
+        right, wrong = pd.DataFrame(X, index=ids), pd.DataFrame(X, index=ids).iloc[order]
+        turned = Ensemble.from_labels(frame.iloc[order])
+        for ensemble, features in ((given, wrong), (turned, right)):
+            for use in (
+                lambda e, f: compare.pairwise(e, "cc_distance", features=f),
+                lambda e, f: IKL(2, random_state=0).fit(e, features=f),
+                lambda e, f: LiftKM(2, random_state=0).fit(e, features=f),
+                lambda e, f: BagClust(2).fit(e, features=f),
+                lambda e, f: ConsensusClustering(2, consensus=IKL(2)).fit_ensemble(e, features=f),
+            ):
+                with pytest.raises(ValueError, match=r"features and the .*features\.loc\[index\]"):
+                    use(ensemble, features)
+        # An array says nothing of the order, and neither do labels without an index.
+        assert IKL(2, random_state=0).fit(given, features=wrong.to_numpy()).n_clusters_ == 2
+        assert IKL(2, random_state=0).fit(labels, features=right).n_clusters_ == 2
+        assert IKL(2, random_state=0).fit(given, features=right).n_clusters_ == 2
+
+
+def test_views_and_generated_ensembles_remember_row_numbers():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(12, 2)))
+    turned = X.sample(frac=1, random_state=0)
+    make = EnsembleGenerator(3, algorithm="kmeans", n_clusters=2, random_state=0)
+    with pytest.raises(ValueError, match=r"X\[1\] and X\[0\] have different ids, at row 0"):
+        make.generate([X, turned])
+    ensemble = make.generate(X)
+    assert ensemble.index is None
+    with pytest.raises(ValueError, match="features and the partitions have different indexes"):
+        IKL(2, random_state=0).fit(ensemble, features=turned)
+    with pytest.raises(ValueError, match="features and the partitions have different indexes"):
+        IKL(2, random_state=0).fit(make.generate(turned), features=X)
+
+
+# -- features that cannot be read -----------------------------------------------------------------
+
+
+def test_columns_of_one_name_get_a_sentence():
+    rng = np.random.default_rng(0)
+    twice = pd.DataFrame(rng.normal(size=(20, 3)), columns=["a", "a", "b"])
+    labels = rng.integers(0, 2, size=(20, 3))
+    for use in (
+        ConsensusClustering(3).fit,
+        ClusterForest(3).fit,
+        structure_test,
+        lambda X: IKL(2).fit(labels, features=X),
+        lambda X: LiftKM(2).fit(labels, features=X),
+        lambda X: BagClust(2).fit(labels, features=X),
+        lambda X: compare.cc_distance(labels[:, 0], labels[:, 1], features=X),
+        lambda X: compare.lift_emd(labels[:, 0], labels[:, 1], features=X),
+    ):
+        with pytest.raises(ValueError, match=r"has 2 columns named 'a'.*to_numpy\(\)"):
+            use(twice)
+    # By position there is no doubt.
+    kept = ConsensusClustering(2, n_partitions=3, n_references=0, random_state=0)
+    assert kept.fit(twice.to_numpy()).n_clusters_ == 2
+
+
+@pytest.mark.parametrize("unit", [1e200, 1e306, 1e-200])
+@pytest.mark.parametrize("generator", ["random_k", "diverse"])
+def test_values_without_squares_are_refused_before_any_work(unit, generator, tmp_path):
+    X = np.random.default_rng(1).normal(size=(60, 3)) * unit
+    store = tmp_path / "store"
+    model = ConsensusClustering(3, generator=generator, n_references=0, store=str(store))
+    with pytest.raises(ValueError, match="^X has values up to .* float64; scale the columns first"):
+        model.fit(X)
+    assert not store.exists()
+    with pytest.raises(ValueError, match="^X has values up to .* scale the columns first"):
+        nearest_neighbors(X, 3)
+
+
+def test_new_points_without_squares_are_refused_and_zeros_are_not():
+    X = np.random.default_rng(1).normal(size=(30, 2))
+    model = ConsensusClustering(2, n_partitions=3, n_references=0, random_state=0).fit(X)
+    with pytest.raises(ValueError, match=r"X has values up to 1e\+200"):
+        model.predict([[1e200, 0.0]])
+    assert model.predict([[0.0, 1e-200]]) == model.predict([[0.0, 0.0]])
+
+
+# -- clusterings that look like ids ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("labels", [["-1", "a", "b"], list("abcd"), list(range(12))])
+def test_points_on_their_own_are_written_and_read_again(labels, tmp_path):
+    file = tmp_path / "labels.csv"
+    written = Ensemble.from_labels([labels, [0] * len(labels)])
+    written.to_csv(file)
+    for read in (Ensemble.from_csv(file), read_labels(file)):
+        assert read.names == ("p0", "p1")
+        np.testing.assert_array_equal(read.labels, written.labels)
+    # Under a name of its own such a column may be ids, and the message says what to do.
+    Ensemble.from_labels({"x": labels}).to_csv(file)
+    with pytest.raises(
+        ValueError, match=r"if every point is a cluster of its own, columns=\['x'\]"
+    ):
+        Ensemble.from_csv(file)
+    named = Ensemble.from_csv(file, columns=["x"])
+    np.testing.assert_array_equal(named.labels, written.labels[:, :1])
+
+
+def test_a_partition_called_id_is_not_written_as_the_ids(tmp_path):
+    with pytest.raises(ValueError, match="a partition is called 'id'.* use to_npz"):
+        Ensemble.from_labels({"id": [0, 0, 1]}).to_csv(tmp_path / "labels.csv")
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind"), [(9, "numbers"), (10, "numbers"), (2, "text"), (3, "text")]
+)
+def test_from_how_many_rows_a_column_looks_like_ids(rows, kind):
+    gene = [7 * i + 3 for i in range(rows)]
+    frame = pd.DataFrame({"gene": gene if kind == "numbers" else list(map(str, gene))})
+    frame["k"] = [0, 0, *[1] * (rows - 2)]
+    if rows in (9, 2):
+        assert Ensemble.from_labels(frame).names == ("gene", "k")
+    else:
+        with pytest.raises(ValueError, match="'gene' is different in every row"):
+            Ensemble.from_labels(frame)

@@ -67,6 +67,7 @@ def test_a_range_of_a_kind_ends_at_half_the_points():
         ({"algorithm": "genie", "settings": {"gini": 0.3}}, "genie has no option 'gini'"),
         ({"algorithm": "genie", "settings": {"gini_threshold": 2.0}}, "gini_threshold must be"),
         ({"algorithm": "genie", "settings": {"gini_threshold": (0.5, 0.1)}}, "ends below"),
+        ({"algorithm": "genie", "settings": {"gini_threshold": []}}, r"gini_threshold=\[\] leaves"),
         ({"algorithm": "spectral", "settings": {"n_neighbors": [5, 0]}}, "n_neighbors must be"),
         ({"algorithm": "kmeans", "settings": {"n_init": 3}}, "it has none"),
         ({"algorithm": "kmeans", "n_clusters": 0}, "n_clusters must be"),

@@ -433,3 +433,15 @@ def test_names_are_looked_up_when_they_are_checked(monkeypatch):
     monkeypatch.setitem(METHODS, "later", changed)
     model = ConsensusClustering(2, consensus="later").fit_ensemble([[0, 0, 1], [0, 1, 1]])
     assert type(model.consensus_) is Later
+
+
+@pytest.mark.parametrize(
+    "preset",
+    ["random_k", "random_features", "restarts", "bagging", "random_projection", "mixed", "diverse"],
+)
+@pytest.mark.parametrize("k", [None, 1])
+def test_one_point_is_one_cluster(preset, k):
+    model = ConsensusClustering(k, generator=preset, n_partitions=3, random_state=0)
+    assert model.fit([[1.0, 2.0]]).labels_.tolist() == [0]
+    with pytest.raises(ValueError, match="n_clusters=2 is more than the 1 samples"):
+        clone(model).set_params(n_clusters=2).fit([[1.0, 2.0]])

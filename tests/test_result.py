@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 
 import numpy as np
@@ -30,6 +31,7 @@ from clusterscape.forest import ClusterForest, ForestGrower
 from clusterscape.io import (
     ModelFileError,
     check_results_folder,
+    is_model_file,
     load_model,
     load_results,
     read_labels,
@@ -334,6 +336,19 @@ def test_every_flipped_byte_is_noticed(saved, tmp_path):
             load_model(file)
 
 
+def test_every_changed_byte_of_the_zip_headers_is_noticed(saved, tmp_path):
+    file = tmp_path / "model.npz"
+    headers = [m.start() for m in re.finditer(rb"PK\x01\x02|PK\x03\x04|PK\x05\x06", saved)]
+    for place in [start + offset for start in headers[:1] + headers[-2:] for offset in range(22)]:
+        for value in (1, 210):  # versions, methods and flags that Python has not, or encryption
+            changed = bytearray(saved)
+            changed[place] ^= value
+            file.write_bytes(changed)
+            with pytest.raises(ModelFileError, match="model.npz"):
+                load_model(file)
+            assert is_model_file(file) in (True, False)
+
+
 @pytest.mark.parametrize("length", [0, 10, 64, 65, 500, -65, -64, -1])
 def test_every_cut_is_noticed(saved, length, tmp_path):
     file = tmp_path / "model.npz"
@@ -434,6 +449,21 @@ def test_results_are_saved_and_read_back(tmp_path):
     save_results(folder, model, membership=True)
     assert not (folder / "note.txt").exists()
     assert read_labels(folder / "labels.csv").names == ("label",)
+
+
+def test_entries_of_a_run_that_would_make_it_unreadable_are_refused(tmp_path):
+    model = fitted("model")
+    for name in ("program", "versions", "outputs"):
+        with pytest.raises(ValueError, match=f"run: '{name}' is an entry .* such as 'my_{name}'"):
+            save_results(tmp_path / "out", model, run={name: "my pipeline"})
+    for odd in (object(), [1, lambda: 0], {"deep": (object(),)}):
+        with pytest.raises(ValueError, match=r"run\['a'\] holds a value of type .* numbers, lists"):
+            save_results(tmp_path / "out", model, run={"a": odd})
+    with pytest.raises(TypeError, match="run must be a mapping of entries; got list"):
+        save_results(tmp_path / "out", model, run=["a"])
+    assert not (tmp_path / "out").exists()
+    save_results(tmp_path / "out", model, run={"a": tmp_path, "b": pd.Timestamp("2024-01-02")})
+    assert load_results(tmp_path / "out").run["b"].startswith("2024-01-02")
 
 
 @pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler((-1, 1)), RobustScaler()])

@@ -49,6 +49,20 @@ def write_bytes(target: str | os.PathLike[str], content: bytes) -> None:
         path.write_bytes(content)
 
 
+def why_not_writable(folder: str | os.PathLike[str]) -> str:
+    """Return why nothing can be made in a folder that exists; empty where something can.
+
+    It is tried: what a file system allows cannot be read off the permissions.
+    """
+    trial = Path(folder) / f".clusterscape.{secrets.token_hex(8)}{SUFFIX}"
+    try:
+        trial.mkdir()
+    except OSError as error:
+        return error.strerror or type(error).__name__
+    trial.rmdir()
+    return ""
+
+
 @contextmanager
 def atomic_folder(
     target: str | os.PathLike[str], *, last: str, replaced: Iterable[str] = ()

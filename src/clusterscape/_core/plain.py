@@ -5,19 +5,19 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 
-def plain(value: Any) -> Any:
+def plain(value: Any, otherwise: Callable[[Any], Any] = str) -> Any:
     """Return a value as text, numbers, booleans, None, lists and dictionaries.
 
     numpy and pandas values become Python ones, tuples and sets lists, dataclasses and mappings
     dictionaries with text keys. Numbers that JSON does not know (NaN, infinite) become None;
-    anything else becomes its text.
+    ``otherwise`` turns anything else into its text, or refuses it.
 
     Examples
     --------
@@ -25,28 +25,29 @@ def plain(value: Any) -> Any:
     {'k': 3, 'costs': [1.5, None], 'pair': [1, 'a']}
     """
     if isinstance(value, np.generic):  # first: numpy's text and floats are also str and float
-        return plain(value.item())
+        return plain(value.item(), otherwise)
     if value is None or isinstance(value, (str, bool)):
         return value
     if isinstance(value, numbers.Integral):
         return int(value)
     if isinstance(value, numbers.Real):
         return float(value) if math.isfinite(value) else None
-    return _plain_container(value)
+    return _plain_container(value, otherwise)
 
 
-def _plain_container(value: Any) -> Any:
+def _plain_container(value: Any, otherwise: Callable[[Any], Any]) -> Any:
     if isinstance(value, (np.ndarray, pd.Index)):
-        return plain(value.tolist())
+        return plain(value.tolist(), otherwise)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        fields = dataclasses.fields(value)
+        return {f.name: plain(getattr(value, f.name), otherwise) for f in fields}
     if isinstance(value, (Mapping, pd.Series, pd.DataFrame)):
-        return {str(k): plain(v) for k, v in value.items()}
+        return {str(k): plain(v, otherwise) for k, v in value.items()}
     if isinstance(value, (list, tuple, range)):
-        return [plain(v) for v in value]
+        return [plain(v, otherwise) for v in value]
     if isinstance(value, Set):
-        return [plain(v) for v in _in_order(value)]
-    return None if value is pd.NA or value is pd.NaT else str(value)
+        return [plain(v, otherwise) for v in _in_order(value)]
+    return None if value is pd.NA or value is pd.NaT else otherwise(value)
 
 
 def _in_order(values: Set[Any]) -> list[Any]:

@@ -18,6 +18,7 @@ def combine(
     scale: opt.Scale = "auto",
     seed: opt.Seed = 0,
     jobs: opt.Jobs = 1,
+    force: opt.ForceFile = False,
     reading: opt.Reading,
     printing: opt.Printing,
 ) -> None:
@@ -41,7 +42,7 @@ def combine(
     inputs.check_features(consensus, features)
     read = inputs.all_inputs(files, features)
     if output is not None:
-        out.check_file(output, read, out.LABELS)
+        out.check_file(output, read, out.LABELS, force=force)
     ensemble, _, X = inputs.read_clusterings(
         files, features, reading, join=join, scale=scale, quiet=quiet
     )

@@ -48,6 +48,7 @@ def compare(
     scale: opt.Scale = "auto",
     seed: opt.Seed = 0,
     jobs: opt.Jobs = 1,
+    force: opt.ForceFile = False,
     reading: opt.Reading,
     spatial: opt.Spatial,
     printing: opt.Printing,
@@ -72,7 +73,7 @@ def compare(
     spatial.check(measures, features)
     read = inputs.all_inputs(files, features)
     if output is not None:
-        out.check_file(output, read, [".json" if printing.json else ".csv"])
+        out.check_file(output, read, [".json" if printing.json else ".csv"], force=force)
     ensemble, titles, X = inputs.read_clusterings(
         files, features, reading, join=join, scale=scale, quiet=quiet
     )

@@ -86,6 +86,7 @@ def explain(
     join: opt.Join = "same",
     scale: opt.Scale = "auto",
     seed: opt.Seed = 0,
+    force: opt.ForceFile = False,
     reading: opt.Reading,
     spatial: opt.Spatial,
     printing: opt.Printing,
@@ -105,7 +106,8 @@ def explain(
     measure = MEASURES["lift_emd"]
     opt.choose("--noise", noise, measure.noise)
     spatial.check([measure], features)
-    _check_files(inputs.all_inputs(files, features), output=output, points=points, plot=plot)
+    wanted = {"--output": output, "--points": points, "--plot": plot}
+    _check_files(inputs.all_inputs(files, features), wanted, force=force)
     ensemble, names, X = inputs.read_clusterings(
         files, features, reading, join=join, scale=scale, quiet=printing.quiet
     )
@@ -133,17 +135,14 @@ def explain(
     _tell(found, pair, written, quiet=printing.quiet or printing.json)
 
 
-def _check_files(
-    inputs: list[str], *, output: Path | None, points: Path | None, plot: Path | None
-) -> None:
+def _check_files(inputs: list[str], wanted: dict[str, Path | None], *, force: bool) -> None:
     """Refuse, before the work, files that cannot be written or are needed for something else."""
     from clusterscape.cli import output as out
 
-    wanted = {"--output": output, "--points": points, "--plot": plot}
     for option, path in wanted.items():
         if path is not None:
             endings = _PICTURES if option == "--plot" else (".csv",)
-            out.check_file(path, inputs, endings, option=option)
+            out.check_file(path, inputs, endings, force=force, option=option)
     out.keep_apart(wanted)
 
 

@@ -102,6 +102,7 @@ def forest(
     seed: opt.Seed = 0,
     jobs: opt.Jobs = 1,
     reference: opt.Reference = None,
+    force: opt.ForceFile = False,
     reading: opt.Reading,
     printing: opt.Printing,
 ) -> None:
@@ -123,9 +124,9 @@ def forest(
     opt.choose("--kappa", kappa, ("anova", "pairs"))
     opt.choose("--ncut", ncut, ("recursive", "kway"))
     if output is not None:
-        out.check_file(output, [data], out.LABELS)
+        out.check_file(output, [data], out.LABELS, force=force)
     if importances is not None:
-        out.check_file(importances, [data], (".csv",), option="--importances")
+        out.check_file(importances, [data], (".csv",), force=force, option="--importances")
         out.keep_apart({"--output": output, "--importances": importances})
     table, _ = inputs.read_table(data, reading, reference=reference, quiet=quiet)
     X, done = inputs.scaled(table.X, scale)

@@ -45,6 +45,7 @@ def generate(
             rich_help_panel=opt.WORK,
         ),
     ] = False,
+    force: opt.ForceFile = False,
     reading: opt.Reading,
     printing: opt.Printing,
 ) -> None:
@@ -62,9 +63,9 @@ def generate(
     from clusterscape.model import ConsensusClustering
 
     opt.check_generator(generator, algorithm)
-    out.check_file(output, [data], out.ENSEMBLES)
+    out.check_file(output, [data], out.ENSEMBLES, force=force)
     table, _ = inputs.read_table(data, reading, compares=False, quiet=printing.quiet)
-    X, _ = inputs.scaled(table.X, scale)
+    X, _ = inputs.scaled(table.X, scale, algorithm)
     model = ConsensusClustering(
         clusters,
         generator=generator,

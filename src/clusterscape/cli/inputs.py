@@ -71,11 +71,21 @@ def read_table(
     return table, origin
 
 
-def scaling(X: Any, how: str) -> str:
+def scaling(X: Any, how: str, algorithm: str | None = None) -> str:
     """Return what --scale means for these features: "standard" or "none"."""
     from scipy import sparse
 
     choose("--scale", how, ("auto", "standard", "none"))
+    if algorithm is not None and how != "none":
+        from clusterscape.generate.algorithms import ALGORITHMS
+
+        if ALGORITHMS[algorithm].nonnegative:
+            if how == "auto":
+                return "none"
+            raise ValueError(
+                f"--algorithm {algorithm} needs data without negative values, and --scale "
+                "standard makes columns of mean 0; use --scale none."
+            )
     if how == "none" or (how == "auto" and sparse.issparse(X)):
         return "none"
     if sparse.issparse(X):
@@ -85,9 +95,9 @@ def scaling(X: Any, how: str) -> str:
     return "standard"
 
 
-def scaled(X: Any, how: str) -> tuple[Any, str]:
+def scaled(X: Any, how: str, algorithm: str | None = None) -> tuple[Any, str]:
     """Return the features as they are clustered, and what was done to them."""
-    done = scaling(X, how)
+    done = scaling(X, how, algorithm)
     if done == "none":
         return X, done
     from sklearn.preprocessing import StandardScaler
@@ -215,6 +225,17 @@ def all_inputs(files: Sequence[str], features: str | None) -> list[str]:
     found = [*files, *([] if features is None else [features])]
     if found.count("-") > 1:
         raise typer.BadParameter("'-' (stdin) can be given once.", param_hint="FILES, --features")
+    places: dict[str, str] = {}
+    for file in files:
+        place = os.path.realpath(file)
+        if place in places:
+            also = "" if places[place] == file else f", as {places[place]}"
+            raise typer.BadParameter(
+                f"{file} is given already{also}, and its clusterings would count twice; name "
+                "every file once.",
+                param_hint="FILES",
+            )
+        places[place] = file
     return found
 
 

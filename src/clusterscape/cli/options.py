@@ -216,7 +216,7 @@ Scale = Annotated[
         "--scale",
         metavar="auto|standard|none",
         help="standard: every column to mean 0 and standard deviation 1; auto: standard for dense "
-        "tables, none for sparse ones.",
+        "tables, none for sparse ones and with --algorithm nmf.",
         rich_help_panel=WORK,
     ),
 ]
@@ -492,6 +492,14 @@ Force = Annotated[
     typer.Option(
         "--force",
         help="Replace files of the same names that were not written by clusterscape.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+ForceFile = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Replace a file that exists already; never one that is read or belongs to a run.",
         rich_help_panel=OUTPUT,
     ),
 ]

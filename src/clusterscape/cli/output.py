@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from clusterscape._core.atomic import why_not_writable
+
 if TYPE_CHECKING:
     from clusterscape.ensemble import Ensemble
     from clusterscape.model import ConsensusClustering
@@ -35,9 +37,17 @@ ENSEMBLES = {".npz": "to_npz", ".parquet": "to_parquet", ".pq": "to_parquet", ".
 
 
 def check_file(
-    path: Path, inputs: Sequence[str], endings: Iterable[str], *, option: str = "--output"
+    path: Path,
+    inputs: Sequence[str],
+    endings: Iterable[str],
+    *,
+    force: bool,
+    option: str = "--output",
 ) -> None:
-    """Refuse a file that cannot be written, or that is one of the inputs."""
+    """Refuse a file that cannot be written, or whose present content would be lost.
+
+    An input and a file of a run's results are never replaced, another file with ``force``.
+    """
     known = list(endings)
     if path.is_dir():
         raise ValueError(f"{path} is a folder; name a file with {option}.")
@@ -54,9 +64,31 @@ def check_file(
     folder = path.absolute().parent
     if not folder.is_dir():
         raise ValueError(f"there is no folder {path.parent}; make it, or name another file.")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise ValueError(f"{folder} cannot be written to; name another place with {option}.")
+    why = why_not_writable(folder)
+    if why:
+        raise ValueError(
+            f"{path} cannot be written, because nothing can be made in {folder} ({why}); name "
+            f"another place with {option}."
+        )
     keep_inputs([path], inputs, option=option)
+    _keep_results(path, option)
+    if path.exists() and not force:
+        raise ValueError(
+            f"{path} exists already; name another place with {option}, or replace it with --force."
+        )
+
+
+def _keep_results(path: Path, option: str) -> None:
+    """Refuse a file that belongs to a run: without it the run could not be read any more."""
+    from clusterscape.io.results import RUN, read_run
+
+    place = Path(os.path.realpath(path))
+    outputs = (read_run(place.parent) or {}).get("outputs")
+    if isinstance(outputs, dict) and place.name in (*outputs, RUN):
+        raise ValueError(
+            f"{path} belongs to the results of a run in {path.parent}, which could not be read "
+            f"without it; name another place with {option}."
+        )
 
 
 def keep_inputs(

@@ -30,6 +30,7 @@ def predict(
     data: opt.Data,
     *,
     output: opt.OutputFile = None,
+    force: opt.ForceFile = False,
     reading: opt.Reading,
     printing: opt.Printing,
 ) -> None:
@@ -50,7 +51,7 @@ def predict(
 
     quiet = printing.quiet
     if output is not None:
-        out.check_file(output, [data, str(model)], out.LABELS)
+        out.check_file(output, [data, str(model)], out.LABELS, force=force)
     fitted, names = _loaded(model)
     if names is not None and reading.columns is None:
         reading = dataclasses.replace(reading, columns=names)

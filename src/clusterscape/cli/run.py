@@ -64,7 +64,7 @@ def run(
     check_results_folder(output, names=list(out.FILES), overwrite=force)
     out.keep_inputs([output / name for name in out.FILES], [data])
     table, origin = inputs.read_table(data, reading, reference=reference, quiet=quiet)
-    done = inputs.scaling(table.X, scale)
+    done = inputs.scaling(table.X, scale, algorithm)
     model = ConsensusClustering(
         clusters,
         generator=generator,

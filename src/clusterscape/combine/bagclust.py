@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 
 from clusterscape import kernels
 from clusterscape._core.errors import MemoryLimitError
+from clusterscape._core.frames import refuse_repeated_columns
 from clusterscape._core.labels import UNSAMPLED, canonical
 from clusterscape._core.params import Choice, Integer, Null, Number, Rules, Seed, Such, check_params
 from clusterscape._core.seeds import RandomState, spawn
@@ -17,8 +18,9 @@ from clusterscape.combine.base import BaseConsensus, Combined
 from clusterscape.combine.registry import consensus_method
 from clusterscape.combine.sec import SEC
 from clusterscape.compare import pairwise
+from clusterscape.compare.tables import check_same_points
 from clusterscape.ensemble import Ensemble, as_ensemble
-from clusterscape.ensemble.ensemble import refuse_ensemble
+from clusterscape.ensemble.ensemble import ids_or_count, refuse_ensemble
 from clusterscape.ensemble.inputs import read_partition
 from clusterscape.linalg.kmeans import kmeans
 
@@ -224,6 +226,8 @@ class BagClust(BaseConsensus):
         if features is None:
             return None
         refuse_ensemble(features, "features")
+        refuse_repeated_columns(features, "features")
+        check_same_points(features, ids_or_count(whole))
         X = check_array(features, accept_sparse="csr", input_name="features")
         if X.shape[0] != whole.n_points:
             raise ValueError(

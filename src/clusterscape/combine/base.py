@@ -12,11 +12,14 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_array
 
 from clusterscape._core.errors import ParameterError, ParameterWarning
+from clusterscape._core.frames import refuse_repeated_columns
 from clusterscape._core.labels import NOISE, canonical
 from clusterscape._core.params import Rules, check_params
 from clusterscape.combine.result import ResultMixin
 from clusterscape.combine.scores import mean_coassociation
+from clusterscape.compare.tables import check_same_points
 from clusterscape.ensemble import Ensemble, as_ensemble
+from clusterscape.ensemble.ensemble import ids_or_count
 
 
 class ConsensusWarning(ParameterWarning):
@@ -112,6 +115,7 @@ class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
         whole = as_ensemble(ensemble)
+        check_same_points(features, ids_or_count(whole))
         if sample_weight is not None:
             whole = whole.with_weights(sample_weight=sample_weight)
         given = whole
@@ -190,6 +194,7 @@ class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
                     "pass features=X to fit."
                 )
             return None
+        refuse_repeated_columns(features, "features")
         X = check_array(
             features, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="features"
         )

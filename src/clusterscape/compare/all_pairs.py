@@ -24,6 +24,7 @@ from clusterscape._core.params import (
 from clusterscape.compare.registry import MEASURES, Measure
 from clusterscape.compare.tables import POLICIES, Columns, Noise, check_same_points, coverage
 from clusterscape.ensemble import Ensemble, as_ensemble
+from clusterscape.ensemble.ensemble import ids_or_count
 
 _TASK_BATCHES = 32
 
@@ -164,7 +165,7 @@ def pairwise(
     spatial = [m for m in measures if m.prepare is not None]
     found = work.by_tables([m for m in measures if m.prepare is None])
     if spatial:
-        check_same_points(features, every.index)
+        check_same_points(features, ids_or_count(every))
     found |= work.in_space(spatial, features)
     covered = coverage(partitions, noise or POLICIES[0])
     if partitions is not every:

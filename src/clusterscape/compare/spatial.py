@@ -18,6 +18,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_array
 
 from clusterscape._core.errors import MemoryLimitError
+from clusterscape._core.frames import refuse_repeated_columns
 from clusterscape._core.labels import NOISE, UNSAMPLED
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import Choice, Integer
@@ -562,6 +563,7 @@ def _checked_points(features: Any, ensemble: Ensemble, name: str, *, remedy: str
         raise ValueError(f"{name} needs the points: pass them as features=X.")
     if remedy and sparse.issparse(features):
         raise TypeError(f"{name} does not take sparse features: {remedy}")
+    refuse_repeated_columns(features, "features")
     with np.errstate(over="ignore", invalid="ignore"):  # it adds all values up
         X = check_array(features, accept_sparse="csr", dtype=np.float64, input_name="features")
     if X.shape[0] != ensemble.n_points:

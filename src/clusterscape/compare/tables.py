@@ -15,7 +15,12 @@ from clusterscape import kernels
 from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.labels import NOISE, UNSAMPLED
 from clusterscape.ensemble import Ensemble
-from clusterscape.ensemble.inputs import read_partition, shared_index
+from clusterscape.ensemble.inputs import (
+    first_difference,
+    may_be_joined,
+    read_partition,
+    shared_index,
+)
 
 Noise = Literal["singletons", "cluster", "drop"]
 POLICIES: tuple[str, ...] = ("singletons", "cluster", "drop")
@@ -364,17 +369,18 @@ def two_partitions(a: Any, b: Any, sample_weight: Any = None) -> Ensemble:
 def check_same_points(features: Any, index: pd.Index | None) -> None:
     """Refuse features whose index names other points than that of the partitions, or in disorder.
 
-    An index that only counts the rows names no points.
+    An index that only counts the rows names no points, unless the other one holds the same numbers
+    in another order.
     """
     if index is None or not isinstance(features, (pd.DataFrame, pd.Series)):
         return
-    named = shared_index([pd.Series(0, index=features.index)])
-    if named is None or named.equals(index) or len(named) != len(index):
-        return  # a different number of rows has its own message
-    row = int(np.argmin([left == right for left, right in zip(named, index, strict=True)]))
+    named = features.index
+    if may_be_joined(named, index):
+        return
+    row, mine, theirs = first_difference(named, index)
     raise ValueError(
         "features and the partitions have different indexes: row "
-        f"{row} of features is {named[row]!r}, and the partitions have {index[row]!r} there. They "
+        f"{row} of features is {mine}, and the partitions have {theirs} there. They "
         "must be the same points in the same order: pass features.loc[index], the index being that "
         "of the partitions, or features.to_numpy() where the order is right."
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
+
+from clusterscape.ensemble.files import BROKEN_ARCHIVE
 
 FOLDER_VARIABLE = "CLUSTERSCAPE_DATA"
 
@@ -167,9 +168,9 @@ def load(name: str, *, data_home: str | os.PathLike[str] | None = None) -> Bunch
 
 def _from_file(path: Path, name: str) -> Bunch:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as archive:
             arrays = {key: archive[key] for key in archive.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except BROKEN_ARCHIVE as error:
         raise ValueError(f"{path} is not a dataset, or a damaged one ({error}).") from None
     if "X" in arrays:
         data = _floats(arrays["X"])

@@ -22,7 +22,9 @@ from clusterscape.ensemble.inputs import (
     Orient,
     Partition,
     common_length,
+    first_difference,
     frozen,
+    may_be_joined,
     read_partition,
     read_partitions,
     shared_index,
@@ -102,7 +104,8 @@ class Ensemble:
     names, records : tuple
         Per partition, its name and its :class:`PartitionRecord`.
     index : pandas.Index or None
-        The points' ids.
+        The points' ids; None where there are none, and where a ``RangeIndex`` only counts the
+        points.
 
     See Also
     --------
@@ -151,9 +154,12 @@ class Ensemble:
         )
         self.sample_weight = frozen(checked_weights(sample_weight, n))
         self.records = _checked_records(records, self.n_clusters)
-        self.index = None if index is None else pd.Index(index)
-        if self.index is not None and len(self.index) != n:
-            raise ValueError(f"index has {len(self.index)} entries for {n} points.")
+        ids = None if index is None else pd.Index(index)
+        if ids is not None and len(ids) != n:
+            raise ValueError(f"index has {len(ids)} entries for {n} points.")
+        # Row numbers name no points, but other data may hold the same numbers in another order.
+        self._counted = isinstance(ids, pd.RangeIndex) and ids.equals(pd.RangeIndex(n))
+        self.index = None if self._counted else ids
         self._built = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -208,7 +214,9 @@ class Ensemble:
             Missing labels (None, NaN) are unsampled.
         columns : str or list of str, optional
             The columns of a frame that are clusterings; None takes all but the ids, and refuses a
-            column that is different in every row.
+            column that is different in every row: text from three rows on and numbers from ten
+            on, because a few points may well be clusters of their own. Columns called p0, p1...,
+            the names of clusterings that were given none, are never refused.
         id_column : str, optional
             The column of a frame that holds the points' ids. Without it, and where the frame's
             index only counts the rows, a column called id, ids or index is taken, or one called
@@ -509,7 +517,7 @@ class Ensemble:
             "records": self.records,
             "weights": self.weights,
             "sample_weight": self.sample_weight,
-            "index": self.index,
+            "index": ids_or_count(self),
         }
         return Ensemble(**given | changes)
 
@@ -598,8 +606,9 @@ class Ensemble:
         True
         """
         every = _listed(ensembles)
-        for other in every[1:]:
-            _check_same_points(every[0], other)
+        named = next((e for e in every if e.index is not None), every[0])
+        for other in every:
+            _check_same_points(named, other)
         weighted = [e.sample_weight for e in every if (e.sample_weight != 1).any()]
         if any(not np.array_equal(weighted[0], w) for w in weighted[1:]):
             raise ValueError(
@@ -611,7 +620,7 @@ class Ensemble:
             records=[record for e in every for record in e.records],
             weights=np.concatenate([e.weights for e in every]),
             sample_weight=weighted[0] if weighted else None,
-            index=next((e.index for e in every if e.index is not None), None),
+            index=ids_or_count(named),
         )
 
     def add(
@@ -785,7 +794,11 @@ class Ensemble:
         return pd.DataFrame(columns, index=self.index)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write ``id`` and one column per partition; records, weights and label types are lost."""
+        """Write ``id`` and one column per partition; records, weights and label types are lost.
+
+        A named partition in which every point is a cluster of its own looks like ids when it is
+        read again: name the columns then, ``from_csv(path, columns=[...])``.
+        """
         files.write_csv(path, self.to_frame(), self.categories)
 
     @classmethod
@@ -881,6 +894,11 @@ def as_ensemble(data: Any, name: str = "ensemble") -> Ensemble:
         raise type(error)(f"{name}: {error}") from None
 
 
+def ids_or_count(ensemble: Ensemble) -> pd.Index | None:
+    """Return the points' ids, or the row numbers where the labels came with an index of these."""
+    return pd.RangeIndex(ensemble.n_points) if ensemble._counted else ensemble.index
+
+
 def refuse_ensemble(X: Any, name: str = "X") -> None:
     """Refuse an Ensemble where features belong."""
     if isinstance(X, Ensemble):
@@ -932,8 +950,14 @@ def _check_same_points(first: Ensemble, other: Ensemble) -> None:
             f"the ensembles have {first.n_points} and {other.n_points} points; only clusterings of "
             "the same points can be joined."
         )
-    if first.index is not None and other.index is not None and not first.index.equals(other.index):
-        raise ValueError("the ensembles have different point ids; reorder one of them.")
+    left, right = ids_or_count(first), ids_or_count(other)
+    if left is not None and right is not None and not may_be_joined(left, right):
+        row, mine, theirs = first_difference(left, right)
+        raise ValueError(
+            f"the ensembles have different point ids: at row {row} one has {mine} and another "
+            f"{theirs}; reorder one of them with subset, or remove the ids of one with "
+            "with_index(None) where the order is right."
+        )
 
 
 def _checked_records(

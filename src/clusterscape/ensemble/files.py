@@ -303,17 +303,20 @@ def write_npz(path: FilePath, content: Content) -> None:
                 np.lib.format.write_array(handle, np.ascontiguousarray(array), allow_pickle=False)
 
 
-_BROKEN_ARCHIVE = (
+# What reading an archive of arrays raises when bytes of it were changed.
+BROKEN_ARCHIVE = (
     OSError,
     ValueError,
     EOFError,
-    KeyError,
-    NotImplementedError,  # a compression or a flag that no writer uses
-    RuntimeError,  # an archive that claims to be encrypted
-    MemoryError,  # an array that claims to be enormous
+    RuntimeError,  # it claims to be encrypted, or a version or compression that Python has not
     struct.error,
     zipfile.BadZipFile,
     zlib.error,
+)
+_BROKEN_ENSEMBLE = (
+    *BROKEN_ARCHIVE,
+    KeyError,
+    MemoryError,  # an array that claims to be enormous
 )
 
 
@@ -324,7 +327,7 @@ def read_npz(path: FilePath) -> Content:
             arrays = {name: archive[name] for name in archive.files}
     except (FileNotFoundError, PermissionError, IsADirectoryError):
         raise
-    except _BROKEN_ARCHIVE as error:
+    except _BROKEN_ENSEMBLE as error:
         raise NotAnEnsembleFile(
             f"{path}: not an NPZ file, or a damaged one ({error}); write it again with "
             "Ensemble.to_npz."
@@ -363,7 +366,7 @@ def read_parquet(path: FilePath) -> Content:
         frame = table.to_pandas()
     except (FileNotFoundError, PermissionError, IsADirectoryError):
         raise
-    except (*_BROKEN_ARCHIVE, arrow.ArrowException) as error:
+    except (*_BROKEN_ENSEMBLE, arrow.ArrowException) as error:
         raise NotAnEnsembleFile(
             f"{path}: not a Parquet file, or a damaged one ({error}); write it again with "
             "Ensemble.to_parquet."
@@ -412,6 +415,11 @@ def write_csv(
         raise ValueError(
             "a cluster is called '', which in a CSV file is the same as a missing label; rename "
             "it, or use to_npz or to_parquet."
+        )
+    if "id" in frame.columns:
+        raise ValueError(
+            "a partition is called 'id', which in a CSV file is the column of the points' ids; "
+            "rename it with Ensemble.from_labels(..., names=[...]), or use to_npz or to_parquet."
         )
     # The csv module does not quote a bare carriage return, and readers take it for a line end.
     risky = any("\r" in text for text in [*texts, *map(str, frame.index)])

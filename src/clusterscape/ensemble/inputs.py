@@ -17,6 +17,7 @@ from clusterscape._core.params import shown
 Orient = Literal["auto", "columns", "rows"]
 
 _SOFT_COLUMN = re.compile(r"^(?P<name>.*)\[(?P<cluster>\d+)\]$")
+_OWN_NAME = re.compile(r"p\d+")  # the name of a clustering that was given none
 _ID_NAMES = {"id", "ids", "index", "unnamed: 0"}  # pandas calls a first column without a name so
 _MAYBE_ID_NAMES = {"name", "names"}  # ids only where no value repeats
 _MANY = 10  # fewer partitions than this are never taken for points, nor points for ids
@@ -84,6 +85,7 @@ def read_partitions(
 ) -> tuple[list[Partition], pd.Index | None]:
     """Return the partitions that ``data`` holds, and the points' ids or None.
 
+    An index that only counts the points is a ``RangeIndex``, which the ensemble takes for no ids.
     The parameters are those of :meth:`clusterscape.Ensemble.from_labels`.
     """
     if orient not in get_args(Orient):
@@ -241,7 +243,7 @@ def _read_frame(
         _refuse_ids(frame)
     else:
         frame = frame[list(chosen)]
-    return _partitions_of_frame(frame), None if ids is None or _counts_up(ids) else ids
+    return _partitions_of_frame(frame), ids
 
 
 def _check_frame_shape(rows: int, columns: int) -> None:
@@ -265,8 +267,9 @@ def _ids_of_frame(
         sure = column == id_column or (name in _ID_NAMES and column not in chosen)
         maybe = name in _MAYBE_ID_NAMES and column not in chosen and _all_differ(frame[column])
         if sure or maybe:
-            return pd.Index(frame[column], name=column), column
-    return None, None
+            ids = pd.Index(frame[column], name=column)
+            return pd.RangeIndex(len(ids)) if _counts_up(ids) else ids, column
+    return pd.RangeIndex(len(frame)), None
 
 
 def _refuse_ids(frame: pd.DataFrame) -> None:
@@ -276,14 +279,25 @@ def _refuse_ids(frame: pd.DataFrame) -> None:
         is_number = getattr(values.dtype, "kind", "O") in "iuf"
         # A clustering of a few points may well have one point per cluster.
         least = _MANY if is_number else 3
-        if _SOFT_COLUMN.match(str(column)) or len(values) < least or not _all_differ(values):
+        if is_own_name(str(column)) or _SOFT_COLUMN.match(str(column)):
+            continue
+        if len(values) < least or not _all_differ(values):
             continue
         others = [c for c in frame.columns if c != column]
+        naming = (
+            f"or name the columns that are clusterings, such as columns={others[:3]!r}"
+            if others
+            else f"or, if every point is a cluster of its own, columns={[column]!r}"
+        )
         raise ValueError(
             f"the column {column!r} is different in every row, so it looks like ids of the points "
-            f"rather than clusters. Pass id_column={column!r} to take it as the ids, or name the "
-            f"columns that are clusterings, such as columns={(others or [column])[:3]!r}."
+            f"rather than clusters. Pass id_column={column!r} to take it as the ids, {naming}."
         )
+
+
+def is_own_name(column: str) -> bool:
+    """Say whether a column has the name of a clustering that was given none: p0, p1..."""
+    return _OWN_NAME.fullmatch(column) is not None
 
 
 def _all_differ(values: pd.Series | pd.DataFrame) -> bool:
@@ -317,14 +331,45 @@ def _partitions_of_frame(frame: pd.DataFrame) -> list[Partition]:
 
 
 def shared_index(vectors: Sequence[Any]) -> pd.Index | None:
-    """Return the ids that pandas Series carry; Series with different ids are refused."""
-    found = [v.index for v in vectors if isinstance(v, pd.Series) and not _counts_up(v.index)]
-    if found and any(not found[0].equals(other) for other in found[1:]):
+    """Return the ids that pandas Series carry; Series with different ids are refused.
+
+    Where the indexes only count the points the answer is a ``RangeIndex``.
+    """
+    found = [v.index for v in vectors if isinstance(v, pd.Series)]
+    named = [index for index in found if not _counts_up(index)]
+    if named and not all(may_be_joined(named[0], other) for other in found):
+        other = next(other for other in found if not may_be_joined(named[0], other))
+        row, mine, theirs = first_difference(named[0], other)
         raise ValueError(
-            "the label Series have different indexes; every partition must label the same points "
-            "in the same order. Align them first, for example in one data frame."
+            f"the label Series have different indexes: at row {row} one has {mine} and another "
+            f"{theirs}. Every partition must label the same points in the same order: align them "
+            "first, for example with b.loc[a.index], or pass b.to_numpy() where the order is right."
         )
-    return found[0] if found else None
+    return named[0] if named else pd.RangeIndex(len(found[0])) if found else None
+
+
+def may_be_joined(left: pd.Index, right: pd.Index) -> bool:
+    """Say whether rows with these indexes can be taken for the same points in the same order.
+
+    Indexes that are equal can, and so can one that only counts the rows (0, 1, 2...) beside ids of
+    another kind; beside the same numbers in another order it cannot. Indexes of different lengths
+    are left to the check of the lengths.
+    """
+    if left.equals(right) or len(left) != len(right):
+        return True
+    if not (_counts_up(left) or _counts_up(right)):
+        return False
+    if isinstance(left, pd.MultiIndex) or isinstance(right, pd.MultiIndex):
+        return True  # pairs are no row numbers
+    return not (left.is_unique and right.is_unique and left.isin(right).all())
+
+
+def first_difference(left: pd.Index, right: pd.Index) -> tuple[int, str, str]:
+    """Return the first row at which two indexes differ, and what each has there, for a message."""
+    pairs = list(zip(left.tolist(), right.tolist(), strict=True))
+    # Indexes of different types can differ although all their values compare equal.
+    row = next((i for i, (a, b) in enumerate(pairs) if a != b), 0)
+    return row, repr(pairs[row][0]), repr(pairs[row][1])
 
 
 def _counts_up(index: pd.Index) -> bool:

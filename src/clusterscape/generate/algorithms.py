@@ -121,6 +121,8 @@ class Algorithm:
         Whether it takes point weights.
     soft : bool
         Whether it returns a membership.
+    nonnegative : bool
+        Whether it refuses data with negative values.
     starts : bool
         Whether ``n_init`` and ``max_iter`` mean something to it.
     threads : bool
@@ -142,6 +144,7 @@ class Algorithm:
     sparse: bool = False
     weights: bool = False
     soft: bool = False
+    nonnegative: bool = False
     starts: bool = False
     threads: bool = False
     options: Mapping[str, Option] = field(default_factory=dict)
@@ -454,6 +457,7 @@ ALGORITHMS: Mapping[str, Algorithm] = _table(
         "nmf",
         _part(_nmf, loss="frobenius"),
         "non-negative factors by multiplicative updates, squared error",
+        nonnegative=True,
         sparse=True,
         starts=True,
     ),
@@ -461,6 +465,7 @@ ALGORITHMS: Mapping[str, Algorithm] = _table(
         "nmf_kl",
         _part(_nmf, loss="kullback-leibler"),
         "non-negative factors by multiplicative updates, Kullback-Leibler divergence",
+        nonnegative=True,
         sparse=True,
         starts=True,
     ),

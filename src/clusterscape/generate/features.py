@@ -13,7 +13,10 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from clusterscape._core.frames import refuse_repeated_columns
 from clusterscape.ensemble.ensemble import refuse_ensemble
+from clusterscape.ensemble.inputs import first_difference, may_be_joined
+from clusterscape.linalg.distances import check_range
 
 # A float array or a scipy CSR matrix; scipy has no types that say so.
 Matrix: TypeAlias = Any
@@ -90,6 +93,7 @@ def validated_features(
     ``contiguous`` columns may stay together in memory, and nothing is copied for that.
     """
     refuse_unreadable(X, "X")
+    refuse_repeated_columns(X, "X")
     columns = [str(c) for c in X.columns] if _is_frame(X) else None
     kinds = list(dtype) if isinstance(dtype, tuple) else dtype
     matrix = validate_data(
@@ -102,14 +106,13 @@ def validated_features(
         reset=reset,
     )
     _check_finite(matrix, "X", columns)
+    check_range(matrix, "X", smallest=reset)
     return matrix
 
 
 def point_ids(X: Any) -> pd.Index | None:
-    """Return the index of a pandas frame; None for other data, and where it counts the rows."""
-    if not isinstance(X, pd.DataFrame) or _counts_rows(X.index):
-        return None
-    return X.index
+    """Return the index of a pandas frame; None for other data."""
+    return X.index if isinstance(X, pd.DataFrame) else None
 
 
 def refuse_unreadable(X: Any, name: str) -> None:
@@ -306,18 +309,19 @@ def _value_blocks(matrix: Matrix) -> Iterator[tuple[int, np.ndarray]]:
 
 def _common_index(given: list[Any], names: list[str]) -> pd.Index | None:
     """Return the ids of the data frames; views with different ids are refused."""
-    known: tuple[pd.Index, str] | None = None
-    for frame, name in zip(given, names, strict=True):
-        if not isinstance(frame, pd.DataFrame) or _counts_rows(frame.index):
-            continue
-        if known is not None and not known[0].equals(frame.index):
+    pairs = zip(names, given, strict=True)
+    frames = [(name, view.index) for name, view in pairs if isinstance(view, pd.DataFrame)]
+    if not frames:
+        return None
+    # Ids before an index that only counts the rows.
+    named = [pair for pair in frames if not isinstance(pair[1], pd.RangeIndex)]
+    first, index = (named or frames)[0]
+    for name, other in frames:
+        if not may_be_joined(index, other):
+            row, mine, theirs = first_difference(index, other)
             raise ValueError(
-                f"{known[1]} and {name} have different ids; reorder one of them so that views "
-                f"hold the same points in the same order."
+                f"{first} and {name} have different ids, at row {row} {mine} and "
+                f"{theirs}; reorder one of them so that views hold the same points in the "
+                f"same order, or pass {name}.to_numpy() where the order is right."
             )
-        known = known or (frame.index, name)
-    return None if known is None else known[0]
-
-
-def _counts_rows(index: pd.Index) -> bool:
-    return isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
+    return index

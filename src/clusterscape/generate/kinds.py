@@ -79,6 +79,11 @@ class Kind:
                 f"settings: {self.algorithm} has no option {unknown[0]!r}; it has {options}."
             )
         for name, value in self.settings.items():
+            if isinstance(value, list) and not value:
+                raise ValueError(
+                    f"settings: {name}=[] leaves the members nothing to draw from; give at least "
+                    f"one value, or leave {name} out for its default."
+                )
             for end in _ends(value):
                 check_params(f"Kind({self.algorithm!r})", {name: end}, {name: known[name].rules})
 

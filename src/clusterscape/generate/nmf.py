@@ -45,8 +45,9 @@ def nmf(
     """
     if X.min() < 0:
         raise ValueError(
-            f"NMF needs non-negative data; the smallest value is {float(X.min()):.6g}. Shift or "
-            f"rescale the columns, for example with sklearn.preprocessing.MinMaxScaler"
+            f"NMF needs non-negative data; the smallest value is {float(X.min()):.6g}. Leave the "
+            "columns unstandardised if they were non-negative, or rescale them, for example with "
+            "sklearn.preprocessing.MinMaxScaler."
         )
     best: NMFResult | None = None
     for child in SeedSequence(seed.entropy, spawn_key=seed.spawn_key).spawn(n_init):

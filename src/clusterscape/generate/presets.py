@@ -674,8 +674,11 @@ def generator_for(
     >>> generator_for(900, 2, n_clusters=3).n_clusters
     (3, 30)
     """
+    if n_points == 1:
+        n_clusters = 1  # whatever the preset: one point is one cluster
     high = min(int(np.ceil(np.sqrt(n_points))), _MOST_CLUSTERS)
-    low = max(2, high // 2) if n_clusters is None else max(2, n_clusters)
+    least = min(2, n_points)
+    low = max(least, high // 2) if n_clusters is None else max(least, n_clusters)
     k: Any = (min(low, n_points), min(max(low, high), n_points))
     if preset is None or (preset == "random_k" and n_clusters is None):
         return EnsembleGenerator(n_partitions, n_clusters=k)

@@ -12,12 +12,14 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from clusterscape._core.atomic import atomic_path
+from clusterscape.ensemble.files import BROKEN_ARCHIVE
 
 FORMAT = "clusterscape model"
 VERSION = 1
 _HEADER = "header"
 _DIGEST = 64  # characters of a sha256 in hexadecimal
 _BLOCK = 1 << 20
+_UNREADABLE = (*BROKEN_ARCHIVE, KeyError, MemoryError)
 _STAMP = (1980, 1, 1, 0, 0, 0)  # the bytes depend on the content alone
 
 
@@ -68,10 +70,11 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
     try:
         if not zipfile.is_zipfile(path):
             return False
-        with np.load(path, allow_pickle=False) as archive:
+        # numpy leaves a file that it opened itself open when the archive cannot be read.
+        with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as archive:
             text = archive[_HEADER].tobytes() if _HEADER in archive.files else b"{}"
         return bool(json.loads(text).get("format") == FORMAT)
-    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile):
+    except (*_UNREADABLE, AttributeError):
         return False
 
 
@@ -86,7 +89,7 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
         whole = handle.read() == digest
         try:
             arrays = _read_members(handle, path, whole)
-        except (ValueError, OSError, KeyError, EOFError, MemoryError, zipfile.BadZipFile) as error:
+        except _UNREADABLE as error:
             if isinstance(error, ModelFileError):
                 raise
             raise _damaged(path) from None

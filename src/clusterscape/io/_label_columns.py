@@ -12,6 +12,7 @@ import pandas as pd
 
 from clusterscape._core.labels import UNSAMPLED
 from clusterscape.ensemble import Ensemble
+from clusterscape.ensemble.inputs import is_own_name
 from clusterscape.io._columns import Wanted, Where, plan_roles, row_names
 from clusterscape.io._errors import TableError
 
@@ -118,7 +119,8 @@ def _labels(values: pd.Series, name: str, *, where: Where, chosen: bool) -> Any:
             "leave the column out with {exclude}",
             exclude=name,
         )
-    if not chosen and len(texts) > 2 and not empty.any() and texts.is_unique:
+    sure = chosen or is_own_name(name)
+    if not sure and len(texts) > 2 and not empty.any() and texts.is_unique:
         raise TableError(
             f"{where.name}: the column {name!r} is different in every row, so it looks like names "
             "of points rather than clusters",

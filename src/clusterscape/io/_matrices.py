@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from collections.abc import Callable, Sequence
 from typing import IO, Any
 
@@ -13,7 +12,7 @@ import pandas as pd
 from scipy import sparse
 
 from clusterscape.ensemble import Ensemble
-from clusterscape.ensemble.files import FORMAT
+from clusterscape.ensemble.files import BROKEN_ARCHIVE, FORMAT
 from clusterscape.io._columns import (
     Table,
     Wanted,
@@ -50,7 +49,7 @@ def is_ensemble_file(path: str | os.PathLike[str]) -> bool:
     name = os.fspath(path).lower()
     try:
         if name.endswith(FORMATS["npz"]):
-            with np.load(path, allow_pickle=False) as archive:
+            with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as archive:
                 text = archive["meta"].tobytes() if "meta" in archive.files else b""
         elif name.endswith(FORMATS["parquet"]):
             from pyarrow import parquet
@@ -59,7 +58,7 @@ def is_ensemble_file(path: str | os.PathLike[str]) -> bool:
         else:
             return False
         return bool(json.loads(text or b"{}").get("format") == FORMAT)
-    except (OSError, ValueError, zipfile.BadZipFile, ImportError, AttributeError):
+    except (*BROKEN_ARCHIVE, ImportError, AttributeError):
         return False
 
 
@@ -143,7 +142,7 @@ def _matrix_table(
 def _load_numpy(source: Source, stream: IO[bytes]) -> Any:
     try:
         return np.load(stream, allow_pickle=False)
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except BROKEN_ARCHIVE as error:
         if "pickle" in str(error).lower():
             if _starts_as_numpy(source):
                 raise _pickled(source, "Python objects") from None
@@ -193,7 +192,7 @@ def _open_npz(source: Source, stream: IO[bytes]) -> tuple[list[str], Callable[[s
     def get(key: str) -> np.ndarray:
         try:
             return np.asarray(archive[key])
-        except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        except BROKEN_ARCHIVE as error:
             if "pickle" in str(error).lower():
                 raise _pickled(source, f"Python objects in {key!r}") from None
             raise _damaged(source, "an NPZ file", error) from None

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterscape._core.atomic import atomic_folder, atomic_path, write_bytes
+from clusterscape._core.atomic import atomic_folder, atomic_path, why_not_writable, write_bytes
 from clusterscape._core.errors import ParameterError
 from clusterscape._core.plain import plain
 from clusterscape.ensemble import Ensemble
@@ -222,7 +222,8 @@ def save_results(
         Fitted, with ``labels_``, ``ensemble_`` and ``to_frame``; or a scikit-learn ``Pipeline``
         that ends with such a one (see :func:`save_model`).
     run : mapping, optional
-        More entries of ``run.json``: what was read, asked for and found.
+        More entries of ``run.json``: what was read, asked for and found. ``program``,
+        ``versions`` and ``outputs`` are written by this function.
     files : mapping, optional
         More files: names, and functions that write the path they are given, such as
         ``{"scatter.png": figure.savefig}``.
@@ -258,6 +259,7 @@ def save_results(
     <BLANKLINE>
     [0 0 1 1]
     """
+    own = _own_entries(run)
     found = last_step(model)
     writers: dict[str, Callable[[Path], object]] = {
         LABELS: lambda path: write_frame(path, with_ids(found.to_frame(membership=membership))),
@@ -274,9 +276,34 @@ def save_results(
         for name, write in writers.items():
             write(stage / name)
         outputs = {name: file_digest(stage / name) for name in sorted(writers)}
-        report = {"program": PROGRAM, "versions": versions(), **(run or {}), "outputs": outputs}
+        report = {"program": PROGRAM, "versions": versions(), **own, "outputs": outputs}
         write_json(stage / RUN, report)
     return report
+
+
+def _own_entries(run: Any) -> dict[str, Any]:
+    """Return the caller's entries of ``run.json``, or say which of them cannot be there."""
+    if run is not None and not isinstance(run, Mapping):
+        raise TypeError(f"run must be a mapping of entries; got {type(run).__name__}.")
+    own = {str(name): value for name, value in (run or {}).items()}
+    for name, value in own.items():
+        if name in ("program", "versions", "outputs"):
+            raise ValueError(
+                f"run: {name!r} is an entry that save_results writes itself, and by which the "
+                f"folder is read again; give yours another name, such as {'my_' + name!r}."
+            )
+
+        def refuse(odd: Any, name: str = name) -> str:
+            text = str(odd)
+            if " at 0x" not in text:
+                return text
+            raise ValueError(
+                f"run[{name!r}] holds a value of type {type(odd).__name__}, which has no text but "
+                "its place in memory; give text, numbers, lists and dictionaries."
+            )
+
+        own[name] = plain(value, refuse)
+    return own
 
 
 def load_results(folder: str | os.PathLike[str]) -> Results:
@@ -376,8 +403,12 @@ def check_results_folder(
     nearest = next(p for p in (home.absolute(), *home.absolute().parents) if p.exists())
     if not nearest.is_dir():
         raise ValueError(f"{nearest} is a file, not a folder; name another folder.")
-    if not os.access(nearest, os.W_OK | os.X_OK):
-        raise ValueError(f"{nearest} cannot be written to; name another folder.")
+    why = why_not_writable(nearest)
+    if why:
+        raise ValueError(
+            f"{folder} cannot be written, because nothing can be made in {nearest} ({why}); name "
+            "another folder."
+        )
 
 
 def file_digest(path: str | os.PathLike[str]) -> str:

@@ -19,6 +19,7 @@ from sklearn.utils import check_array
 
 from clusterscape._core import seeds as _seeds
 from clusterscape._core.errors import MemoryLimitError, ParameterError
+from clusterscape._core.frames import refuse_repeated_columns
 from clusterscape._core.params import (
     N_JOBS,
     Choice,
@@ -632,6 +633,7 @@ def checked_points(features: Any, width: int | None = None) -> Any:
     """Return a finite float matrix, dense or CSR, with ``width`` columns."""
     if features is None:
         raise ValueError("features is missing: pass the points whose scores are wanted.")
+    refuse_repeated_columns(features, "features")
     X = check_array(
         features, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="features"
     )

@@ -145,3 +145,17 @@ def _weighted_typical(distances: np.ndarray, counts: np.ndarray) -> float:
     low, high = np.searchsorted(upto, [half - slack, half + slack])
     median = float(ranked[low] / 2.0 + ranked[min(high, ranked.size - 1)] / 2.0)
     return median if median > 0 else float(distances @ (counts / upto[-1]))
+
+
+def check_range(X: Any, name: str, *, smallest: bool = True) -> None:
+    """Refuse values whose squares are no floating-point numbers of their type.
+
+    Without ``smallest`` values that are all tiny are let through.
+    """
+    largest = max(float(X.max()), -float(X.min()))
+    bound = 1e150 if X.dtype == np.float64 else 1e15
+    if largest > bound or (smallest and 0 < largest < 1 / bound):
+        raise ValueError(
+            f"{name} has values up to {largest:g}, whose squares leave the range of {X.dtype}; "
+            "scale the columns first."
+        )

@@ -18,6 +18,7 @@ from clusterscape._core.errors import ParameterError
 from clusterscape._core.params import Choice, Integer, Number, Seed, checked
 from clusterscape._core.weights import checked_weights
 from clusterscape.linalg import kmeans_engines as engines
+from clusterscape.linalg.distances import check_range
 from clusterscape.linalg.kmeans_engines import Task
 
 # Below this many products of one assignment (points * columns * clusters), or with so few columns
@@ -220,13 +221,7 @@ def _check_size(X: Any, task: Task) -> None:
             f"{{n_clusters}} is more than the {n} rows of X; ask for at most {n} clusters.",
             n_clusters=task.n_clusters,
         )
-    largest = max(float(X.max()), -float(X.min()))
-    bound = 1e150 if X.dtype == np.float64 else 1e15
-    if largest > bound or 0 < largest < 1 / bound:
-        raise ValueError(
-            f"X has values up to {largest:g}, whose squares leave the range of {X.dtype}; "
-            "scale the columns first."
-        )
+    check_range(X, "X")
 
 
 def _choose_engine(X: Any, task: Task, engine: str) -> str:

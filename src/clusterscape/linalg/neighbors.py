@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 
 from clusterscape._core.parallel import one_thread
 from clusterscape._core.params import Choice, Integer, checked
-from clusterscape.linalg.distances import centre_of
+from clusterscape.linalg.distances import centre_of, check_range
 
 Metric = Literal["euclidean", "cosine"]
 
@@ -59,6 +59,7 @@ def nearest_neighbors(
     array([1., 1., 2.])
     """
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    check_range(X, "X")
     n = X.shape[0]
     if count >= n:
         raise ValueError(

@@ -17,6 +17,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
 from clusterscape import kernels
+from clusterscape._core.frames import refuse_repeated_columns
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import N_JOBS, Choice, Integer, Seed, checked
 from clusterscape._core.seeds import RandomState, spawn
@@ -165,6 +166,7 @@ def structure_test(
     >>> structure_test(rng.normal(size=(120, 2)), random_state=0).found
     False
     """
+    refuse_repeated_columns(X, "X")
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=1)
     picker, axis, own, *seeds = spawn(random_state, 2 * n_references + 3)
     table, scores = _sampled(X, metric, max_points, np.random.default_rng(picker))

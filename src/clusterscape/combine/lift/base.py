@@ -9,6 +9,7 @@ from numpy.random import SeedSequence
 from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import check_is_fitted
 
+from clusterscape._core.frames import refuse_repeated_columns
 from clusterscape._core.labels import canonical
 from clusterscape._core.params import N_JOBS, Choice, Flag, Integer, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
@@ -162,6 +163,7 @@ class LiftConsensus(BaseConsensus):
             )
         if callable(self.kernel):
             return X  # what the lifted clusters check
+        refuse_repeated_columns(X, "X")
         new = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
         if self._reads_features:
             if new.shape[1] != self.n_features_in_:
