@@ -1,0 +1,369 @@
+"""Uniform points of convex bodies, by hit-and-run along the axes of a rounded copy of the body.
+
+A body is ``{p : A p <= b}``, or the part of it in the unit ball. A step takes one axis of the rounded
+body at random, finds the whole chord through the current point, and moves to a uniform point of
+it. The slacks ``b - A p`` are carried along, so that a step costs one pass over the rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clusterscape.kernels._jit import jit
+from clusterscape.kernels.random import below, uniform
+
+_NEWTON = 40
+_METHOD_STEPS = 60
+
+
+@jit
+def _factor(H, size):
+    """Replace the lower half of H by its Cholesky factor; return whether it has one."""
+    for i in range(size):
+        for j in range(i + 1):
+            total = H[i, j]
+            for l in range(j):
+                total -= H[i, l] * H[j, l]
+            if i == j:
+                if not total > 0.0:
+                    return False
+                H[i, i] = np.sqrt(total)
+            else:
+                H[i, j] = total / H[j, j]
+    return True
+
+
+@jit
+def _slacks(A, b, p, out):
+    """Fill ``out`` with b - A p; return the smallest."""
+    least = np.inf
+    for j in range(A.shape[0]):
+        total = b[j]
+        for l in range(A.shape[1]):
+            total -= A[j, l] * p[l]
+        out[j] = total
+        least = min(least, total)
+    return least
+
+
+@jit
+def _barrier(A, slack, p, ball, H, g):
+    """Fill the gradient and the lower half of the Hessian of -sum log(slack)."""
+    r = A.shape[1]
+    H[:r, :r] = 0.0
+    g[:r] = 0.0
+    for j in range(A.shape[0]):
+        inverse = 1.0 / slack[j]
+        for l in range(r):
+            weighted = A[j, l] * inverse
+            g[l] += weighted
+            for q in range(l + 1):
+                H[l, q] += weighted * A[j, q] * inverse
+    if ball:
+        room = 1.0
+        for l in range(r):
+            room -= p[l] * p[l]
+        for l in range(r):
+            g[l] += 2.0 * p[l] / room
+            for q in range(l + 1):
+                H[l, q] += 4.0 * p[l] * p[q] / (room * room)
+            H[l, l] += 2.0 / room
+
+
+@jit
+def _longest(A, slack, p, ball, d):
+    """Return how far one can go from p along d inside of the body."""
+    far = np.inf
+    for j in range(A.shape[0]):
+        rate = 0.0
+        for l in range(A.shape[1]):
+            rate += A[j, l] * d[l]
+        if rate > 0.0:
+            far = min(far, slack[j] / rate)
+    if ball:
+        far = min(far, _sphere(p, d)[1])
+    return far
+
+
+@jit
+def _sphere(p, d):
+    """Return where the line p + t d enters and leaves the unit ball."""
+    square, along, own = 0.0, 0.0, 0.0
+    for l in range(p.shape[0]):
+        square += d[l] * d[l]
+        along += p[l] * d[l]
+        own += p[l] * p[l]
+    root = np.sqrt(max(along * along + (1.0 - own) * square, 0.0))
+    return (-along - root) / square, (-along + root) / square
+
+
+@jit
+def center(A, b, ball, p, slack, H, g):
+    """Move the interior point p to the analytic centre; leave the Hessian's factor in H.
+
+    Newton's method, each step at most to 0.9 of the way to the border. Returns whether the body
+    has such a centre: an unbounded one has not.
+    """
+    r = A.shape[1]
+    d = np.empty(r)
+    for _ in range(_NEWTON):
+        if not _slacks(A, b, p, slack) > 0.0:
+            return False
+        _barrier(A, slack, p, ball, H, g)
+        if not _factor(H, r):
+            return False
+        for i in range(r):
+            total = -g[i]
+            for l in range(i):
+                total -= H[i, l] * d[l]
+            d[i] = total / H[i, i]
+        decrement = 0.0
+        for i in range(r):
+            decrement += d[i] * d[i]
+        for i in range(r - 1, -1, -1):
+            for l in range(i + 1, r):
+                d[i] -= H[l, i] * d[l]
+            d[i] /= H[i, i]
+        if decrement < 0.05:
+            return True
+        step = min(1.0 / (1.0 + np.sqrt(decrement)) if decrement > 0.25 else 1.0, 1.0)
+        step = min(step, 0.9 * _longest(A, slack, p, ball, d))
+        for i in range(r):
+            p[i] += step * d[i]
+    return True
+
+
+@jit
+def interior(A, b, p):
+    """Move p inside of ``{A p < b}``; return the least scaled slack found, <= 0 if it is empty.
+
+    The method of centres: the analytic centre of the points that are better than the last one.
+    """
+    m, r = A.shape
+    wide, level = np.empty((m + 2, r + 1)), np.empty(m + 2)
+    worst, largest = np.inf, 0.0
+    for j in range(m):
+        length = 0.0
+        for l in range(r):
+            length += A[j, l] * A[j, l]
+        length = np.sqrt(length) if length > 0.0 else 1.0
+        slack = b[j] / length
+        for l in range(r):
+            wide[j, l] = A[j, l] / length
+            slack -= wide[j, l] * p[l]
+        wide[j, r], level[j] = 1.0, b[j] / length
+        worst, largest = min(worst, slack), max(largest, abs(slack))
+    wide[m:, :r] = 0.0
+    wide[m, r], level[m] = 1.0, 2.0 * largest + 1.0
+    wide[m + 1, r] = -1.0
+    z, slacks = np.empty(r + 1), np.empty(m + 2)
+    H, g = np.empty((r + 1, r + 1)), np.empty(r + 1)
+    best = worst
+    z[:r] = p
+    for _ in range(_METHOD_STEPS):
+        gap = 1e-3 * largest + abs(best)
+        z[r] = best - 0.5 * gap
+        level[m + 1] = -(best - gap)
+        center(wide, level, False, z, slacks, H, g)
+        found = np.inf
+        for j in range(m):
+            found = min(found, slacks[j] + z[r])
+        if found <= best + 1e-12 * largest:
+            break
+        best = found
+        p[:] = z[:r]
+        if best > 1e-9 * largest:
+            break
+    return best
+
+
+@jit
+def _rounded(A, T, out):
+    """Fill ``out`` (r, m) with the change of the slacks along each column of T, kept as rows."""
+    r = A.shape[1]
+    for i in range(r):
+        for j in range(A.shape[0]):
+            total = 0.0
+            for l in range(r):
+                total += A[j, l] * T[i, l]
+            out[i, j] = total
+
+
+@jit
+def step(rates, T, ball, slack, p, state):
+    """Take one step of the walk: a uniform point of the whole chord along a random axis."""
+    i = below(state, T.shape[0])
+    low, high = -np.inf, np.inf
+    for j in range(slack.shape[0]):
+        rate = rates[i, j]
+        if rate > 0.0:
+            high = min(high, slack[j] / rate)
+        elif rate < 0.0:
+            low = max(low, slack[j] / rate)
+    if ball:
+        enter, leave = _sphere(p, T[i])
+        low, high = max(low, enter), min(high, leave)
+    t = low + uniform(state) * (high - low)
+    if not high > low or not np.isfinite(t):
+        return
+    for j in range(slack.shape[0]):
+        slack[j] -= t * rates[i, j]
+    for l in range(p.shape[0]):
+        p[l] += t * T[i, l]
+
+
+@jit
+def _pilot(A, b, ball, p, steps, spaces, state):
+    """Walk, and replace the axes by those of the covariance of the points that were met."""
+    T, rates, slack, H, mean = spaces
+    r = p.shape[0]
+    _rounded(A, T, rates)
+    _slacks(A, b, p, slack)
+    H[:r, :r] = 0.0
+    mean[:r] = 0.0
+    origin = p.copy()
+    for _ in range(steps):
+        step(rates, T, ball, slack, p, state)
+        for l in range(r):
+            away = p[l] - origin[l]
+            mean[l] += away / steps
+            for q in range(l + 1):
+                H[l, q] += away * (p[q] - origin[q]) / steps
+    for l in range(r):
+        for q in range(l + 1):
+            H[l, q] -= mean[l] * mean[q]
+    if _factor(H, r):
+        for i in range(r):
+            for l in range(r):
+                T[i, l] = H[l, i] if l >= i else 0.0
+        _rounded(A, T, rates)
+    _slacks(A, b, p, slack)
+
+
+@jit
+def prepare(A, b, ball, p, spaces, state):
+    """Round the body and burn in: by the analytic centre, then twice by the covariance of a walk.
+
+    Returns False where the body is unbounded or p is not inside.
+    """
+    T, _, slack, H, g = spaces
+    r = p.shape[0]
+    if not center(A, b, ball, p, slack, H, g):
+        return False
+    # Columns of the inverse of the factor's transpose, kept as rows.
+    for i in range(r):
+        for l in range(r - 1, -1, -1):
+            total = 1.0 if l == i else 0.0
+            for q in range(l + 1, r):
+                total -= H[q, l] * T[i, q]
+            T[i, l] = total / H[l, l]
+    for _ in range(2):
+        _pilot(A, b, ball, p, 20 * r + 50, spaces, state)
+    return True
+
+
+@jit
+def points(A, b, ball, p, thin, burn_in, out, state):
+    """Fill the rows of ``out`` with points of the walk from p; return whether it could start."""
+    m, r = A.shape
+    spaces = (
+        np.empty((r, r)),
+        np.empty((r, m)),
+        np.empty(m),
+        np.empty((r, r)),
+        np.empty(r),
+    )
+    if not prepare(A, b, ball, p, spaces, state):
+        return False
+    for _ in range(burn_in):
+        step(spaces[1], spaces[0], ball, spaces[2], p, state)
+    for x in range(out.shape[0]):
+        for _ in range(thin):
+            step(spaces[1], spaces[0], ball, spaces[2], p, state)
+        out[x] = p
+    return True
+
+
+@jit
+def _spread(batches, n_batches, length, errors):
+    """Fill the standard errors of the means over equally long batches; return the largest."""
+    largest = 0.0
+    for i in range(errors.shape[0]):
+        mean, square = 0.0, 0.0
+        for q in range(n_batches):
+            share = batches[q, i] / length
+            mean += share / n_batches
+            square += share * share / n_batches
+        errors[i] = np.sqrt(max(square - mean * mean, 0.0) / (n_batches - 1))
+        largest = max(largest, errors[i])
+    return largest
+
+
+@jit
+def _merge(batches, n_batches):
+    """Join neighbouring batches; return how many are left."""
+    for q in range(n_batches // 2):
+        batches[q] = batches[2 * q] + batches[2 * q + 1]
+    return n_batches // 2
+
+
+@jit
+def _count(spaces, ball, p, thin, length, counts, state):
+    """Add ``length`` points of the walk to the counts of their owners, the least slacks."""
+    for _ in range(length):
+        for _ in range(thin):
+            step(spaces[1], spaces[0], ball, spaces[2], p, state)
+        owner = 0
+        for i in range(1, counts.shape[0]):
+            if spaces[2][i] < spaces[2][owner]:
+                owner = i
+        counts[owner] += 1.0
+
+
+@jit
+def shares(A, b, ball, starts, plan, seeds, out, errors, taken):
+    """Estimate the shares of bodies by owner: the row of A, of the first ones, with least slack.
+
+    ``A`` is (n, m, r), ``b`` (n, m), ``starts`` (n, r) interior points. ``plan`` is (chains, samples
+    of all chains together, thinning, burn-in of every chain, largest number of samples, tolerance):
+    the number is doubled until the tolerance is at least the largest standard error of a share.
+    ``out`` and ``errors`` are (n, n_owners), ``taken`` (n,) the samples, 0 where there is no body.
+    """
+    chains, samples, thin, burn_in, most, tolerance = plan
+    n, m = b.shape
+    r, n_owners = A.shape[2], out.shape[1]
+    T, rates, slack = np.empty((r, r)), np.empty((r, m)), np.empty(m)
+    spaces = (T, rates, slack, np.empty((r, r)), np.empty(r))
+    p, places, state = np.empty(r), np.empty((chains, r)), np.empty(1, np.uint64)
+    per_chain = 4
+    batches = np.empty((2 * per_chain * chains, n_owners))
+    for x in range(n):
+        state[0] = seeds[x]
+        p[:] = starts[x]
+        taken[x] = 0
+        if not prepare(A[x], b[x], ball, p, spaces, state):
+            continue
+        for c in range(chains):
+            for _ in range(burn_in):
+                step(rates, T, ball, slack, p, state)
+            places[c] = p
+        length = max(1, -(-samples // (per_chain * chains)))
+        n_batches, largest = 0, np.inf
+        while taken[x] == 0 or (largest > tolerance and taken[x] < most):
+            if n_batches > per_chain * chains:
+                n_batches, length = _merge(batches, n_batches), 2 * length
+            for c in range(chains):
+                p[:] = places[c]
+                _slacks(A[x], b[x], p, slack)
+                for _ in range(per_chain):
+                    batches[n_batches] = 0.0
+                    _count(spaces, ball, p, thin, length, batches[n_batches], state)
+                    n_batches += 1
+                places[c] = p
+            taken[x] += per_chain * chains * length
+            largest = _spread(batches, n_batches, length, errors[x])
+        for i in range(n_owners):
+            total = 0.0
+            for q in range(n_batches):
+                total += batches[q, i]
+            out[x, i] = total / (n_batches * length)
