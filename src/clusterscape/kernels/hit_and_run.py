@@ -12,7 +12,7 @@ import numpy as np
 from clusterscape.kernels._jit import jit
 from clusterscape.kernels.random import below, uniform
 
-_NEWTON = 40
+_NEWTON = 100
 _METHOD_STEPS = 60
 
 
@@ -130,7 +130,7 @@ def center(A, b, ball, p, slack, H, g):
         step = min(step, 0.9 * _longest(A, slack, p, ball, d))
         for i in range(r):
             p[i] += step * d[i]
-    return True
+    return False
 
 
 @jit
@@ -175,6 +175,15 @@ def interior(A, b, p):
         if best > 1e-9 * largest:
             break
     return best
+
+
+@jit
+def interiors(A, b, places):
+    """Move those of the places (n, r) that are not inside of their bodies into them."""
+    slack = np.empty(b.shape[1])
+    for x in range(b.shape[0]):
+        if not _slacks(A[x], b[x], places[x], slack) > 0.0:
+            interior(A[x], b[x], places[x])
 
 
 @jit
