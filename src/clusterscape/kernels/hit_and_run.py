@@ -188,42 +188,64 @@ def interiors(A, b, places):
 
 @jit
 def _rounded(A, T, out):
-    """Fill ``out`` (r, m) with the change of the slacks along each column of T, kept as rows."""
+    """Fill ``out`` (3, r, m) with the change of the slacks along each axis, a row of T.
+
+    Its inverse follows twice, where it is positive and where it is negative, and infinity
+    elsewhere, so that a step needs neither divisions nor branches.
+    """
     r = A.shape[1]
     for i in range(r):
         for j in range(A.shape[0]):
             total = 0.0
             for l in range(r):
                 total += A[j, l] * T[i, l]
-            out[i, j] = total
+            out[0, i, j] = total
+            out[1, i, j] = 1.0 / total if total > 0.0 else np.inf
+            out[2, i, j] = 1.0 / total if total < 0.0 else -np.inf
 
 
 @jit
-def step(rates, T, ball, slack, p, state):
-    """Take one step of the walk: a uniform point of the whole chord along a random axis."""
-    i = below(state, T.shape[0])
-    low, high = -np.inf, np.inf
-    for j in range(slack.shape[0]):
-        rate = rates[i, j]
-        if rate > 0.0:
-            high = min(high, slack[j] / rate)
-        elif rate < 0.0:
-            low = max(low, slack[j] / rate)
-    if ball:
-        enter, leave = _sphere(p, T[i])
-        low, high = max(low, enter), min(high, leave)
-    t = low + uniform(state) * (high - low)
-    if not high > low or not np.isfinite(t):
-        return
-    for j in range(slack.shape[0]):
-        slack[j] -= t * rates[i, j]
-    for l in range(p.shape[0]):
-        p[l] += t * T[i, l]
+def walk(rates, T, ball, body, steps, thin, counts, state):
+    """Take steps of the walk: each to a uniform point of the whole chord along a random axis.
+
+    ``body`` holds the slacks and the point, and both are moved. After every ``thin`` steps the owner
+    of the point is counted, the first of the least slacks; with no ``counts`` there are no owners.
+    The loop is one function because a call per step would cost as much as the step.
+    """
+    slack, p = body
+    m, r, n_owners = slack.shape[0], p.shape[0], counts.shape[0]
+    until = thin
+    for _ in range(steps):
+        i = below(state, r)
+        low, high = -np.inf, np.inf
+        for j in range(m):
+            # A slack of 0 times infinity is nan, which is never smaller or larger.
+            up, down = slack[j] * rates[1, i, j], slack[j] * rates[2, i, j]
+            high = up if up < high else high
+            low = down if down > low else low
+        if ball:
+            enter, leave = _sphere(p, T[i])
+            low, high = max(low, enter), min(high, leave)
+        t = low + uniform(state) * (high - low)
+        if high > low and np.isfinite(t):
+            for j in range(m):
+                slack[j] -= t * rates[0, i, j]
+            for l in range(r):
+                p[l] += t * T[i, l]
+        until -= 1
+        if until == 0:
+            until = thin
+            owner, least = 0, np.inf
+            for j in range(n_owners):
+                if slack[j] < least:
+                    owner, least = j, slack[j]
+            if n_owners > 0:
+                counts[owner] += 1.0
 
 
 @jit
-def _pilot(A, b, ball, p, steps, spaces, state):
-    """Walk, and replace the axes by those of the covariance of the points that were met."""
+def _pilot(A, b, ball, p, n_points, spaces, state):
+    """Walk, and replace the axes by those of the covariance of points that were met."""
     T, rates, slack, H, mean = spaces
     r = p.shape[0]
     _rounded(A, T, rates)
@@ -231,13 +253,13 @@ def _pilot(A, b, ball, p, steps, spaces, state):
     H[:r, :r] = 0.0
     mean[:r] = 0.0
     origin = p.copy()
-    for _ in range(steps):
-        step(rates, T, ball, slack, p, state)
+    for _ in range(n_points):
+        walk(rates, T, ball, (slack, p), r // 2 + 1, 1, mean[:0], state)
         for l in range(r):
             away = p[l] - origin[l]
-            mean[l] += away / steps
+            mean[l] += away / n_points
             for q in range(l + 1):
-                H[l, q] += away * (p[q] - origin[q]) / steps
+                H[l, q] += away * (p[q] - origin[q]) / n_points
     for l in range(r):
         for q in range(l + 1):
             H[l, q] -= mean[l] * mean[q]
@@ -267,7 +289,7 @@ def prepare(A, b, ball, p, spaces, state):
                 total -= H[q, l] * T[i, q]
             T[i, l] = total / H[l, l]
     for _ in range(2):
-        _pilot(A, b, ball, p, 20 * r + 50, spaces, state)
+        _pilot(A, b, ball, p, 6 * r + 20, spaces, state)
     return True
 
 
@@ -277,18 +299,17 @@ def points(A, b, ball, p, thin, burn_in, out, state):
     m, r = A.shape
     spaces = (
         np.empty((r, r)),
-        np.empty((r, m)),
+        np.empty((3, r, m)),
         np.empty(m),
         np.empty((r, r)),
         np.empty(r),
     )
     if not prepare(A, b, ball, p, spaces, state):
         return False
-    for _ in range(burn_in):
-        step(spaces[1], spaces[0], ball, spaces[2], p, state)
+    nobody = np.empty(0)
+    walk(spaces[1], spaces[0], ball, (spaces[2], p), burn_in, 1, nobody, state)
     for x in range(out.shape[0]):
-        for _ in range(thin):
-            step(spaces[1], spaces[0], ball, spaces[2], p, state)
+        walk(spaces[1], spaces[0], ball, (spaces[2], p), thin, 1, nobody, state)
         out[x] = p
     return True
 
@@ -317,19 +338,6 @@ def _merge(batches, n_batches):
 
 
 @jit
-def _count(spaces, ball, p, thin, length, counts, state):
-    """Add ``length`` points of the walk to the counts of their owners, the least slacks."""
-    for _ in range(length):
-        for _ in range(thin):
-            step(spaces[1], spaces[0], ball, spaces[2], p, state)
-        owner = 0
-        for i in range(1, counts.shape[0]):
-            if spaces[2][i] < spaces[2][owner]:
-                owner = i
-        counts[owner] += 1.0
-
-
-@jit
 def shares(A, b, ball, starts, plan, seeds, out, errors, taken):
     """Estimate the shares of bodies by owner: the row of A, of the first ones, with least slack.
 
@@ -341,10 +349,10 @@ def shares(A, b, ball, starts, plan, seeds, out, errors, taken):
     chains, samples, thin, burn_in, most, tolerance = plan
     n, m = b.shape
     r, n_owners = A.shape[2], out.shape[1]
-    T, rates, slack = np.empty((r, r)), np.empty((r, m)), np.empty(m)
+    T, rates, slack = np.empty((r, r)), np.empty((3, r, m)), np.empty(m)
     spaces = (T, rates, slack, np.empty((r, r)), np.empty(r))
     p, places, state = np.empty(r), np.empty((chains, r)), np.empty(1, np.uint64)
-    per_chain = 4
+    per_chain, nobody = 4, np.empty(0)
     batches = np.empty((2 * per_chain * chains, n_owners))
     for x in range(n):
         state[0] = seeds[x]
@@ -353,8 +361,7 @@ def shares(A, b, ball, starts, plan, seeds, out, errors, taken):
         if not prepare(A[x], b[x], ball, p, spaces, state):
             continue
         for c in range(chains):
-            for _ in range(burn_in):
-                step(rates, T, ball, slack, p, state)
+            walk(rates, T, ball, (slack, p), burn_in, 1, nobody, state)
             places[c] = p
         length = max(1, -(-samples // (per_chain * chains)))
         n_batches, largest = 0, np.inf
@@ -366,7 +373,8 @@ def shares(A, b, ball, starts, plan, seeds, out, errors, taken):
                 _slacks(A[x], b[x], p, slack)
                 for _ in range(per_chain):
                     batches[n_batches] = 0.0
-                    _count(spaces, ball, p, thin, length, batches[n_batches], state)
+                    counts = batches[n_batches]
+                    walk(rates, T, ball, (slack, p), thin * length, thin, counts, state)
                     n_batches += 1
                 places[c] = p
             taken[x] += per_chain * chains * length
