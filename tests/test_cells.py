@@ -1,4 +1,4 @@
-"""Cells of points among centres: exact areas and volumes, hulls, hit-and-run, and the rules outside."""
+"""Cells of points among centres: areas and volumes, hulls, hit-and-run, the rules outside."""
 
 from __future__ import annotations
 

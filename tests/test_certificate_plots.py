@@ -78,7 +78,7 @@ def test_maps(kind: str, points, tmp_path) -> None:
     drawn(display, tmp_path)
     if kind == "heat":
         image = display.ax_.images[0]
-        assert np.asarray(image.get_array()).T == pytest.approx(refined.picture())
+        assert pytest.approx(refined.picture()) == np.asarray(image.get_array()).T
 
 
 def test_maps_that_cannot_be_drawn(points) -> None:

@@ -121,7 +121,7 @@ def test_leaving_a_point_out_is_fitting_without_it(seed: int) -> None:
     assert lonely.affinity_[2].tolist() == [0, 1]
 
 
-# ---- kernels, divergences, weights ----------------------------------------------------------------
+# ---- kernels, divergences, weights --------------------------------------------------------------
 
 
 def test_the_linear_kernel_is_the_plain_space(seed: int) -> None:
@@ -353,7 +353,7 @@ def test_stability_is_the_largest_share() -> None:
     assert (stability(X, labels) == Affinity().fit(X, labels).stability_).all()
 
 
-# ---- maps -----------------------------------------------------------------------------------------
+# ---- maps ---------------------------------------------------------------------------------------
 
 
 def test_a_map_is_right_at_its_corners_and_near_a_full_grid(seed: int) -> None:
@@ -377,7 +377,9 @@ def test_maps_in_space_and_on_planes(seed: int) -> None:
     flat = AffinityMap(max_depth=3).fit(Y, labels)
     assert flat.points_.shape == (160, 2)
     assert flat.to_features(flat.corners_).shape[1] == 8
-    named = AffinityMap(max_depth=1, plane=np.eye(8)[:2]).fit(pd.DataFrame(Y).add_prefix("f"), labels)
+    named = AffinityMap(max_depth=1, plane=np.eye(8)[:2]).fit(
+        pd.DataFrame(Y).add_prefix("f"), labels
+    )
     assert named.points_ == pytest.approx(Y[:, :2] - Y[:, :2].mean(axis=0))
     with pytest.raises(ValueError, match="at least two columns"):
         AffinityMap().fit(Y[:, :1], labels)
@@ -412,7 +414,7 @@ def test_samples_are_those_of_the_recipe() -> None:
         ActiveClustering(9).fit(X[:4])
 
 
-# ---- clusterability and clusters under resampling ---------------------------------------------------
+# ---- clusterability and clusters under resampling -----------------------------------------------
 
 
 def test_clusterability_falls_with_the_spread() -> None:

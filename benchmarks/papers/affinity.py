@@ -142,7 +142,9 @@ def against_mixture(home: Path | None, quick: bool) -> Claims:
                     plain = r
                 rank = float(spearmanr(own, entropy).statistic)
                 best = max(best, (r, f"{covariance}, {ridge:g}", rank))
-        rows.append([name, f"{plain:.3f}", f"{best[0]:.3f}", best[1], f"{best[2]:.3f}", paper[name]])
+        rows.append(
+            [name, f"{plain:.3f}", f"{best[0]:.3f}", best[1], f"{best[2]:.3f}", paper[name]]
+        )
         claims.append((f"correlation with the mixture on {name} >= 0.85", best[0] >= 0.85))
     _common.show_table(["set", "EM as it is", "best", "by", "its rank r", "paper"], rows)
     return claims
@@ -155,7 +157,11 @@ def choosing_k(home: Path | None, quick: bool) -> Claims:
     """Print mean stability against k, and where it is largest."""
     heading("Figure 5.11: mean stability of k-means partitions against k (maximum at the true k?)")
     sets: dict[str, tuple[np.ndarray, int]] = {"2D5C": (five(0, 0.5)[0], 5)}
-    for name, title, k in (("iris", "Iris", 3), ("wine", "Wine", 3), ("soybean_small", "Soybean", 4)):
+    for name, title, k in (
+        ("iris", "Iris", 3),
+        ("wine", "Wine", 3),
+        ("soybean_small", "Soybean", 4),
+    ):
         sets[title] = (named(name, home)[0], k)
     sets["MNIST sample"] = (named("mnist", home, 1000 if quick else 5000)[0], 10)
     rows, claims, ks = [], [], range(2, 13)
@@ -174,13 +180,30 @@ def choosing_k(home: Path | None, quick: bool) -> Claims:
             rows.append([name, rule, true, top, corrected, *shown])
             if rule == "project":
                 claims.append((f"largest stability at k = {true} on {name}", top == true))
-        sil = {k: silhouette_score(X, p, sample_size=2000, random_state=0) for k, p in partitions.items()}
+        sil = {
+            k: silhouette_score(X, p, sample_size=2000, random_state=0)
+            for k, p in partitions.items()
+        }
         db = {k: davies_bouldin_score(X, p) for k, p in partitions.items()}
         rows.append(
-            [name, "silhouette", true, max(sil, key=sil.__getitem__), "", *(f"{sil[k]:.2f}" for k in ks)]
+            [
+                name,
+                "silhouette",
+                true,
+                max(sil, key=sil.__getitem__),
+                "",
+                *(f"{sil[k]:.2f}" for k in ks),
+            ]
         )
         rows.append(
-            [name, "Davies-B.", true, min(db, key=db.__getitem__), "", *(f"{db[k]:.2f}" for k in ks)]
+            [
+                name,
+                "Davies-B.",
+                true,
+                min(db, key=db.__getitem__),
+                "",
+                *(f"{db[k]:.2f}" for k in ks),
+            ]
         )
     _common.show_table(["set", "", "true", "best", "corrected", *(str(k) for k in ks)], rows)
     return claims
@@ -231,7 +254,9 @@ def query_points(home: Path | None, quick: bool) -> Claims:
 
 def weights(home: Path | None, quick: bool) -> Claims:
     """Weigh clusters by size: a small one amid large ones has less influence (Figure 5.6)."""
-    heading("Figure 5.6: places of the unit square, clusters weighing |C|/n and points 1/n as printed")
+    heading(
+        "Figure 5.6: places of the unit square, clusters weighing |C|/n and points 1/n as printed"
+    )
     rows, found = [], []
     grid = np.stack(np.meshgrid(np.linspace(0, 1, 61), np.linspace(0, 1, 61)), -1).reshape(-1, 2)
     for title, sizes in (("(a) 100 each", 100), ("(b) 500 outside, 100 amid", [500] * 4 + [100])):
@@ -255,7 +280,9 @@ def weights(home: Path | None, quick: bool) -> Claims:
 
 def refinement(home: Path | None, quick: bool) -> Claims:
     """Compare refined maps with full grids (Figure 5.8)."""
-    heading("Figure 5.8: places evaluated by refinement, and how its picture differs from a full grid")
+    heading(
+        "Figure 5.8: places evaluated by refinement, and how its picture differs from a full grid"
+    )
     X, y = five(0)
     rows, good = [], True
     for start in (22, 224):
@@ -348,15 +375,18 @@ def active(home: Path | None, quick: bool) -> Claims:
                 run = ActiveClustering(k, sampling=sampling, random_state=seed).fit(whole)
                 scores[sampling].append(float(pair_accuracy(classes, run.labels_)))
                 if sampling == "active" and seed == 0:
-                    sizes = f"{run.sample_.size:,} = {run.stable_.sum():,} + {(~run.stable_).sum():,}"
+                    sizes = (
+                        f"{run.sample_.size:,} = {run.stable_.sum():,} + {(~run.stable_).sum():,}"
+                    )
         mean = {key: float(np.mean(values)) for key, values in scores.items()}
         times = slow.cpu / (quickly.cpu / 5)
         near.append(mean["small"] >= full - 0.02)
         better.append(mean["active"] > mean["random"])
         speed.append(times)
         rows.append(
-            [title, f"{len(classes):,}", sizes, f"{len(y):,}", f"{full:.3f}", f"{mean['small']:.3f}",
-             f"{times:.0f}x", f"{mean['active']:.3f}", f"{mean['random']:.3f}", paper[title]]
+            [title, f"{len(classes):,}", sizes, f"{len(y):,}", f"{full:.3f}",
+             f"{mean['small']:.3f}", f"{times:.0f}x", f"{mean['active']:.3f}",
+             f"{mean['random']:.3f}", paper[title]]
         )  # fmt: skip
     _common.show_table(
         ["set", "n", "sample = stable + unstable", "part", "full", "active", "speed-up",

@@ -114,9 +114,12 @@ def validate(
     )
     at = _chosen(names, clustering, labels)
     made = Affinity(
-        representative=representative, bound=bound, threshold=threshold, random_state=seed,
+        representative=representative,
+        bound=bound,  # type: ignore[arg-type]
+        threshold=threshold,
+        random_state=seed,
         n_jobs=jobs,
-    )  # fmt: skip
+    )
     found = made.fit(X, ensemble.partition(at), model=_Others(ensemble)).certificates_
     frame = found.to_frame()
     frame.index = _ids(ensemble)
@@ -187,9 +190,7 @@ def _print_json(found: Certificates, frame: Any, name: str, output: Path | None)
     typer.echo(json_text(report))
 
 
-def _tell(
-    found: Certificates, name: str, written: dict[Path | None, str], *, quiet: bool
-) -> None:
+def _tell(found: Certificates, name: str, written: dict[Path | None, str], *, quiet: bool) -> None:
     summary = found.summary()
     say(
         f"{name}: mean stability {summary['stability']:.3f} ({summary['chance_corrected']:.3f} "

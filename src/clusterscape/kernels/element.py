@@ -11,8 +11,8 @@ from clusterscape.kernels._jit import jit
 def consistency(codes, n_clusters, weights, out, counted):
     """Add the agreement of all pairs of partitions about each point, and count the pairs.
 
-    ``codes`` is (r, n): -1 is a cluster of one point, -2 is left out. A pair agrees about a point by
-    the points that its two clusters share, over the size of the larger of them.
+    ``codes`` is (r, n): -1 is a cluster of one point, -2 is left out. A pair agrees about a point
+    by the points that its two clusters share, over the size of the larger of them.
     """
     r, n = codes.shape
     widest = 0

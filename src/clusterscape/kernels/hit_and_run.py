@@ -1,14 +1,15 @@
 """Uniform points of convex bodies, by hit-and-run along the axes of a rounded copy of the body.
 
-A body is ``{p : A p <= b}``, or the part of it in the unit ball. A step takes one axis of the rounded
-body at random, finds the whole chord through the current point, and moves to a uniform point of
-it. The slacks ``b - A p`` are carried along, so that a step costs one pass over the rows.
+A body is ``{p : A p <= b}``, or the part of it in the unit ball. A step takes one axis of the
+rounded body at random, finds the whole chord through the current point, and moves to a uniform
+point of it. The slacks ``b - A p`` are carried along, so that a step costs one pass over the rows.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from clusterscape.kernels._cholesky import factor
 from clusterscape.kernels._jit import jit
 from clusterscape.kernels.random import below, uniform
 
@@ -17,30 +18,13 @@ _METHOD_STEPS = 60
 
 
 @jit
-def _factor(H, size):
-    """Replace the lower half of H by its Cholesky factor; return whether it has one."""
-    for i in range(size):
-        for j in range(i + 1):
-            total = H[i, j]
-            for l in range(j):
-                total -= H[i, l] * H[j, l]
-            if i == j:
-                if not total > 0.0:
-                    return False
-                H[i, i] = np.sqrt(total)
-            else:
-                H[i, j] = total / H[j, j]
-    return True
-
-
-@jit
 def _slacks(A, b, p, out):
     """Fill ``out`` with b - A p; return the smallest."""
     least = np.inf
     for j in range(A.shape[0]):
         total = b[j]
-        for l in range(A.shape[1]):
-            total -= A[j, l] * p[l]
+        for e in range(A.shape[1]):
+            total -= A[j, e] * p[e]
         out[j] = total
         least = min(least, total)
     return least
@@ -54,20 +38,20 @@ def _barrier(A, slack, p, ball, H, g):
     g[:r] = 0.0
     for j in range(A.shape[0]):
         inverse = 1.0 / slack[j]
-        for l in range(r):
-            weighted = A[j, l] * inverse
-            g[l] += weighted
-            for q in range(l + 1):
-                H[l, q] += weighted * A[j, q] * inverse
+        for e in range(r):
+            weighted = A[j, e] * inverse
+            g[e] += weighted
+            for q in range(e + 1):
+                H[e, q] += weighted * A[j, q] * inverse
     if ball:
         room = 1.0
-        for l in range(r):
-            room -= p[l] * p[l]
-        for l in range(r):
-            g[l] += 2.0 * p[l] / room
-            for q in range(l + 1):
-                H[l, q] += 4.0 * p[l] * p[q] / (room * room)
-            H[l, l] += 2.0 / room
+        for e in range(r):
+            room -= p[e] * p[e]
+        for e in range(r):
+            g[e] += 2.0 * p[e] / room
+            for q in range(e + 1):
+                H[e, q] += 4.0 * p[e] * p[q] / (room * room)
+            H[e, e] += 2.0 / room
 
 
 @jit
@@ -76,8 +60,8 @@ def _longest(A, slack, p, ball, d):
     far = np.inf
     for j in range(A.shape[0]):
         rate = 0.0
-        for l in range(A.shape[1]):
-            rate += A[j, l] * d[l]
+        for e in range(A.shape[1]):
+            rate += A[j, e] * d[e]
         if rate > 0.0:
             far = min(far, slack[j] / rate)
     if ball:
@@ -89,10 +73,10 @@ def _longest(A, slack, p, ball, d):
 def _sphere(p, d):
     """Return where the line p + t d enters and leaves the unit ball."""
     square, along, own = 0.0, 0.0, 0.0
-    for l in range(p.shape[0]):
-        square += d[l] * d[l]
-        along += p[l] * d[l]
-        own += p[l] * p[l]
+    for e in range(p.shape[0]):
+        square += d[e] * d[e]
+        along += p[e] * d[e]
+        own += p[e] * p[e]
     root = np.sqrt(max(along * along + (1.0 - own) * square, 0.0))
     return (-along - root) / square, (-along + root) / square
 
@@ -110,19 +94,19 @@ def center(A, b, ball, p, slack, H, g):
         if not _slacks(A, b, p, slack) > 0.0:
             return False
         _barrier(A, slack, p, ball, H, g)
-        if not _factor(H, r):
+        if not factor(H, r):
             return False
         for i in range(r):
             total = -g[i]
-            for l in range(i):
-                total -= H[i, l] * d[l]
+            for e in range(i):
+                total -= H[i, e] * d[e]
             d[i] = total / H[i, i]
         decrement = 0.0
         for i in range(r):
             decrement += d[i] * d[i]
         for i in range(r - 1, -1, -1):
-            for l in range(i + 1, r):
-                d[i] -= H[l, i] * d[l]
+            for e in range(i + 1, r):
+                d[i] -= H[e, i] * d[e]
             d[i] /= H[i, i]
         if decrement < 0.05:
             return True
@@ -144,13 +128,13 @@ def interior(A, b, p):
     worst, largest = np.inf, 0.0
     for j in range(m):
         length = 0.0
-        for l in range(r):
-            length += A[j, l] * A[j, l]
+        for e in range(r):
+            length += A[j, e] * A[j, e]
         length = np.sqrt(length) if length > 0.0 else 1.0
         slack = b[j] / length
-        for l in range(r):
-            wide[j, l] = A[j, l] / length
-            slack -= wide[j, l] * p[l]
+        for e in range(r):
+            wide[j, e] = A[j, e] / length
+            slack -= wide[j, e] * p[e]
         wide[j, r], level[j] = 1.0, b[j] / length
         worst, largest = min(worst, slack), max(largest, abs(slack))
     wide[m:, :r] = 0.0
@@ -197,8 +181,8 @@ def _rounded(A, T, out):
     for i in range(r):
         for j in range(A.shape[0]):
             total = 0.0
-            for l in range(r):
-                total += A[j, l] * T[i, l]
+            for e in range(r):
+                total += A[j, e] * T[i, e]
             out[0, i, j] = total
             out[1, i, j] = 1.0 / total if total > 0.0 else np.inf
             out[2, i, j] = 1.0 / total if total < 0.0 else -np.inf
@@ -208,9 +192,9 @@ def _rounded(A, T, out):
 def walk(rates, T, ball, body, steps, thin, counts, state):
     """Take steps of the walk: each to a uniform point of the whole chord along a random axis.
 
-    ``body`` holds the slacks and the point, and both are moved. After every ``thin`` steps the owner
-    of the point is counted, the first of the least slacks; with no ``counts`` there are no owners.
-    The loop is one function because a call per step would cost as much as the step.
+    ``body`` holds the slacks and the point, and both are moved. After every ``thin`` steps the
+    owner of the point is counted, the first of the least slacks; with no ``counts`` there are no
+    owners. The loop is one function because a call per step would cost as much as the step.
     """
     slack, p = body
     m, r, n_owners = slack.shape[0], p.shape[0], counts.shape[0]
@@ -230,8 +214,8 @@ def walk(rates, T, ball, body, steps, thin, counts, state):
         if high > low and np.isfinite(t):
             for j in range(m):
                 slack[j] -= t * rates[0, i, j]
-            for l in range(r):
-                p[l] += t * T[i, l]
+            for e in range(r):
+                p[e] += t * T[i, e]
         until -= 1
         if until == 0:
             until = thin
@@ -255,18 +239,18 @@ def _pilot(A, b, ball, p, n_points, spaces, state):
     origin = p.copy()
     for _ in range(n_points):
         walk(rates, T, ball, (slack, p), r // 2 + 1, 1, mean[:0], state)
-        for l in range(r):
-            away = p[l] - origin[l]
-            mean[l] += away / n_points
-            for q in range(l + 1):
-                H[l, q] += away * (p[q] - origin[q]) / n_points
-    for l in range(r):
-        for q in range(l + 1):
-            H[l, q] -= mean[l] * mean[q]
-    if _factor(H, r):
+        for e in range(r):
+            away = p[e] - origin[e]
+            mean[e] += away / n_points
+            for q in range(e + 1):
+                H[e, q] += away * (p[q] - origin[q]) / n_points
+    for e in range(r):
+        for q in range(e + 1):
+            H[e, q] -= mean[e] * mean[q]
+    if factor(H, r):
         for i in range(r):
-            for l in range(r):
-                T[i, l] = H[l, i] if l >= i else 0.0
+            for e in range(r):
+                T[i, e] = H[e, i] if e >= i else 0.0
         _rounded(A, T, rates)
     _slacks(A, b, p, slack)
 
@@ -283,11 +267,11 @@ def prepare(A, b, ball, p, spaces, state):
         return False
     # Columns of the inverse of the factor's transpose, kept as rows.
     for i in range(r):
-        for l in range(r - 1, -1, -1):
-            total = 1.0 if l == i else 0.0
-            for q in range(l + 1, r):
-                total -= H[q, l] * T[i, q]
-            T[i, l] = total / H[l, l]
+        for e in range(r - 1, -1, -1):
+            total = 1.0 if e == i else 0.0
+            for q in range(e + 1, r):
+                total -= H[q, e] * T[i, q]
+            T[i, e] = total / H[e, e]
     for _ in range(2):
         _pilot(A, b, ball, p, 6 * r + 20, spaces, state)
     return True
@@ -341,9 +325,9 @@ def _merge(batches, n_batches):
 def shares(A, b, ball, starts, plan, seeds, out, errors, taken):
     """Estimate the shares of bodies by owner: the row of A, of the first ones, with least slack.
 
-    ``A`` is (n, m, r), ``b`` (n, m), ``starts`` (n, r) interior points. ``plan`` is (chains, samples
-    of all chains together, thinning, burn-in of every chain, largest number of samples, tolerance):
-    the number is doubled until the tolerance is at least the largest standard error of a share.
+    ``A`` is (n, m, r), ``b`` (n, m), ``starts`` (n, r) interior points. ``plan`` is (chains,
+    samples of all chains together, thinning, burn-in of every chain, largest number of samples,
+    tolerance): the number is doubled until the tolerance is at least the largest standard error.
     ``out`` and ``errors`` are (n, n_owners), ``taken`` (n,) the samples, 0 where there is no body.
     """
     chains, samples, thin, burn_in, most, tolerance = plan

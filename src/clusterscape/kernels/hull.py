@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from clusterscape.kernels._cholesky import factor
 from clusterscape.kernels._jit import jit
 
 _TOLERANCE = 1e-13
@@ -16,29 +17,20 @@ _POSITIVE = 1e-12
 
 
 @jit
-def solve_positive(M, v, size):
+def _solve_positive(M, v, size):
     """Solve ``M u = v`` in place by Cholesky's method; return whether M is positive definite.
 
     Only the leading ``size`` rows and columns count; the lower half of M is overwritten.
     """
+    if not factor(M, size):
+        return False
     for i in range(size):
-        for j in range(i + 1):
-            total = M[i, j]
-            for l in range(j):
-                total -= M[i, l] * M[j, l]
-            if i == j:
-                if total <= 0.0:
-                    return False
-                M[i, i] = np.sqrt(total)
-            else:
-                M[i, j] = total / M[j, j]
-    for i in range(size):
-        for l in range(i):
-            v[i] -= M[i, l] * v[l]
+        for e in range(i):
+            v[i] -= M[i, e] * v[e]
         v[i] /= M[i, i]
     for i in range(size - 1, -1, -1):
-        for l in range(i + 1, size):
-            v[i] -= M[l, i] * v[l]
+        for e in range(i + 1, size):
+            v[i] -= M[e, i] * v[e]
         v[i] /= M[i, i]
     return True
 
@@ -55,12 +47,12 @@ def _affine_minimum(P, members, count, M, mu):
         for a in range(count):
             for c in range(a + 1):
                 total = 1.0
-                for l in range(width):
-                    total += P[members[a], l] * P[members[c], l]
+                for e in range(width):
+                    total += P[members[a], e] * P[members[c], e]
                 M[a, c] = total
             M[a, a] += ridge
             mu[a] = 1.0
-        if solve_positive(M, mu, count):
+        if _solve_positive(M, mu, count):
             break
         ridge = 1e-14 * 100.0**attempt
     total = 0.0
@@ -95,11 +87,11 @@ def _towards(members, weights, count, mu):
 def _point(P, members, weights, count, y):
     """Fill ``y`` with the weighted sum of the members; return its squared length."""
     square = 0.0
-    for l in range(P.shape[1]):
-        y[l] = 0.0
+    for e in range(P.shape[1]):
+        y[e] = 0.0
         for a in range(count):
-            y[l] += weights[a] * P[members[a], l]
-        square += y[l] * y[l]
+            y[e] += weights[a] * P[members[a], e]
+        square += y[e] * y[e]
     return square
 
 
@@ -124,9 +116,9 @@ def _farthest(P, members, count, y, square):
     best, at, largest = square, -1, square
     for j in range(P.shape[0]):
         product, own = 0.0, 0.0
-        for l in range(P.shape[1]):
-            product += P[j, l] * y[l]
-            own += P[j, l] * P[j, l]
+        for e in range(P.shape[1]):
+            product += P[j, e] * y[e]
+            own += P[j, e] * P[j, e]
         largest = max(largest, own)
         if product < best:
             best, at = product, j
@@ -156,9 +148,9 @@ def nearest(centers, points, start, weights, squares):
         held, total, best, first = 0, 0.0, np.inf, 0
         for j in range(k):
             length = 0.0
-            for l in range(width):
-                P[j, l] = centers[own, j, l] - points[x, l]
-                length += P[j, l] * P[j, l]
+            for e in range(width):
+                P[j, e] = centers[own, j, e] - points[x, e]
+                length += P[j, e] * P[j, e]
             if length < best:
                 best, first = length, j
             if start[x, j] > 0.0:

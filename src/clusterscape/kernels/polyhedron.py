@@ -41,14 +41,14 @@ def _cut_face(face, count, a, b, out, rim, n_rim):
         here = a[0] * face[v, 0] + a[1] * face[v, 1] + a[2] * face[v, 2] - b
         if (before <= 0.0) != (here <= 0.0):
             t = before / (before - here)
-            for l in range(3):
-                out[kept, l] = face[u, l] + t * (face[v, l] - face[u, l])
-                rim[n_rim, l] = out[kept, l]
+            for e in range(3):
+                out[kept, e] = face[u, e] + t * (face[v, e] - face[u, e])
+                rim[n_rim, e] = out[kept, e]
             kept += 1
             n_rim += 1
         if here <= 0.0:
-            for l in range(3):
-                out[kept, l] = face[v, l]
+            for e in range(3):
+                out[kept, e] = face[v, e]
             kept += 1
     return kept, n_rim
 
@@ -77,12 +77,12 @@ def _lid(rim, n_rim, a, tiny, out, angles):
     for v in order:
         if kept > 0:
             apart = 0.0
-            for l in range(3):
-                apart = max(apart, abs(rim[v, l] - out[kept - 1, l]))
+            for e in range(3):
+                apart = max(apart, abs(rim[v, e] - out[kept - 1, e]))
             if apart <= tiny:
                 continue
-        for l in range(3):
-            out[kept, l] = rim[v, l]
+        for e in range(3):
+            out[kept, e] = rim[v, e]
         kept += 1
     return kept
 
@@ -137,8 +137,8 @@ def _whole(A, b, faces, counts, space):
         reach = 0.0
         for f in range(n_faces):
             for v in range(counts[f]):
-                for l in range(3):
-                    reach = max(reach, abs(faces[f, v, l]))
+                for e in range(3):
+                    reach = max(reach, abs(faces[f, v, e]))
         inside = n_faces >= 4 and reach < half * (1.0 - 1e-9)
         if inside or half >= _LARGEST:
             break
@@ -170,8 +170,8 @@ def shares(A, b, n_owners, out, states):
                 piece[f, : counts[f]] = faces[f, : counts[f]]
             for j in range(n_owners):
                 if j != i and left >= 4:
-                    for l in range(3):
-                        row[l] = A[x, j, l] - A[x, i, l]
+                    for e in range(3):
+                        row[e] = A[x, j, e] - A[x, i, e]
                     c = b[x, j] - b[x, i]
                     left = _cut(piece, sizes, left, row, c, _SAME * half, space)
             out[x, i] = volume(piece, sizes, left)

@@ -70,8 +70,8 @@ def sample_size(eps: float, *, c: float = 0.5) -> int:
 class Sampling:
     """How cells are sampled: chains, samples of all of them, and when to stop.
 
-    Without ``n_samples`` sampling goes on until the standard errors promise ``eps`` with probability
-    ``1 - delta`` for each share, at most 2**7 times the first number.
+    Without ``n_samples`` sampling goes on until the standard errors promise ``eps`` with
+    probability ``1 - delta`` for each share, at most 2**7 times the first number.
     """
 
     eps: float = 0.04
@@ -129,7 +129,9 @@ class Shares:
             np.zeros((n, k)),
             np.zeros((n, k)),
             np.zeros(n),
-            *(np.zeros(n, dtype=bool) for _ in range(3)),
+            np.zeros(n, dtype=bool),
+            np.zeros(n, dtype=bool),
+            np.zeros(n, dtype=bool),
             np.zeros(n, dtype=np.int64),
         )
 
@@ -140,7 +142,7 @@ class Shares:
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
-# ---- polyhedra whose rows are given ---------------------------------------------------------------
+# ---- polyhedra whose rows are given -------------------------------------------------------------
 
 
 def cell_shares(
@@ -342,9 +344,9 @@ class _Cells:
     def places(self, at: np.ndarray) -> np.ndarray:
         """Return the points of the hull that are nearest to some points."""
         centers = self.sites.of(at)
-        return np.einsum("nk,nkr->nr", self.weights[at], np.broadcast_to(
-            centers, (len(at), *centers.shape[1:])
-        ))
+        return np.einsum(
+            "nk,nkr->nr", self.weights[at], np.broadcast_to(centers, (len(at), *centers.shape[1:]))
+        )
 
     def set_empty(self, at: np.ndarray) -> None:
         """Note that cells are empty; their owner has the least power distance."""
@@ -483,7 +485,9 @@ class _Cells:
         away = (self.sites.of(np.array([x]))[0] - self.points[x]) / self.spread
         width = away.shape[1]
         # The direction to which the centres lie farthest behind the point.
-        program = linprog(away.sum(axis=0), A_ub=away, b_ub=np.full(len(away), 1e-12), bounds=(-1, 1))
+        program = linprog(
+            away.sum(axis=0), A_ub=away, b_ub=np.full(len(away), 1e-12), bounds=(-1, 1)
+        )
         face = away @ program.x >= -_FACE
         if face.all() or width == 0:
             raise ArithmeticError(
@@ -516,7 +520,7 @@ def check_exact(sites: Sites) -> None:
         )
 
 
-# ---- uniform points of a polytope -----------------------------------------------------------------
+# ---- uniform points of a polytope ---------------------------------------------------------------
 
 
 @checked(
@@ -575,8 +579,9 @@ def sample_polytope(
 
     References
     ----------
-    .. [1] R. L. Smith, "Efficient Monte Carlo procedures for generating points uniformly distributed
-       over bounded regions", Operations Research 32, 1296-1308, 1984. doi:10.1287/opre.32.6.1296
+    .. [1] R. L. Smith, "Efficient Monte Carlo procedures for generating points uniformly
+       distributed over bounded regions", Operations Research 32, 1296-1308, 1984.
+       doi:10.1287/opre.32.6.1296
     .. [2] L. Lovász, "Hit-and-run mixes fast", Mathematical Programming 86, 443-461, 1999.
        doi:10.1007/s101070050099
 

@@ -34,8 +34,8 @@ class AffinityMapDisplay:
 
     References
     ----------
-    P. Raman, "Spatially aware and local methods for exploring clusterings", dissertation, University
-    of Utah, 2013: Figures 5.5 to 5.8.
+    P. Raman, "Spatially aware and local methods for exploring clusterings", dissertation,
+    University of Utah, 2013: Figures 5.5 to 5.8.
 
     Examples
     --------
@@ -110,7 +110,9 @@ class AffinityMapDisplay:
         low = found.cells_.min(axis=0)
         high = (found.cells_ + found.sizes_).max(axis=0)
         if kind == "contour":
-            axes = [np.linspace(a, b, n) for a, b, n in zip(low, high, picture.T.shape, strict=True)]
+            axes = [
+                np.linspace(a, b, n) for a, b, n in zip(low, high, picture.T.shape, strict=True)
+            ]
             lines = ax.contour(*axes, picture, levels=_LEVELS, colors="#555555", linewidths=0.8)
             ax.clabel(lines, fontsize=7)
         else:
@@ -181,8 +183,8 @@ class CellDisplay:
 
     References
     ----------
-    P. Raman, "Spatially aware and local methods for exploring clusterings", dissertation, University
-    of Utah, 2013: Figures 5.3 and 5.7.
+    P. Raman, "Spatially aware and local methods for exploring clusterings", dissertation,
+    University of Utah, 2013: Figures 5.3 and 5.7.
 
     Examples
     --------
@@ -197,7 +199,7 @@ class CellDisplay:
     (1000, 2)
     """
 
-    def __init__(self, samples: Any, owners: Any, centers: Any, point: Any) -> None:
+    def __init__(self, samples: Any, owners: Any, *, centers: Any, point: Any) -> None:
         self.samples = np.asarray(samples, dtype=np.float64)
         self.owners = np.asarray(owners)
         self.centers = np.asarray(centers, dtype=np.float64)
@@ -242,7 +244,7 @@ class CellDisplay:
         A, b = 2 * away, (away**2).sum(axis=1)
         drawn = sample_polytope(A, b, n_samples, start=np.zeros(2), thin=2, seed=random_state)
         owners = (b - drawn @ A.T).argmin(axis=1)
-        return cls(drawn + here, owners, centers, here).plot(ax=ax)
+        return cls(drawn + here, owners, centers=centers, point=here).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the samples, the representatives and the point.

@@ -115,8 +115,8 @@ class GalleryDisplay:
 
     References
     ----------
-    P. Raman, "Spatially aware and local methods for exploring clusterings", dissertation, University
-    of Utah, 2013: Figure 5.9.
+    P. Raman, "Spatially aware and local methods for exploring clusterings", dissertation,
+    University of Utah, 2013: Figure 5.9.
 
     Examples
     --------

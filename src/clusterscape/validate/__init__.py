@@ -5,10 +5,10 @@ from __future__ import annotations
 from clusterscape.combine.result import KSelection
 from clusterscape.validate.active import ActiveClustering
 from clusterscape.validate.affinity import Affinity, AffinityMap, Certificates, stability
-from clusterscape.validate.resampling import ClusterStability, cluster_stability
 from clusterscape.validate.clusterable import Clusterability, clusterability
 from clusterscape.validate.decomposability import Decomposability, near_decomposability
 from clusterscape.validate.eigengap import select_k
+from clusterscape.validate.resampling import ClusterStability, cluster_stability
 from clusterscape.validate.structure import StructureVerdict, structure_test
 
 __all__ = [

@@ -179,7 +179,7 @@ class ActiveClustering(ClusterMixin, BaseEstimator):
         seeding, drawing, members, combining, scoring = spawn(self.random_state, 5)
         size = min(n, max(self.n_clusters, round(self.factor * np.sqrt(n))))
         rng = np.random.default_rng(drawing)
-        self.stability_ = None
+        self.stability_: np.ndarray | None = None
         if self.sampling == "random":
             self.sample_ = np.sort(rng.choice(n, size, replace=False))
             self.stable_ = np.zeros(size, dtype=bool)

@@ -1,4 +1,4 @@
-"""Clusterability: how stable the points of a k-means partition are, against data without clusters."""
+"""Clusterability: how stable the points of a k-means partition are."""
 
 from __future__ import annotations
 
@@ -107,9 +107,9 @@ def clusterability(
 
     Notes
     -----
-    Mean stability falls as clusters overlap and it depends on k, on the dimension and on the rule for
-    points outside of the hull: compare data of one kind, or with the references. It is a picture
-    of how well centres describe the data, not a test.
+    Mean stability falls as clusters overlap and it depends on k, on the dimension and on the rule
+    for points outside of the hull: compare data of one kind, or with the references. It is a
+    picture of how well centres describe the data, not a test.
 
     References
     ----------

@@ -104,14 +104,14 @@ def cluster_stability(
 
     Notes
     -----
-    As a rule a mean below 0.6 is no pattern, above 0.75 a valid one and above 0.85 a very stable one.
-    One cluster that holds everything is always stable, and a stable cluster need not be a real one: a
-    symmetric density is cut stably where its axes are unequal.
+    As a rule a mean below 0.6 is no pattern, above 0.75 a valid one and above 0.85 a very stable
+    one. One cluster that holds everything is always stable, and a stable cluster need not be a real
+    one: a symmetric density is cut stably where its axes are unequal.
 
     References
     ----------
-    .. [1] C. Hennig, "Cluster-wise assessment of cluster stability", Computational Statistics & Data
-       Analysis 52, 258-271, 2007. doi:10.1016/j.csda.2006.11.025
+    .. [1] C. Hennig, "Cluster-wise assessment of cluster stability", Computational Statistics &
+       Data Analysis 52, 258-271, 2007. doi:10.1016/j.csda.2006.11.025
 
     Examples
     --------

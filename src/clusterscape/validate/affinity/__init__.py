@@ -1,4 +1,4 @@
-"""Certificates for single points: the share of a point's cell that each cluster would lose to it."""
+"""Certificates for points: the share of a point's cell that each cluster would lose to it."""
 
 from __future__ import annotations
 

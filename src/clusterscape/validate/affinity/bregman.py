@@ -113,7 +113,7 @@ def check_positive(X: Any, name: str, what: str) -> None:
     """Refuse values that are not positive."""
     if not (X > 0).all():
         raise ParameterError(
-            f"{what} has a value of {float(X.min()):g}, and {{divergence}} needs positive ones; add "
-            "a small constant, as one does for counts.",
+            f"{what} has a value of {float(X.min()):g}, and {{divergence}} needs positive ones; "
+            "add a small constant, as one does for counts.",
             divergence=name,
         )

@@ -103,9 +103,9 @@ class Affinity(BaseEstimator):
         Chains of hit-and-run per cell; steps between two samples; steps of each chain before the
         first sample, beside those in which the cell is rounded.
     weights : None, "size", "density" or (k,) array
-        Weights of the clusters in a power diagram: the larger, the more space. "size" is a cluster's
-        share of the points; "density" its points per mean squared distance, as shares. A point
-        then weighs 1/n, and 0 with an array.
+        Weights of the clusters in a power diagram: the larger, the more space. "size" is a
+        cluster's share of the points; "density" its points per mean squared distance, as shares. A
+        point then weighs 1/n, and 0 with an array.
     weight_scale : float or "auto"
         The weights are multiplied by it: they are compared with squared distances. "auto" is the
         mean squared distance of points from their representative.
@@ -156,7 +156,8 @@ class Affinity(BaseEstimator):
     Everything happens in the affine hull of the representatives, of at most k - 1 dimensions, on
     which points are projected; ``off_hull`` is the distance from it. For affinely independent
     representatives the shares of a point in their convex hull are its barycentric coordinates, so
-    that nothing needs to be measured or sampled; weights then only decide whether the cell is empty.
+    that nothing needs to be measured or sampled; weights then only decide whether the cell is
+    empty.
 
     It fails where one representative does not describe its cluster: nested, long or bent ones. Its
     stability is about places between representatives, not about density: the middle of a gap and a

@@ -224,7 +224,7 @@ class AffinityMap(BaseEstimator):
 
     def _evaluate(self, lattice: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return stability and strongest cluster at places of the lattice."""
-        places = self.to_features(self._low + self._step * lattice)
+        places: Any = self.to_features(self._low + self._step * lattice)
         if not len(places):
             return np.empty(0), np.empty(0, dtype=np.int64)
         names = getattr(self.affinity_, "feature_names_in_", None)

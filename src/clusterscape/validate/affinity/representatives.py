@@ -55,7 +55,7 @@ def squared_to_own(X: Any, labels: np.ndarray, centers: np.ndarray) -> np.ndarra
     for rows in gen_batches(labels.size, max(1, _BLOCK // max(X.shape[1], 1))):
         part, mine = X[rows], labels[rows]
         if sparse.issparse(part):
-            product = np.asarray((part @ centers.T))[np.arange(mine.size), mine]
+            product = np.asarray(part @ centers.T)[np.arange(mine.size), mine]
             out[rows] = row_norms(part, squared=True) - 2.0 * product + own[mine]
         else:
             out[rows] = row_norms(part - centers[mine], squared=True)

@@ -102,7 +102,8 @@ class KernelSpace:
         made = cls(members, labels, sizes, kernel, gamma, empty, empty, empty)
         products = made.products(members)
         indicator = sparse.csr_array(
-            (np.ones(labels.size), (labels, np.arange(labels.size))), shape=(sizes.size, labels.size)
+            (np.ones(labels.size), (labels, np.arange(labels.size))),
+            shape=(sizes.size, labels.size),
         )
         gram = (indicator @ products) / sizes[:, None]
         gram = (gram + gram.T) / 2.0
@@ -114,7 +115,14 @@ class KernelSpace:
         roots = np.sqrt(values[order])
         axes = vectors[:, order]
         return cls(
-            members, labels, sizes, kernel, gamma, gram, axes / roots, np.ascontiguousarray(axes * roots)
+            members,
+            labels,
+            sizes,
+            kernel,
+            gamma,
+            gram,
+            axes / roots,
+            np.ascontiguousarray(axes * roots),
         )
 
     def products(self, X: Any) -> np.ndarray:
