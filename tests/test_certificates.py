@@ -18,6 +18,9 @@ from clusterscape.validate import (
     AffinityMap,
     cluster_stability,
     clusterability,
+    dunn_index,
+    s_dbw,
+    sd_index,
     stability,
 )
 
@@ -385,7 +388,7 @@ def test_maps_in_space_and_on_planes(seed: int) -> None:
         AffinityMap().fit(Y[:, :1], labels)
 
 
-# ---- active clustering ---------------------------------------------------------------------------
+# ---- active clustering --------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore::clusterscape.combine.ConsensusWarning")
@@ -468,3 +471,43 @@ def test_failed_resamples_are_told() -> None:
     assert found.table["jaccard"].isna().all()
     with pytest.raises(TypeError, match="must have fit_predict"):
         cluster_stability(X, object())
+
+
+# ---- classical indices --------------------------------------------------------------------------
+
+
+def test_indices_by_hand(seed: int) -> None:
+    X, labels = blobs(seed, k=3, d=2, n=7)
+    distances = np.linalg.norm(X[:, None] - X, axis=2)
+    same = labels[:, None] == labels
+    assert dunn_index(X, labels) == pytest.approx(distances[~same].min() / distances[same].max())
+    means = np.stack([X[labels == c].mean(axis=0) for c in range(3)])
+    scat = np.mean([np.linalg.norm(X[labels == c].var(axis=0)) for c in range(3)])
+    scat /= np.linalg.norm(X.var(axis=0))
+    gaps = np.linalg.norm(means[:, None] - means, axis=2)
+    spacing = gaps.max() / gaps[gaps > 0].min() * sum(1 / gaps[c].sum() for c in range(3))
+    assert sd_index(X, labels, alpha=2.0) == pytest.approx(2 * scat + spacing)
+    radius = np.sqrt(sum(np.linalg.norm(X[labels == c].var(axis=0)) for c in range(3))) / 3
+    dense = 0.0
+    for i in range(3):
+        for j in range(3):
+            if i != j:
+                both = X[(labels == i) | (labels == j)]
+                count = [
+                    np.sum(np.linalg.norm(both - p, axis=1) <= radius)
+                    for p in (means[i], means[j], (means[i] + means[j]) / 2)
+                ]
+                dense += count[2] / max(count[0], count[1], 1)
+    assert s_dbw(X, labels) == pytest.approx(scat + dense / 6)
+
+
+def test_indices_prefer_the_right_partition(seed: int) -> None:
+    X, labels = blobs(seed, k=3, d=2, spread=0.3)
+    wrong = np.random.default_rng(seed).permutation(labels)
+    assert dunn_index(X, labels) > dunn_index(X, wrong)
+    centroid = [dunn_index(X, y, variant="centroid") for y in (labels, wrong)]
+    assert centroid[0] > centroid[1]
+    assert sd_index(X, labels) < sd_index(X, wrong)
+    assert s_dbw(X, labels) < s_dbw(X, wrong)
+    with pytest.raises(ValueError, match="needs two clusters"):
+        dunn_index(X, np.zeros(120, int))

@@ -6,7 +6,9 @@ refinement (5.8), clusterability (5.13, 5.14), active clustering (5.10, Table 5.
 comparison of the rules for points outside of the hull of the centres that chose the default.
 
 2D5C and 3D5C are described, not published: five Gaussians, here around the corners and the middle
-of a square, and five places in space. MNIST is clustered as it is, the UCI sets too.
+of a square, and five places in space. MNIST is clustered as it is, the UCI sets too. The places of
+Figure 5.4 and the scale of the weights in Figure 5.6 are not printed either; those here were chosen
+after others had been tried, for which the claims that fail here failed as well.
 
 ``--check`` leaves out the largest data; ``--only NAME`` runs one part.
 """
@@ -121,8 +123,8 @@ def mixture(X: np.ndarray, k: int, covariance: str, ridge: float) -> tuple[np.nd
 def against_mixture(home: Path | None, quick: bool) -> Claims:
     """Correlate the entropies of affinities and of posteriors."""
     heading("Entropy of the affinity and of the mixture's posterior: Pearson's correlation")
-    print("EM as it is (full covariances), and the best of covariances and ridges (share of the")
-    print("mean variance added to them: 1e-6 to 1), which the paper does not state.")
+    print("The claim is about EM as it is (full covariances). The best of all covariances and ridges")
+    print("(share of the mean variance added to them) is chosen with the answer in sight: a ceiling.")
     rows, claims = [], []
     paper = {"2D5C": 0.922, "Soybean": 0.893, "Iris": 0.935}
     sets = {"2D5C": (five(0)[0], 5)}
@@ -145,7 +147,7 @@ def against_mixture(home: Path | None, quick: bool) -> Claims:
         rows.append(
             [name, f"{plain:.3f}", f"{best[0]:.3f}", best[1], f"{best[2]:.3f}", paper[name]]
         )
-        claims.append((f"correlation with the mixture on {name} >= 0.85", best[0] >= 0.85))
+        claims.append((f"correlation with the mixture on {name} >= 0.85", plain >= 0.85))
     _common.show_table(["set", "EM as it is", "best", "by", "its rank r", "paper"], rows)
     return claims
 

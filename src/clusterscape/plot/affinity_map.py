@@ -34,7 +34,7 @@ class AffinityMapDisplay:
 
     References
     ----------
-    P. Raman, "Spatially aware and local methods for exploring clusterings", dissertation,
+    P. Raman, "Exploring the landscape of clusterings", dissertation,
     University of Utah, 2013: Figures 5.5 to 5.8.
 
     Examples
@@ -183,7 +183,7 @@ class CellDisplay:
 
     References
     ----------
-    P. Raman, "Spatially aware and local methods for exploring clusterings", dissertation,
+    P. Raman, "Exploring the landscape of clusterings", dissertation,
     University of Utah, 2013: Figures 5.3 and 5.7.
 
     Examples

@@ -115,7 +115,7 @@ class GalleryDisplay:
 
     References
     ----------
-    P. Raman, "Spatially aware and local methods for exploring clusterings", dissertation,
+    P. Raman, "Exploring the landscape of clusterings", dissertation,
     University of Utah, 2013: Figure 5.9.
 
     Examples

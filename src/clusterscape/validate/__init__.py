@@ -8,6 +8,7 @@ from clusterscape.validate.affinity import Affinity, AffinityMap, Certificates, 
 from clusterscape.validate.clusterable import Clusterability, clusterability
 from clusterscape.validate.decomposability import Decomposability, near_decomposability
 from clusterscape.validate.eigengap import select_k
+from clusterscape.validate.indices import dunn_index, s_dbw, sd_index
 from clusterscape.validate.resampling import ClusterStability, cluster_stability
 from clusterscape.validate.structure import StructureVerdict, structure_test
 
@@ -23,7 +24,10 @@ __all__ = [
     "StructureVerdict",
     "cluster_stability",
     "clusterability",
+    "dunn_index",
     "near_decomposability",
+    "s_dbw",
+    "sd_index",
     "select_k",
     "stability",
     "structure_test",

@@ -113,7 +113,7 @@ def clusterability(
 
     References
     ----------
-    .. [1] P. Raman, "Spatially aware and local methods for exploring clusterings", dissertation,
+    .. [1] P. Raman, "Exploring the landscape of clusterings", dissertation,
        University of Utah, 2013, section 5.5.4.2.
 
     Examples

@@ -165,7 +165,7 @@ class Affinity(BaseEstimator):
 
     References
     ----------
-    .. [1] P. Raman, "Spatially aware and local methods for exploring clusterings", dissertation,
+    .. [1] P. Raman, "Exploring the landscape of clusterings", dissertation,
        University of Utah, 2013, chapter 5.
     .. [2] R. Sibson, "A vector identity for the Dirichlet tessellation", Mathematical Proceedings
        of the Cambridge Philosophical Society 87, 151-155, 1980. doi:10.1017/S0305004100056589

@@ -86,7 +86,7 @@ class AffinityMap(BaseEstimator):
 
     References
     ----------
-    .. [1] P. Raman, "Spatially aware and local methods for exploring clusterings", dissertation,
+    .. [1] P. Raman, "Exploring the landscape of clusterings", dissertation,
        University of Utah, 2013, section 5.4.1.2.
 
     Examples
