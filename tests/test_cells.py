@@ -272,7 +272,7 @@ def test_sampling_in_nine_dimensions_finds_barycentric_coordinates(seed: int) ->
     weights = rng.dirichlet(np.ones(10), size=150)
     found = shares(weights @ centers, centers, method="sampling")
     error = np.abs(found.shares - weights).max(axis=1)
-    assert np.mean(error <= 0.04) >= 0.95
+    assert np.mean(error <= 0.04) >= 0.98
     assert np.median(error) < 0.02
 
 
