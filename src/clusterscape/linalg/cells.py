@@ -512,8 +512,8 @@ def check_exact(sites: Sites) -> None:
     largest = _PLANE if sites.bound == "limit" else _SPACE
     if width > largest:
         raise ParameterError(
-            f"{{method}}: the cells of {k} centres in {width} dimensions with {{bound}} can only be "
-            "sampled; use {method__other}.",
+            f"{{method}}: the cells of {k} centres in {width} dimensions with {{bound}} can only "
+            "be sampled; use {method__other}.",
             method="exact",
             bound=sites.bound,
             method__other="auto",
