@@ -104,6 +104,18 @@ def adjusted(points: list[tuple[Any, Any]]) -> float:
     return (both - chance) / ((a + b) / 2 - chance)
 
 
+def element_centric(points: list[tuple[Any, Any]], alpha: float = 0.9) -> float:
+    """Return the similarity by the stationary shares of walks that start at each point."""
+    total = 0.0
+    for x, mine in enumerate(points):
+        walks = []
+        for side in (0, 1):
+            together = np.array([other[side] == mine[side] for other in points], dtype=float)
+            walks.append(alpha * together / together.sum() + (1 - alpha) * np.eye(len(points))[x])
+        total += 1.0 - np.abs(walks[0] - walks[1]).sum() / (2 * alpha)
+    return total / len(points)
+
+
 def value(name: str, points: list[tuple[Any, Any]]) -> float:
     """Return a measure, with its default options, of points that :func:`compared` listed."""
     if not points:
@@ -127,6 +139,7 @@ def value(name: str, points: list[tuple[Any, Any]]) -> float:
             else float(only_a == only_b == 0)
         ),
         "adjusted_rand": lambda: adjusted(points),
+        "element_centric": lambda: element_centric(points),
         "mutual_information": lambda: mi,
         "nmi": lambda: float(one_a and one_b) if one_a or one_b else mi / sqrt(h_a * h_b),
         "vi": lambda: h_a + h_b - 2 * mi,

@@ -22,6 +22,7 @@ NOT_MEASURES = {
     "PairwiseResult",
     "average_nmi",
     "contingency_table",
+    "element_consistency",
     "explain",
     "pairwise",
     "register_measure",

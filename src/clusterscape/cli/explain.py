@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -100,6 +99,7 @@ def explain(
     Example: `clusterscape explain labels.csv --features X.csv --first kmeans --second ward`
     """
     from clusterscape.cli import inputs
+    from clusterscape.cli import output as out
     from clusterscape.compare import MEASURES
     from clusterscape.compare import explain as explained
 
@@ -126,7 +126,7 @@ def explain(
         contents[points] = _csv(frame).encode()
     if plot is not None:
         contents[plot] = _picture(found, pair, plot.suffix.lower())
-    _write(contents)
+    out.write_all(contents)
     written = {"output": output, "points": points, "plot": plot}
     if printing.json:
         _print_json(found, pair, frame, written)
@@ -206,31 +206,15 @@ def _csv(frame: pd.DataFrame) -> str:
 
 def _picture(found: Explanation, names: tuple[str, str], ending: str) -> bytes:
     """Return the picture of the moves, the same bytes every time."""
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
+    from clusterscape.cli import output as out
     from clusterscape.plot.transport import TransportDisplay, figure_size
 
     # A figure of our own: pyplot would look for a screen.
     figure = Figure(figsize=figure_size(found.plan.shape), layout="constrained")
     TransportDisplay.from_explanation(found, names=names, ax=figure.subplots())
-    dated = {".pdf": "CreationDate", ".svg": "Date"}
-    metadata = {dated[ending]: None} if ending in dated else None
-    content = io.BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "clusterscape"}):
-        figure.savefig(content, format=ending[1:], dpi=150, metadata=metadata)
-    return content.getvalue()
-
-
-def _write(contents: dict[Path, bytes]) -> None:
-    """Write all files or none."""
-    from contextlib import ExitStack
-
-    from clusterscape._core.atomic import atomic_path
-
-    with ExitStack() as files:
-        for path, content in contents.items():
-            files.enter_context(atomic_path(path)).write_bytes(content)
+    return out.picture_bytes(figure, ending)
 
 
 def _print_json(

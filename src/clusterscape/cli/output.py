@@ -152,6 +152,31 @@ def write_points(path: Path | None, model: Any, *, json: dict[str, Any] | None) 
         typer.echo(labels_csv(with_ids(frame)), nl=False)
 
 
+def picture_bytes(figure: Any, ending: str) -> bytes:
+    """Return a matplotlib figure as a file, the same bytes every time."""
+    import io
+
+    import matplotlib as mpl
+
+    dated = {".pdf": "CreationDate", ".svg": "Date"}
+    metadata = {dated[ending]: None} if ending in dated else None
+    content = io.BytesIO()
+    with mpl.rc_context({"svg.hashsalt": "clusterscape"}):
+        figure.savefig(content, format=ending[1:], dpi=150, metadata=metadata)
+    return content.getvalue()
+
+
+def write_all(contents: Mapping[Path, bytes]) -> None:
+    """Write all files or none."""
+    from contextlib import ExitStack
+
+    from clusterscape._core.atomic import atomic_path
+
+    with ExitStack() as files:
+        for path, content in contents.items():
+            files.enter_context(atomic_path(path)).write_bytes(content)
+
+
 def ensemble_facts(ensemble: Ensemble) -> dict[str, object]:
     """Return what an ensemble holds as plain values."""
     return {

@@ -8,6 +8,7 @@ one of your own.
 from __future__ import annotations
 
 from clusterscape.compare.all_pairs import PairwiseResult, pairwise
+from clusterscape.compare.element import element_centric, element_consistency
 from clusterscape.compare.explanation import Explanation, explain
 from clusterscape.compare.information import (
     ami,
@@ -51,6 +52,8 @@ __all__ = [
     "cc_distance",
     "cdistance",
     "contingency_table",
+    "element_centric",
+    "element_consistency",
     "ensemble_utility",
     "explain",
     "fowlkes_mallows",

@@ -1,5 +1,6 @@
 # The public names of the package: type checkers read this list, and so does __init__.py.
 from clusterscape.linalg.affinity import Affinity as Affinity
+from clusterscape.linalg.cells import sample_polytope as sample_polytope
 from clusterscape.linalg.coassociation import Coassociation as Coassociation
 from clusterscape.linalg.cross import cross_coassociation as cross_coassociation
 from clusterscape.linalg.eigen import EigenResult as EigenResult

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clusterscape.plot.affinity_map import AffinityMapDisplay, CellDisplay
 from clusterscape.plot.consensus_matrix import ConsensusMatrixDisplay
 from clusterscape.plot.contingency import ContingencyDisplay
 from clusterscape.plot.differences import DifferencesDisplay
@@ -11,18 +12,25 @@ from clusterscape.plot.gain import GainDisplay
 from clusterscape.plot.k_selection import KSelectionDisplay
 from clusterscape.plot.palette import cluster_colors
 from clusterscape.plot.scatter import ScatterDisplay
+from clusterscape.plot.silhouette import SilhouetteDisplay
+from clusterscape.plot.stability import GalleryDisplay, StabilityDisplay
 from clusterscape.plot.trajectory import TrajectoryDisplay
 from clusterscape.plot.transport import TransportDisplay
 
 __all__ = [
+    "AffinityMapDisplay",
+    "CellDisplay",
     "ConsensusMatrixDisplay",
     "ContingencyDisplay",
     "DifferencesDisplay",
     "FeatureOccurrenceDisplay",
     "FeatureProfileDisplay",
     "GainDisplay",
+    "GalleryDisplay",
     "KSelectionDisplay",
     "ScatterDisplay",
+    "SilhouetteDisplay",
+    "StabilityDisplay",
     "TrajectoryDisplay",
     "TransportDisplay",
     "cluster_colors",

@@ -1,17 +1,34 @@
-"""How many clusters there are, whether there are any, and how nearly they are separate."""
+"""Whether there are clusters, how many, and how firmly every point belongs to its own."""
 
 from __future__ import annotations
 
 from clusterscape.combine.result import KSelection
+from clusterscape.validate.active import ActiveClustering
+from clusterscape.validate.affinity import Affinity, AffinityMap, Certificates, stability
+from clusterscape.validate.clusterable import Clusterability, clusterability
 from clusterscape.validate.decomposability import Decomposability, near_decomposability
+from clusterscape.validate.indices import dunn_index, s_dbw, sd_index
 from clusterscape.validate.n_clusters import select_k
+from clusterscape.validate.resampling import ClusterStability, cluster_stability
 from clusterscape.validate.structure import StructureVerdict, structure_test
 
 __all__ = [
+    "ActiveClustering",
+    "Affinity",
+    "AffinityMap",
+    "Certificates",
+    "ClusterStability",
+    "Clusterability",
     "Decomposability",
     "KSelection",
     "StructureVerdict",
+    "cluster_stability",
+    "clusterability",
+    "dunn_index",
     "near_decomposability",
+    "s_dbw",
+    "sd_index",
     "select_k",
+    "stability",
     "structure_test",
 ]

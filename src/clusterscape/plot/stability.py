@@ -1,0 +1,210 @@
+"""Stability of points, sorted within their clusters."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from clusterscape.plot._profile import draw_profile, new_axes
+
+
+class StabilityDisplay:
+    """The stability of every point as a bar, sorted within clusters, with the threshold.
+
+    Use :meth:`from_estimator`, or pass certificates.
+
+    Parameters
+    ----------
+    certificates : Certificates
+        As in ``Affinity.certificates_``.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+    figure_ : matplotlib Figure
+        The figure.
+
+    See Also
+    --------
+    clusterscape.validate.Affinity : Makes the certificates.
+    SilhouetteDisplay : The same picture of silhouettes.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from clusterscape.plot import StabilityDisplay
+    >>> from clusterscape.validate import Affinity
+    >>> made = Affinity().fit([[0.0], [1.0], [9.0], [6.0]], [0, 0, 1, 1])
+    >>> StabilityDisplay.from_estimator(made).ax_.get_xlabel()
+    'stability (largest affinity)'
+    """
+
+    def __init__(self, certificates: Any) -> None:
+        self.certificates = certificates
+
+    @classmethod
+    def from_estimator(cls, affinity: Any, *, ax: Any = None) -> Self:
+        """Draw a fitted affinity.
+
+        Parameters
+        ----------
+        affinity : Affinity
+            Fitted.
+        ax : matplotlib Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        StabilityDisplay
+        """
+        return cls(affinity.certificates_).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw the bars, the threshold and the mean.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        self
+        """
+        found = self.certificates
+        ax = new_axes(ax, (6.0, 4.2))
+        draw_profile(ax, found.stability, found.codes, list(found.clusters))
+        ax.axvline(found.threshold, color="#333333", linestyle="--", linewidth=1)
+        ax.axvline(found.aggregate, color="#D55E00", linewidth=1)
+        ax.set(xlabel="stability (largest affinity)", xlim=(0, 1))
+        unstable = int((~found.stable).sum())
+        ax.set_title(
+            f"Mean stability {found.aggregate:.2f}, {unstable:,} of {found.stable.size:,} unstable",
+            fontsize=11,
+        )
+        self.ax_ = ax
+        self.figure_ = ax.figure
+        return self
+
+
+class GalleryDisplay:
+    """Examples of stable and unstable points of each cluster, as images.
+
+    Use :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    images : (2, k, h, w) array
+        A stable and an unstable example of each cluster; nan where there is none.
+    titles : (2, k) list of str
+        What stands above each.
+
+    Attributes
+    ----------
+    axes_ : (2, k) array of matplotlib Axes
+        The axes.
+    figure_ : matplotlib Figure
+        The figure.
+
+    See Also
+    --------
+    clusterscape.validate.Affinity : Makes the certificates.
+
+    References
+    ----------
+    P. Raman, "Exploring the landscape of clusterings", dissertation,
+    University of Utah, 2013: Figure 5.9.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import numpy as np
+    >>> from clusterscape.plot import GalleryDisplay
+    >>> from clusterscape.validate import Affinity
+    >>> X = np.random.default_rng(0).normal(size=(20, 4))
+    >>> made = Affinity().fit(X, np.arange(20) % 2)
+    >>> GalleryDisplay.from_estimator(made, X, shape=(2, 2), random_state=0).axes_.shape
+    (2, 2)
+    """
+
+    def __init__(self, images: Any, titles: Any) -> None:
+        self.images = np.asarray(images, dtype=np.float64)
+        self.titles = titles
+
+    @classmethod
+    def from_estimator(
+        cls,
+        affinity: Any,
+        X: Any,
+        *,
+        shape: tuple[int, int],
+        among: int = 10,
+        random_state: int | None = None,
+    ) -> Self:
+        """Draw one of the most stable and one of the least stable points of each cluster.
+
+        Parameters
+        ----------
+        affinity : Affinity
+            Fitted to ``X``.
+        X : (n, d) array
+            The points, as images in rows.
+        shape : (int, int)
+            Height and width of an image.
+        among : int
+            Each example is drawn at random from so many of the highest, or lowest, stabilities.
+        random_state : int or None
+            Seed of the draw.
+
+        Returns
+        -------
+        GalleryDisplay
+        """
+        found = affinity.certificates_
+        values = np.asarray(X, dtype=np.float64)
+        n, size = found.codes.size, shape[0] * shape[1]
+        if values.shape != (n, size):
+            raise ValueError(
+                f"X must have {n} rows of {shape[0]} x {shape[1]} = {size} columns; got shape "
+                f"{values.shape}."
+            )
+        rng = np.random.default_rng(random_state)
+        k = len(found.clusters)
+        images = np.full((2, k, *shape), np.nan)
+        titles = [["" for _ in range(k)] for _ in range(2)]
+        for c in range(k):
+            members = np.flatnonzero(found.codes == c)
+            order = members[np.argsort(-found.stability[members], kind="stable")]
+            for row, pool in enumerate((order[:among], order[-among:])):
+                if pool.size:
+                    x = int(rng.choice(pool))
+                    images[row, c] = values[x].reshape(shape)
+                    titles[row][c] = f"{found.clusters[c]}: {found.stability[x]:.2f}"
+        return cls(images, titles).plot()
+
+    def plot(self) -> Self:
+        """Draw the images on a new figure, the stable ones above.
+
+        Returns
+        -------
+        self
+        """
+        import matplotlib.pyplot as plt
+
+        k = self.images.shape[1]
+        figure, axes = plt.subplots(
+            2, k, figsize=(max(2.0, 1.1 * k), 2.8), layout="constrained", squeeze=False
+        )
+        for row in range(2):
+            for c in range(k):
+                axes[row, c].imshow(self.images[row, c], cmap="gray_r")
+                axes[row, c].set_title(self.titles[row][c], fontsize=8)
+                axes[row, c].set_xticks([])
+                axes[row, c].set_yticks([])
+            axes[row, 0].set_ylabel(("stable", "unstable")[row], fontsize=9)
+        self.axes_, self.figure_ = axes, figure
+        return self

@@ -1,0 +1,249 @@
+"""The certificates table: what can be said of every point, every cluster and all together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import entr
+
+from clusterscape.linalg.cells import Shares
+
+
+@dataclass(frozen=True, eq=False)
+class Certificates:
+    """For every point the shares of its cell by cluster, and what follows from them.
+
+    Attributes
+    ----------
+    shares : (n, k) array
+        The affinity vector of each point; rows sum to one.
+    standard_error : (n, k) array
+        Of the shares, where they were sampled; 0 where they are exact.
+    clusters : (k,) array
+        The label of each column of ``shares``.
+    codes : (n,) array
+        The column of each point's own cluster; -1 for a point in no cluster.
+    off_hull : (n,) array
+        Distance of the point from the affine hull of the representatives, in which its cell is
+        measured: a point far off is not well described by its shares.
+    outside : (n,) bool array
+        Whether the point lies outside of the convex hull of the representatives, so that the rule
+        for unbounded cells decided.
+    clipped : (n,) bool array
+        Whether its cell was cut by a box.
+    empty : (n,) bool array
+        Whether its cell is empty, which weights can do; its cluster has all of it then.
+    samples : (n,) array
+        Samples that its shares come from; 0 where they are exact.
+    confidence : (n,) array or None
+        The ensemble's confidence, where a model was given that has one.
+    consistency : (n,) array or None
+        How far the partitions of the model's ensemble agree about the point's company
+        (:func:`clusterscape.compare.element_consistency`).
+    threshold : float
+        A point is stable when its stability is above it.
+    ids : pandas.Index
+        The points' ids.
+
+    See Also
+    --------
+    Affinity : Make one.
+    """
+
+    shares: np.ndarray
+    standard_error: np.ndarray
+    clusters: np.ndarray
+    codes: np.ndarray
+    off_hull: np.ndarray
+    outside: np.ndarray
+    clipped: np.ndarray
+    empty: np.ndarray
+    samples: np.ndarray
+    confidence: np.ndarray | None
+    consistency: np.ndarray | None
+    threshold: float
+    ids: pd.Index
+
+    @classmethod
+    def of(
+        cls,
+        found: Shares,
+        *,
+        clusters: np.ndarray,
+        codes: np.ndarray,
+        off_hull: np.ndarray,
+        threshold: float,
+        ids: pd.Index | None,
+        confidence: np.ndarray | None = None,
+        consistency: np.ndarray | None = None,
+    ) -> Certificates:
+        """Return the certificates of points whose shares are known."""
+        index = pd.RangeIndex(len(codes)) if ids is None else ids
+        if not isinstance(index, pd.MultiIndex) and index.name is None:
+            index = index.rename("id")
+        return cls(
+            found.shares,
+            found.errors,
+            clusters,
+            codes,
+            off_hull,
+            found.outside,
+            found.clipped,
+            found.empty,
+            found.samples,
+            confidence,
+            consistency,
+            threshold,
+            index,
+        )
+
+    @property
+    def stability(self) -> np.ndarray:
+        """The largest share of each point: sigma, from 1/k to 1."""
+        return self.shares.max(axis=1)
+
+    @property
+    def entropy(self) -> np.ndarray:
+        """Entropy of each point's shares, in nats."""
+        return entr(self.shares).sum(axis=1)
+
+    @property
+    def stable(self) -> np.ndarray:
+        """Whether the stability of each point is above the threshold."""
+        return self.stability > self.threshold
+
+    @property
+    def aggregate(self) -> float:
+        """Mean stability; at least 1/k, whatever the data."""
+        return float(self.stability.mean())
+
+    @property
+    def chance_corrected(self) -> float:
+        """Mean stability on a scale on which 1/k, the least possible, is 0."""
+        k = self.shares.shape[1]
+        return 1.0 if k == 1 else (self.aggregate - 1.0 / k) / (1.0 - 1.0 / k)
+
+    def to_frame(self, *, shares: bool = False) -> pd.DataFrame:
+        """Return one row per point.
+
+        Parameters
+        ----------
+        shares : bool
+            Add a column ``share_<cluster>`` for each cluster.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The index holds the points' ids. The columns:
+
+            - ``cluster``: as given; for new points the cluster with the largest share.
+            - ``stability``: the largest share.
+            - ``strongest``: the cluster that has it; ``own_share``: that of the point's cluster.
+            - ``runner_up``, ``runner_up_share``: the second largest share and its cluster, missing
+              where no other cluster has any.
+            - ``entropy``: of the shares, in nats.
+            - ``stable``: whether the stability is above the threshold.
+            - ``confidence``, ``consistency``: where a model was given.
+            - ``off_hull``, ``outside``, ``clipped``, ``empty``: see the attributes.
+            - ``standard_error``: the largest of the point's shares, where they were sampled.
+        """
+        n, k = self.shares.shape
+        order = np.argsort(-self.shares, axis=1, kind="stable")
+        rows = np.arange(n)
+        best = order[:, 0]
+        second = order[:, 1] if k > 1 else best
+        share = self.shares[rows, second] if k > 1 else np.zeros(n)
+        inside = self.codes >= 0
+        own = np.where(inside, self.shares[rows, np.maximum(self.codes, 0)], np.nan)
+        names = pd.Series(self.clusters)
+        noise = "-1" if self.clusters.dtype.kind in "OU" else -1
+        cluster = names.reindex(self.codes).to_numpy(copy=True)
+        if not inside.all():
+            cluster = np.where(inside, names.to_numpy()[np.maximum(self.codes, 0)], noise)
+        runner = names.to_numpy()[second].astype(object)
+        runner[share <= 0] = None
+        columns: dict[str, Any] = {
+            "cluster": cluster,
+            "stability": self.stability,
+            "strongest": names.to_numpy()[best],
+            "own_share": own,
+            "runner_up": pd.array(runner, dtype="Int64") if names.dtype.kind in "iu" else runner,
+            "runner_up_share": share,
+            "entropy": self.entropy,
+            "stable": self.stable,
+        }
+        if self.confidence is not None:
+            columns["confidence"] = self.confidence
+        if self.consistency is not None:
+            columns["consistency"] = self.consistency
+        columns |= {
+            "off_hull": self.off_hull,
+            "outside": self.outside,
+            "clipped": self.clipped,
+            "empty": self.empty,
+            "standard_error": self.standard_error.max(axis=1),
+        }
+        if shares:
+            columns |= {f"share_{name}": self.shares[:, c] for c, name in enumerate(self.clusters)}
+        return pd.DataFrame(columns, index=self.ids)
+
+    def per_cluster(self) -> pd.DataFrame:
+        """Return one row per cluster.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``size``, ``stability`` (mean of the members), ``chance_corrected``,
+            ``stable_share`` (of the members), ``own_share`` (mean share of the cluster itself),
+            ``outside_share`` (members outside of the hull).
+        """
+        k = len(self.clusters)
+        inside = self.codes >= 0
+        codes = self.codes[inside]
+        size = np.bincount(codes, minlength=k)
+        own = self.shares[inside, codes]
+
+        def mean(values: np.ndarray) -> np.ndarray:
+            total = np.bincount(codes, weights=values, minlength=k)
+            return np.divide(total, size, out=np.full(k, np.nan), where=size > 0)
+
+        sigma = mean(self.stability[inside])
+        chance = 0.0 if k == 1 else 1.0 / k
+        return pd.DataFrame(
+            {
+                "size": size,
+                "stability": sigma,
+                "chance_corrected": (sigma - chance) / (1.0 - chance),
+                "stable_share": mean(self.stable[inside].astype(float)),
+                "own_share": mean(own),
+                "outside_share": mean(self.outside[inside].astype(float)),
+            },
+            index=pd.Index(self.clusters, name="cluster"),
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """Return the figures of all points together, as plain values.
+
+        Returns
+        -------
+        dict
+            Points and clusters, the mean stability, the same corrected for chance, the share of
+            stable points and the number of unstable ones, the share outside of the hull, the
+            numbers of clipped and empty cells, and the largest standard error.
+        """
+        n, k = self.shares.shape
+        return {
+            "n_points": n,
+            "n_clusters": k,
+            "stability": self.aggregate,
+            "chance_corrected": self.chance_corrected,
+            "stable_share": float(self.stable.mean()),
+            "n_unstable": int((~self.stable).sum()),
+            "outside_share": float(self.outside.mean()),
+            "n_clipped": int(self.clipped.sum()),
+            "n_empty": int(self.empty.sum()),
+            "largest_standard_error": float(self.standard_error.max(initial=0.0)),
+        }

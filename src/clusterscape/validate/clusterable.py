@@ -1,0 +1,181 @@
+"""Clusterability: how stable the points of a k-means partition are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import SeedSequence
+from scipy import sparse
+from sklearn.utils import check_array
+
+from clusterscape._core.errors import ParameterError
+from clusterscape._core.parallel import parallel_map
+from clusterscape._core.params import N_JOBS, Instance, Integer, Null, Seed, checked
+from clusterscape._core.seeds import RandomState, spawn
+from clusterscape.linalg.kmeans import kmeans
+from clusterscape.validate.affinity import Affinity, Certificates
+
+
+@dataclass(frozen=True, eq=False)
+class Clusterability:
+    """How stable the points of a partition are, all together.
+
+    Attributes
+    ----------
+    stability : float
+        Mean stability; at least 1/k.
+    chance_corrected : float
+        The same on a scale on which 1/k is 0.
+    stable_share : float
+        Share of the points whose stability is above the threshold.
+    n_unstable : int
+        Number of the others.
+    references : (m,) array
+        Mean stabilities of reference data without clusters.
+    p_value : float
+        Chance that such data are as stable, (1 + as stable) / (1 + m); nan without references.
+    certificates : Certificates
+        Of the single points.
+
+    See Also
+    --------
+    clusterability : Make one.
+    """
+
+    stability: float
+    chance_corrected: float
+    stable_share: float
+    n_unstable: int
+    references: np.ndarray
+    p_value: float
+    certificates: Certificates
+
+
+@checked(
+    {
+        "n_clusters": [Null(), Integer(2)],
+        "affinity": [Null(), Instance(Affinity)],
+        "n_references": [Integer(0)],
+        "n_init": [Integer(1)],
+        "random_state": [Seed()],
+        "n_jobs": N_JOBS,
+    }
+)
+def clusterability(
+    X: Any,
+    n_clusters: int | None = None,
+    *,
+    labels: Any = None,
+    affinity: Affinity | None = None,
+    n_references: int = 0,
+    n_init: int = 10,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+) -> Clusterability:
+    """Say how clusterable data are: the mean stability of the points of a partition.
+
+    Parameters
+    ----------
+    X : (n, d) array or sparse matrix
+        Features.
+    n_clusters : int, optional
+        Clusters of the k-means partition that is made; those of ``labels`` where these are given.
+    labels : (n,) array, optional
+        A partition, instead of that of k-means.
+    affinity : Affinity, optional
+        How stability is measured.
+    n_references : int
+        Reference datasets, Gaussian with the covariance of the data, that k-means clusters in the
+        same way; they need dense data and are compared with the k-means partition only.
+    n_init : int
+        Starts of k-means.
+    random_state : int, generator or None
+        Seed.
+    n_jobs : int or None
+        References are scored in parallel; the result does not depend on it.
+
+    Returns
+    -------
+    Clusterability
+
+    See Also
+    --------
+    structure_test : A calibrated test of whether there are clusters.
+    Affinity : Stability of single points.
+
+    Notes
+    -----
+    Mean stability falls as clusters overlap and it depends on k, on the dimension and on the rule
+    for points outside of the hull: compare data of one kind, or with the references. It is a
+    picture of how well centres describe the data, not a test.
+
+    References
+    ----------
+    .. [1] P. Raman, "Exploring the landscape of clusterings", dissertation,
+       University of Utah, 2013, section 5.5.4.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.validate import clusterability
+    >>> rng = np.random.default_rng(0)
+    >>> middles = np.repeat([[0, 0], [4, 0], [2, 3]], 50, axis=0)
+    >>> tight, loose = (middles + rng.normal(0, s, size=(150, 2)) for s in (0.3, 1.5))
+    >>> scores = [clusterability(X, 3, random_state=0).stability for X in (tight, loose)]
+    >>> scores[0] > scores[1]
+    True
+    """
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    if n_clusters is None and labels is None:
+        raise ParameterError(
+            "{n_clusters}: give the number of clusters, or labels.", n_clusters=n_clusters
+        )
+    own, scoring, drawing, *seeds = spawn(random_state, n_references + 3)
+    made = Affinity(random_state=scoring) if affinity is None else affinity
+    if labels is None:
+        assert n_clusters is not None
+        labels = kmeans(X, n_clusters, n_init=n_init, seed=own).labels
+        k = n_clusters
+    elif n_references:
+        raise ParameterError(
+            "{n_references} can only be compared with the partition of k-means; leave labels out.",
+            n_references=n_references,
+        )
+    found = made.fit(X, labels).certificates_
+    references = np.empty(0)
+    if n_references:
+        if sparse.issparse(X):
+            raise TypeError("X: references need a dense array.")
+        factor = _factor(X, np.random.default_rng(drawing))
+        tasks = [(X.shape[0], factor, k, n_init, made, seed) for seed in seeds]
+        references = np.array(parallel_map(_reference, tasks, n_jobs=n_jobs))
+    above = int((references >= found.aggregate).sum())
+    return Clusterability(
+        found.aggregate,
+        found.chance_corrected,
+        float(found.stable.mean()),
+        int((~found.stable).sum()),
+        references,
+        (1 + above) / (1 + n_references) if n_references else float("nan"),
+        found,
+    )
+
+
+def _factor(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return a matrix F such that standard normal rows times F have the covariance of X."""
+    some = X if X.shape[0] <= 5000 else X[rng.choice(X.shape[0], 5000, replace=False)]
+    centred = np.asarray(some, dtype=np.float64) - some.mean(axis=0)
+    values, axes = np.linalg.svd(centred, full_matrices=False)[1:]
+    return values[:, None] * axes / np.sqrt(len(some))
+
+
+def _reference(task: tuple[int, np.ndarray, int, int, Affinity, SeedSequence]) -> float:
+    n, factor, k, n_init, affinity, seed = task
+    drawing, clustering = seed.spawn(2)
+    normal = np.random.default_rng(drawing).normal(size=(n, len(factor)))
+    data = normal @ factor
+    labels = kmeans(data, k, n_init=n_init, seed=clustering).labels
+    options = affinity.get_params(deep=False)
+    return Affinity(**options).fit(data, labels).aggregate_stability_
