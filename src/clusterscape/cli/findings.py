@@ -51,7 +51,7 @@ def of_result(
         "failures": [{"partition": i, "reason": why} for i, why in ensemble.failures],
     }
     if reference is not None:
-        found["reference"] = _agreement(labels, reference)
+        found["reference"] = agreement(labels, reference)
     return found
 
 
@@ -83,7 +83,7 @@ def _confidence(confidence: np.ndarray, ids: Any) -> dict[str, Any]:
     }
 
 
-def _agreement(labels: np.ndarray, reference: Any) -> dict[str, Any]:
+def agreement(labels: np.ndarray, reference: Any) -> dict[str, Any]:
     """Compare labels with known classes."""
     from clusterscape.compare import accuracy, adjusted_rand
 
@@ -118,6 +118,12 @@ def sentences(found: dict[str, Any], n_points: int) -> list[str]:
             f"Compared with the {known['n_classes']} known classes: {known['accuracy']:.1%} of the "
             f"points agree under the best matching of clusters to classes; adjusted Rand index "
             f"{known['adjusted_rand']:.3f} (1 is perfect, 0 is chance)."
+        )
+    if "single" in found:
+        alone = found["single"]
+        lines.append(
+            f"k-means alone, the best of ten starts with as many clusters: {alone['accuracy']:.1%} "
+            f"agree; adjusted Rand index {alone['adjusted_rand']:.3f}."
         )
     return lines
 

@@ -28,6 +28,10 @@ FILES = {
     "run.json": "every parameter, seed, version and finding",
 }
 
+DEMO_FILES = {
+    "classes.png": "the known classes against k-means alone and against the consensus",
+}
+
 # Endings of files of labels, and of ensembles with the method that writes them.
 LABELS = (".csv", ".parquet", ".pq")
 ENSEMBLES = {".npz": "to_npz", ".parquet": "to_parquet", ".pq": "to_parquet", ".csv": "to_csv"}
@@ -236,7 +240,7 @@ def show_run(report: dict[str, Any], folder: Path, *, json: bool, quiet: bool) -
     for line in sentences(report["result"], report["input"]["n_points"]):
         typer.echo(line)
     typer.echo("")
-    for name, what in FILES.items():
+    for name, what in (DEMO_FILES | FILES).items():
         if name == "run.json" or name in report["outputs"]:
             typer.echo(f"{folder / name}: {what}")
 
