@@ -30,7 +30,7 @@ from clusterscape.io import load_model, save_model
 
 
 def blobs(n: int, *, seed: int = 0, d: int = 4, dtype=np.float32) -> tuple[np.ndarray, np.ndarray]:
-    X, y = make_overlapping_blobs(n, n_features=d, n_clusters=4, spread=0.4, random_state=seed)
+    X, y = make_overlapping_blobs(n, n_features=d, n_clusters=4, cluster_std=0.4, random_state=seed)
     return (X + 100.0).astype(dtype), y
 
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pandas as pd
 from joblib import parallel_config
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
@@ -93,12 +94,11 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         from 2 to ``max_clusters``, a pair from its own range; ``k_selection_`` has the table of the
         candidates. The answer is 1 when the test for structure finds none (without the test, at
         least 2).
-    generator : EnsembleGenerator or str, optional
-        What makes the partitions. None is k-means with numbers of clusters drawn up to the square
-        root of n (at most 100): from ``n_clusters`` upwards when it is given, from half of that
-        upwards when it is not, because fine partitions show the gap. The name of a preset of
-        :mod:`clusterscape.generate` is that preset with ``n_clusters``, or with the range above
-        when ``n_clusters`` is None. A generator is used as it is.
+    generator : EnsembleGenerator or str
+        What makes the partitions: the name of a preset of :mod:`clusterscape.generate`, or a
+        generator, which is used as it is. "diverse" has members of several kinds (spectral
+        clusterings, Genie linkages, mixtures, k-means), so that no single idea of a cluster
+        decides; sparse features are compared by their angles. "random_k" is k-means alone.
     consensus : str or consensus estimator
         What combines them: "auto" (:func:`~clusterscape.combine.choose_method` picks one by the
         ensemble's size, and ``consensus_choice_`` says which and why), a name of
@@ -114,7 +114,7 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         Largest number of clusters to choose.
     metric : {None, "precomputed", "precomputed_affinity"}
         What X holds: features, distances between the points, or similarities, as in
-        :class:`~clusterscape.generate.EnsembleGenerator`. Without features None as ``generator``
+        :class:`~clusterscape.generate.EnsembleGenerator`. Without features "diverse"
         is :func:`~clusterscape.generate.diverse_precomputed`, the number of clusters is chosen
         from the partitions as always, and there is no test for structure (``structure_`` is
         None), because its references are drawn in the space of the features.
@@ -175,10 +175,10 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    Features are taken as they are: scale them first when their units differ. Everything is linear
-    in the number of points with the default consensus. The default base clusterer is k-means, so
-    clusters are unions of its cells: long and bent clusters are found when the partitions are fine
-    enough, clusters of very different density may not be.
+    Features are taken as they are: scale them first when their units differ. Above 20,000 points
+    members cluster samples and one pass assigns all points (``rows`` of
+    :class:`~clusterscape.generate.EnsembleGenerator`), so that the time is linear in the points.
+    Small clusters that a sample of some thousand points hardly contains are then missed.
 
     References
     ----------
@@ -204,7 +204,7 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
 
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Null(), Integer(1), Choice("auto"), _RANGE],
-        "generator": [Null(), Instance(EnsembleGenerator), _Known(lambda: generate.PRESETS)],
+        "generator": [Instance(EnsembleGenerator), _Known(lambda: generate.PRESETS)],
         "consensus": [_Known(lambda: ("auto", *combine.METHODS)), Instance(BaseConsensus)],
         "n_partitions": [Integer(1)],
         "n_references": [
@@ -222,7 +222,7 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         self,
         n_clusters: int | str | tuple[int, int] | None = None,
         *,
-        generator: EnsembleGenerator | str | None = None,
+        generator: EnsembleGenerator | str = "diverse",
         consensus: BaseConsensus | str = "auto",
         n_partitions: int = 100,
         n_references: int = 10,
@@ -273,8 +273,8 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
                 n_clusters=self.n_clusters,
             )
         seeds = self._seeds()
-        generator = self._generator(X.shape, seeds[0])
-        metric = "cosine" if generator.algorithm == "cosine" else "euclidean"
+        generator = self._generator(X.shape, seeds[0], sparse=sparse.issparse(X))
+        metric = generator.distance
         names = getattr(self, "feature_names_in_", None)
         warn_of_features(X, names, who=type(self).__name__, metric=metric, stacklevel=2)
         with showing(self.progress), self._workers():
@@ -331,20 +331,24 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
             self._conclude(as_ensemble(ensemble), self._seeds()[1], features)
         return self
 
-    def make_generator(self, n_points: int, n_features: int) -> EnsembleGenerator:
+    def make_generator(
+        self, n_points: int, n_features: int, *, sparse: bool = False
+    ) -> EnsembleGenerator:
         """Return the generator that :meth:`fit` would use for data of this shape, seed included.
 
         Parameters
         ----------
         n_points, n_features : int
             Shape of the data.
+        sparse : bool
+            Whether the data are sparse.
 
         Returns
         -------
         EnsembleGenerator
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
-        return self._generator((n_points, n_features), self._seeds()[0])
+        return self._generator((n_points, n_features), self._seeds()[0], sparse=sparse)
 
     def _seeds(self) -> list[np.random.SeedSequence]:
         """Return the seeds of generation, consensus and test.
@@ -358,7 +362,12 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         return spawn(parent(restore(plan["seed"])), 3)
 
     def _generator(
-        self, shape: tuple[int, int], seed: np.random.SeedSequence, *, graph: bool = False
+        self,
+        shape: tuple[int, int],
+        seed: np.random.SeedSequence,
+        *,
+        graph: bool = False,
+        sparse: bool = False,
     ) -> EnsembleGenerator:
         """Return a copy of the generator with this estimator's seed, workers and store."""
         counts: dict[str, Any] = {
@@ -368,7 +377,7 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         if isinstance(self.generator, EnsembleGenerator):
             made = clone(self.generator)
         elif self.metric is not None:
-            if self.generator not in (None, "diverse"):
+            if self.generator != "diverse":
                 raise ParameterError(
                     f"{{generator}} makes its members from features, but metric={self.metric!r} "
                     "says that X is a matrix between points; leave {generator.name} out, or give "
@@ -377,7 +386,7 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
                 )
             made = diverse_precomputed(**counts, metric=self.metric, graph=graph)
         else:
-            made = generator_for(*shape, preset=self.generator, **counts)
+            made = generator_for(*shape, preset=self.generator, sparse=sparse, **counts)
         mine = {
             "metric": self.metric,
             "random_state": seed,

@@ -63,7 +63,6 @@ def demo(
     say(f"{dataset}: {about} ({data.source}); {_SCALED[scale]}.", quiet=quiet)
     model = ConsensusClustering(
         clusters,
-        generator="diverse",
         n_partitions=100,
         random_state=seed,
         progress=False if quiet else None,

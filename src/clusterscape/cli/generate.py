@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import typer
 
 from clusterscape.cli import options as opt
@@ -31,7 +32,7 @@ def generate(
     ] = Path("ensemble.npz"),
     clusters: opt.Clusters = None,
     partitions: opt.Partitions = 100,
-    generator: opt.Generator = "random_k",
+    generator: opt.Generator = None,
     algorithm: opt.Algorithm = None,
     scale: opt.Scale = "auto",
     seed: opt.Seed = 0,
@@ -62,7 +63,7 @@ def generate(
     from clusterscape.io.results import json_text
     from clusterscape.model import ConsensusClustering
 
-    opt.check_generator(generator, algorithm)
+    generator = opt.chosen_generator(generator, algorithm)
     out.check_file(output, [data], out.ENSEMBLES, force=force)
     table, _ = inputs.read_table(data, reading, compares=False, quiet=printing.quiet)
     X, _ = inputs.scaled(table.X, scale, algorithm)
@@ -76,7 +77,10 @@ def generate(
         store=str(output.with_name(output.name + ".store")) if resume else None,
     )
     choose_algorithm(model, algorithm, table)
-    ensemble = model.make_generator(table.n_points, table.n_features).generate(X, index=table.ids)
+    made = model.make_generator(
+        table.n_points, table.n_features, sparse=not isinstance(X, np.ndarray)
+    )
+    ensemble = made.generate(X, index=table.ids)
     out.write_ensemble(ensemble, output)
     if printing.json:
         typer.echo(json_text({"output": str(output), **out.ensemble_facts(ensemble)}))

@@ -227,7 +227,7 @@ Clusters = Annotated[
         "-k",
         metavar="K",
         min=1,
-        help="Number of clusters; chosen by the eigengap of the co-association when not given.",
+        help="Number of clusters; chosen by near neighbours and the eigengap when not given.",
         show_default=False,
         rich_help_panel=WORK,
     ),
@@ -244,12 +244,14 @@ Partitions = Annotated[
     ),
 ]
 Generator = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--generator",
         metavar="NAME",
-        help="How the clusterings are made to differ: random_k, random_features, restarts, "
-        "bagging, ... ('clusterscape info --list generators').",
+        help="How the clusterings are made to differ: diverse (several kinds of clusterers; the "
+        "default), random_k (k-means alone; the default with --algorithm), random_features, "
+        "restarts, bagging, ... ('clusterscape info --list generators').",
+        show_default=False,
         rich_help_panel=WORK,
     ),
 ]
@@ -311,19 +313,21 @@ Jobs = Annotated[
 ]
 
 
-def check_generator(generator: str, algorithm: str | None) -> None:
-    """Refuse names of generators and base clusterers that are not known, before any work."""
+def chosen_generator(given: str | None, algorithm: str | None) -> str:
+    """Return the generator; names that are not known are refused before any work."""
     from clusterscape.generate import ALGORITHMS, PRESETS
 
+    generator = given or ("diverse" if algorithm is None else "random_k")
     choose("--generator", generator, list(PRESETS))
     if algorithm is None:
-        return
+        return generator
     choose("--algorithm", algorithm, list(ALGORITHMS))
-    if generator in ("mixed", "random_projection"):
+    if generator in ("mixed", "diverse", "usenc", "random_projection"):
         raise typer.BadParameter(
             f"{generator} chooses its own base clusterers; leave --algorithm out.",
             param_hint="--algorithm",
         )
+    return generator
 
 
 def check_consensus(consensus: str, clusters: int | None) -> None:

@@ -207,14 +207,17 @@ def run_report(
     origin: dict[str, Any],
     parameters: dict[str, Any],
     result: dict[str, Any],
+    sparse: bool = False,
 ) -> dict[str, Any]:
     """Return what ``run.json`` holds: enough to repeat the run and to check its files."""
+    shape = origin["n_points"], origin["n_features"]
+    generator = model.make_generator(*shape, sparse=sparse)
     return {
         "command": command,
         "input": origin,
         "parameters": parameters,
         "model": _settings(model),
-        "generator": _settings(model.make_generator(origin["n_points"], origin["n_features"])),
+        "generator": _settings(generator),
         "consensus": _settings(model.consensus_),
         "result": result,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from clusterscape.cli import options as opt
@@ -18,7 +19,7 @@ def run(
     output: opt.Folder = Path("clusterscape-output"),
     clusters: opt.Clusters = None,
     partitions: opt.Partitions = 100,
-    generator: opt.Generator = "random_k",
+    generator: opt.Generator = None,
     algorithm: opt.Algorithm = None,
     consensus: opt.Consensus = "auto",
     scale: opt.Scale = "auto",
@@ -59,7 +60,7 @@ def run(
     from clusterscape.model import ConsensusClustering
 
     quiet = printing.quiet
-    opt.check_generator(generator, algorithm)
+    generator = opt.chosen_generator(generator, algorithm)
     opt.check_consensus(consensus, clusters)
     check_results_folder(output, names=list(out.FILES), overwrite=force)
     out.keep_inputs([output / name for name in out.FILES], [data])
@@ -76,6 +77,7 @@ def run(
         store=str(output / out.STORE) if resume else None,
     )
     choose_algorithm(model, algorithm, table)
+    sparse = not isinstance(table.X, np.ndarray)
     say(
         f"clustering {table.n_points:,} points with {table.n_features:,} features "
         f"{partitions:,} times ({generator}, scaling: {done}).",
@@ -99,7 +101,12 @@ def run(
     }
     found = findings.of_model(model, reference=table.labels)
     report = out.run_report(
-        model, command="run", origin=origin, parameters=parameters, result=found
+        model,
+        command="run",
+        origin=origin,
+        parameters=parameters,
+        result=found,
+        sparse=sparse,
     )
     report = save_results(output, whole, run=report, files=out.pictures(model), overwrite=force)
     out.show_run(report, output, json=printing.json, quiet=quiet)

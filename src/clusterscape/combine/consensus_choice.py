@@ -27,6 +27,7 @@ _GAP = "SMin:25"  # a smooth minimum over the 75 shortest links between clusters
 _REACHABILITY = 5
 _BALANCE, _EMPTY = 0.5, 0.05  # weight of the smallest cluster's share, and what it is raised by
 _AGREEMENT = 0.5  # weight of the mean adjusted Rand index with the other candidates
+_OF_KIND = " with k"  # ends the names of groups of one kind with k clusters
 _FLOOR = 1e-3  # of the mean distance of neighbours: shorter gaps are equally bad
 
 
@@ -72,8 +73,10 @@ class ConsensusChoice(BaseConsensus):
     because their pieces follow them; partitions with just k clusters agree on clusters that
     overlap; and on some data one kind of members is right where the others are not. So the finer
     partitions, those with k clusters, and the same of every kind of members are combined apart, and
-    the features decide among the answers. The answer is taken that has the largest sum of four
-    terms. The first three are logarithms, so that the unit of the features does not matter:
+    the features decide among the answers. Of one kind with k clusters whose members have a cost,
+    such as mixtures, the member of the lowest cost is taken, as of restarts. The answer is taken
+    that has the largest sum of four terms. The first three are logarithms, so that the unit of the
+    features does not matter:
 
     - *density*: the mean log-likelihood of the points under one Gaussian for each cluster, in the
       leading principal components (at most 30);
@@ -110,7 +113,7 @@ class ConsensusChoice(BaseConsensus):
         Minus the score of the answer.
     chosen_ : str
         The candidate that was taken: partitions and method, such as "finer, lwgp" or
-        "gmm with k, lwgp".
+        "gmm with k, best".
     runner_up_ : str or None
         The candidate with the next best score among those with another partition; None where all
         candidates are the same.
@@ -212,7 +215,10 @@ class ConsensusChoice(BaseConsensus):
         others = [name for name in alike if alike[name] < 1]
         found = labels[chosen]
         if rows is not None:
-            found = _extended(found, rows, ensemble.select(groups[_group_of(chosen)]))
+            group, _, method = chosen.rpartition(", ")
+            part = ensemble.select(groups[group])
+            best = _best_member(part) if method == "best" else None
+            found = _extended(found, rows, part) if best is None else part.labels[:, best]
         criterion = "agreement" if features is None else "features"
         details = {
             "chosen_": chosen,
@@ -258,6 +264,10 @@ class ConsensusChoice(BaseConsensus):
         made = {}
         for name, which in groups.items():
             part = sample.select(which)
+            best = _best_member(part) if name.endswith(_OF_KIND) else None
+            if best is not None:
+                made[f"{name}, best"] = part.labels[:, best].astype(np.int64)
+                continue
             methods: dict[str, BaseConsensus] = {"lwgp": LWGP(k, theta=theta, random_state=seed)}
             if name == "finer":
                 methods["genie"] = EAC(k, linkage="genie", weighting="eci", theta=theta)
@@ -320,8 +330,17 @@ def _extended(labels: np.ndarray, rows: np.ndarray, part: Ensemble) -> np.ndarra
     return found
 
 
-def _group_of(candidate: str) -> str:
-    return candidate.rpartition(", ")[0]
+def _best_member(part: Ensemble) -> int | None:
+    """Return the member with the lowest cost; None where members have none or miss points.
+
+    Members of one kind with the same number of clusters are restarts. The best of them hardly
+    depends on the seed, as the consensus of good and bad ones does.
+    """
+    costs = [record.cost for record in part.records]
+    whole = not part.is_soft and bool(part.labels.min(initial=0) >= 0)
+    if not whole or any(cost is None for cost in costs):
+        return None
+    return int(np.argmin(np.array(costs, dtype=np.float64)))
 
 
 def _n_clusters(labels: np.ndarray) -> int:

@@ -54,7 +54,7 @@ def find_n_clusters(X: Any, weights: np.ndarray, grower: ForestGrower, most: int
         scaled = scaled @ sparse.diags(share[used])
     else:
         scaled = scaled * share[used].astype(scaled.dtype)
-    fine = generator_for(rows.size, used.size, n_partitions=_PARTITIONS)
+    fine = generator_for(rows.size, used.size, preset="random_k", n_partitions=_PARTITIONS)
     fine.set_params(random_state=clustering, n_jobs=grower.n_jobs, progress=grower.progress)
     small = fine.generate(scaled, sample_weight=weight).compress().ensemble
     found = coassociation_spectrum(

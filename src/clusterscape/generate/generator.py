@@ -204,6 +204,17 @@ class EnsembleGenerator(BaseEstimator):
         self.progress = progress
         self.store = store
 
+    @property
+    def distance(self) -> str:
+        """The distance of the members: "cosine" where they compare the angles of rows, else "euclidean"."""
+        turns = kinds.turns_of(self.algorithm)
+        angles = any(
+            turn.algorithm.name == "cosine"
+            or (turn.kind is not None and turn.kind.settings.get("metric") == "cosine")
+            for turn in turns
+        )
+        return "cosine" if angles else "euclidean"
+
     def generate(self, X: Any, *, sample_weight: Any = None, index: Any = None) -> Ensemble:
         """Return the ensemble of ``n_partitions`` clusterings of the rows of ``X``.
 

@@ -640,9 +640,10 @@ def generator_for(
     n_points: int,
     n_features: int,
     *,
-    preset: str | None = None,
+    preset: str = "diverse",
     n_partitions: int = 100,
     n_clusters: int | None = None,
+    sparse: bool = False,
 ) -> EnsembleGenerator:
     """Return a generator for data of a given shape, for a consensus of ``n_clusters``.
 
@@ -650,14 +651,16 @@ def generator_for(
     ----------
     n_points, n_features : int
         Shape of the data.
-    preset : str, optional
-        Name of a preset; None is k-means with numbers of clusters drawn from a range.
+    preset : str
+        Name of a preset.
     n_partitions : int
         Number of partitions.
     n_clusters : int, optional
-        Clusters that the consensus is to have. None stands for not known yet: the members are then
-        fine, with half of the square root of the number of points (at most 100) clusters at least,
-        because fine partitions show the gap in the spectrum.
+        Clusters that the consensus is to have. None stands for not known yet: ``diverse`` then has
+        members of 2 to 20 clusters and some finer ones, other presets have fine members only, with
+        half of the square root of the number of points (at most 100) clusters at least.
+    sparse : bool
+        Whether the data are sparse: ``diverse`` then compares angles.
 
     Returns
     -------
@@ -671,8 +674,8 @@ def generator_for(
     Examples
     --------
     >>> from clusterscape.generate import generator_for
-    >>> generator_for(900, 2, n_clusters=3).n_clusters
-    (3, 30)
+    >>> generator_for(900, 2, preset="random_k").n_clusters
+    (15, 30)
     """
     if n_points == 1:
         n_clusters = 1  # whatever the preset: one point is one cluster
@@ -680,11 +683,12 @@ def generator_for(
     least = min(2, n_points)
     low = max(least, high // 2) if n_clusters is None else max(least, n_clusters)
     k: Any = (min(low, n_points), min(max(low, high), n_points))
-    if preset is None or (preset == "random_k" and n_clusters is None):
+    if preset == "random_k":
         return EnsembleGenerator(n_partitions, n_clusters=k)
     options: dict[str, Any] = {"n_clusters": k if n_clusters is None else low}
     if preset == "diverse":
-        options |= {"n_clusters": n_clusters, "n_points": n_points}
+        angles = {"metric": "cosine"} if sparse else {}
+        options |= {"n_clusters": n_clusters, "n_points": n_points, **angles}
     if preset == "usenc":
         options["n_clusters"] = (20, max(60, 2 * (n_clusters or 0)))
         options["n_landmarks"] = max(2, min(1000, n_points // 10))
