@@ -199,18 +199,18 @@ def test_what_members_of_diverse_are_drawn_from(metric):
         exact = kind.n_clusters == 5
         if kind.algorithm == "spectral":
             assert kind.settings == {"n_neighbors": [5, 7, 10, 15], "metric": metric}
-            assert exact or kind.n_clusters in [(2, 16), (5, 25)]
+            assert exact or kind.n_clusters in [(2, 20), (10, "sqrt"), (5, 25)]
         if kind.algorithm == "genie":
-            gini = (0.1, 0.5) if exact else (0.1, 0.7)
+            gini = (0.1, 0.5) if exact or kind.n_clusters == (2, 20) else (0.1, 0.7)
             tree = {"gini_threshold": gini, "reachability": (1, 7), "metric": metric}
             assert kind.settings == tree
-            assert exact or kind.n_clusters in [(2, "sqrt"), (5, "sqrt")]
+            assert exact or kind.n_clusters in [(2, "sqrt"), (2, 20), (5, "sqrt")]
         if kind.algorithm == "gmm":
             assert kind.settings["covariance"] == ["full", "full", "diag", "tied"]
-            assert exact or kind.n_clusters in [(2, 6), (5, 12)]
-    assert [kind.share for kind in fine] == [4, 4, 2]
-    assert [kind.share for kind in known] == [4, 4, 2, 1, 2, 1, 1]
-    assert [kind.n_clusters == 5 for kind in known] == [False] * 3 + [True] * 4
+            assert exact or kind.n_clusters in [(2, 12), (5, 12)]
+    assert [kind.share for kind in fine] == [6, 3, 5, 2, 3, 1]
+    assert [kind.share for kind in known] == [4, 4, 3, 4, 1, 1, 2, 1]
+    assert [kind.n_clusters == 5 for kind in known] == [False] * 4 + [True] * 4
 
 
 def test_diverse_is_a_preset_and_survives_a_store(moons, tmp_path):

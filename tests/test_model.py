@@ -73,13 +73,13 @@ def test_fit_ensemble_uses_clusterings_that_exist():
     X, y = blobs(seed=2)
     made = ConsensusClustering(random_state=0, n_references=0)
     votes = made.make_generator(*X.shape).generate(X)
-    model = ConsensusClustering(random_state=0, n_references=0).fit_ensemble(votes)
+    model = ConsensusClustering(random_state=0, n_references=0).fit_ensemble(votes, features=X)
     again = ConsensusClustering(random_state=0, n_references=0).fit(X)
     assert again.ensemble_ == votes
     np.testing.assert_array_equal(model.labels_, again.labels_)
     np.testing.assert_array_equal(model.confidence_, again.confidence_)
     assert model.structure_ is None
-    with pytest.raises(ValueError, match="fit_ensemble saw only"):
+    with pytest.raises(ValueError, match="fit_ensemble and distances"):
         model.predict(X)
     votes = [[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]]
     own = ConsensusClustering(consensus="majority_vote").fit_ensemble(votes)
@@ -213,11 +213,11 @@ def test_presets_by_name_get_the_number_of_clusters():
         assert made.n_clusters == 3
         free = ConsensusClustering(generator=preset).make_generator(400, 4)
         assert free.n_clusters == (10, 20)
-    assert ConsensusClustering(3, generator="random_k").make_generator(400, 4).n_clusters == (
-        3,
-        "sqrt",
-    )
-    assert ConsensusClustering(3).make_generator(10**6, 4).n_clusters == (3, 100)
+    kmeans = ConsensusClustering(3, generator="random_k")
+    assert kmeans.make_generator(400, 4).n_clusters == (3, 20)
+    assert kmeans.make_generator(10**6, 4).n_clusters == (3, 100)
+    assert ConsensusClustering(3).make_generator(400, 4).distance == "euclidean"
+    assert ConsensusClustering(3).make_generator(400, 4, sparse=True).distance == "cosine"
 
 
 def test_pickle_and_copy_keep_everything():
@@ -309,7 +309,7 @@ def test_one_outlying_cell_does_not_change_k():
     X, _ = blobs(seed=3, n=150, k=4)
     wild = X.copy()
     wild[7, 1] = 1e4 * np.abs(X).max()
-    for members in (diverse(60, random_state=0), None):
+    for members in (diverse(60, random_state=0), "diverse", "random_k"):
         make = {"generator": members, "n_references": 0, "random_state": 0}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FeatureScaleWarning)
@@ -335,9 +335,10 @@ def test_scales_and_sparse_counts_are_warned_of():
         quick.fit(X)
     counts = sparse.csr_matrix(rng.poisson(0.05, size=(60, 40)).astype(float))
     with pytest.warns(SparseCountsWarning, match="cosine"):
-        quick.fit(counts)
+        clone(quick).set_params(generator="random_k").fit(counts)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        quick.fit(counts)  # members of several kinds compare the angles of sparse rows
         quick.fit(X / [1, 1000, 1])
         quick.set_params(generator=random_k(5, n_clusters=2, algorithm="cosine")).fit(counts)
 

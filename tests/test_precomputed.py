@@ -214,7 +214,7 @@ def test_consensus_clustering_from_distances_chooses_k_and_refuses_presets_of_fe
     X, y = make_blobs(90, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
     D = cdist(X, X)
     own = EnsembleGenerator(10, algorithm=["average", "kmedoids"], n_clusters=(3, 9))
-    for generator in (None, own):
+    for generator in ("diverse", own):
         model = ConsensusClustering(
             generator=generator, metric="precomputed", n_partitions=30, random_state=0
         ).fit(D)

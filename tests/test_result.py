@@ -112,15 +112,14 @@ def test_every_method_gives_the_same_table(model):
 def counted_votes(ensemble, labels, k):
     """Return the shares of the votes, point by point and partition by partition."""
     sizes = np.bincount(labels[labels >= 0], minlength=k)
+    hot = (labels[:, None] == np.arange(k)) / sizes
     out = np.zeros((len(labels), k))
-    for x in range(len(labels)):
-        for m in range(ensemble.n_partitions):
-            cluster = ensemble.labels[x, m]
-            same = (ensemble.labels[:, m] == cluster) & (np.arange(len(labels)) != x)
-            if cluster < 0 or not same.any():
-                continue
-            vote = np.bincount(labels[same], minlength=k) / sizes
-            out[x] += vote / vote.sum()
+    for column in ensemble.membership().matrix.toarray().T:
+        for x in np.flatnonzero(column):
+            others = np.where(np.arange(len(labels)) == x, 0.0, column)
+            vote = others @ hot
+            if vote.sum() > 0:
+                out[x] += column[x] * vote / vote.sum()
     return out / out.sum(axis=1, keepdims=True)
 
 

@@ -282,10 +282,10 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
             made = generator.generate_with_assigner(X, index=ids)
             self.structure_ = self._test(X, metric, seeds[2])
             self._conclude(made.ensemble, seeds[1], X)
-        self.assigner_: Assigner = made.assigner
-        self.transfer_ = LabelTransfer.of(
-            self.ensemble_, self.labels_, comparable=not self._scores().message
-        )
+            self.assigner_: Assigner = made.assigner
+            self.transfer_ = LabelTransfer.of(
+                self.ensemble_, self.labels_, comparable=not self._scores().message
+            )
         return self
 
     def _workers(self) -> AbstractContextManager[Any]:

@@ -13,15 +13,13 @@ import typer
 from clusterscape.cli import options as opt
 from clusterscape.cli.console import say, verb
 
-# What the set is, and how its columns are scaled: pixels share a unit.
-_SETS = {
-    "digits": ("1797 handwritten digits, 64 pixels", "none"),
-    "wine": ("178 Italian wines of three grape varieties, 13 chemical measurements", "standard"),
-    "iris": ("150 iris flowers of three species, 4 measurements", "standard"),
-    "wdbc": (
-        "569 breast tumours, benign and malignant, 30 measurements of cell nuclei",
-        "standard",
-    ),
+# What the set is, how its columns are scaled (pixels share a unit), and the number of clusters
+# where everybody knows it.
+_SETS: dict[str, tuple[str, str, int | None]] = {
+    "iris": ("150 flowers, 4 measurements; the botanist chose three species", "standard", 3),
+    "digits": ("1797 handwritten digits, 64 pixels; there are ten digits", "none", 10),
+    "wine": ("178 Italian wines, 13 chemical measurements", "standard", None),
+    "wdbc": ("569 breast tumours, 30 measurements of cell nuclei", "standard", None),
 }
 _SCALED = {"standard": "every column standardised", "none": "columns as they are"}
 
@@ -30,7 +28,7 @@ _SCALED = {"standard": "every column standardised", "none": "columns as they are
 def demo(
     dataset: Annotated[
         str, typer.Argument(metavar="DATASET", help=f"One of {', '.join(_SETS)}.")
-    ] = "digits",
+    ] = "iris",
     *,
     output: opt.Folder = Path("demo-output"),
     clusters: opt.Clusters = None,
@@ -44,7 +42,7 @@ def demo(
     The known classes are not used for clustering; at the end both answers are compared with them,
     in words and in the picture classes.png.
 
-    Example: `clusterscape demo iris -o iris-output`
+    Example: `clusterscape demo wine -o wine-output`
     """
     from clusterscape import datasets
     from clusterscape.cli import findings, inputs
@@ -57,7 +55,8 @@ def demo(
     names = [*out.FILES, *out.DEMO_FILES]
     check_results_folder(output, names=names, overwrite=force)
     data = datasets.load(dataset)
-    about, scale = _SETS[dataset]
+    about, scale, known = _SETS[dataset]
+    clusters = clusters or known
     table = Table(data.data, None, tuple(data.feature_names), dataset, data.target)
     n, d = data.data.shape
     say(f"{dataset}: {about} ({data.source}); {_SCALED[scale]}.", quiet=quiet)

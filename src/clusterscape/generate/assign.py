@@ -377,13 +377,29 @@ def _mixture_scores(member: Fitted, X: Matrix, origin: np.ndarray | None) -> _Sc
         table.astype(kind),
         np.zeros(table.shape[1], dtype=kind),
     )
-    found = np.empty((X.shape[0], 2), dtype=np.int32)
-    for column, scores in enumerate((exact, single)):
-        rule = _score_rule([scores])
-        labels = np.empty((X.shape[0], member.index + 1), dtype=np.int32)
-        rule.write(X, labels)
-        found[:, column] = labels[:, member.index]
-    return single if (found[:, 0] != found[:, 1]).mean() <= _WRONG else exact
+    labels = np.empty((X.shape[0], member.index + 1), dtype=np.int32)
+    _score_rule([single]).write(X, labels)
+    wrong = labels[:, member.index] != _least_in_double(X, start, axes, table)
+    return single if wrong.mean() <= _WRONG else exact
+
+
+def _least_in_double(
+    X: np.ndarray, origin: np.ndarray, axes: np.ndarray | None, table: np.ndarray
+) -> np.ndarray:
+    """Return the columns of a table of products with the least scores, in double precision.
+
+    Without kernels: a float32 run would have to compile them once more for float64.
+    """
+    out = np.empty(X.shape[0], dtype=np.int64)
+    step = max(16, _ENTRIES // sum(table.shape))
+    for start in range(0, X.shape[0], step):
+        part = slice(start, start + step)
+        Z = X[part].astype(np.float64) - origin
+        Z = Z if axes is None else Z @ axes
+        upper = np.triu_indices(Z.shape[1])
+        features = np.hstack([np.ones((len(Z), 1)), Z, Z[:, upper[0]] * Z[:, upper[1]]])
+        out[part] = (features @ table).argmin(axis=1)
+    return out
 
 
 def _quadratic_table(model: Mapping[str, np.ndarray], means: np.ndarray) -> np.ndarray:

@@ -206,7 +206,7 @@ class EnsembleGenerator(BaseEstimator):
 
     @property
     def distance(self) -> str:
-        """The distance of the members: "cosine" where they compare the angles of rows, else "euclidean"."""
+        """The distance of the members: "cosine" where they compare angles, else "euclidean"."""
         turns = kinds.turns_of(self.algorithm)
         angles = any(
             turn.algorithm.name == "cosine"

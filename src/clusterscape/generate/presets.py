@@ -453,7 +453,7 @@ def diverse(
     if n_clusters is None:  # on both sides of any answer, for the choice of k
         several = [
             Kind("spectral", (2, 20), 6, near),
-            Kind("spectral", (10, "sqrt"), 3, near),
+            Kind("spectral", (10 if n_points is None else _few(n_points), "sqrt"), 3, near),
             Kind("genie", (2, "sqrt"), 5, tree),
             Kind("genie", (2, 20), 2, tree | {"gini_threshold": (0.1, 0.5)}),
             Kind(round_one, (2, 12), 3, third),
@@ -467,6 +467,11 @@ def diverse(
             Kind(means, k, 1),
         ]
     return EnsembleGenerator(n_partitions, algorithm=several, n_clusters=max(k, 1), **options)
+
+
+def _few(n_points: int) -> int:
+    """Return ten, or as many clusters as few points can have with two points each."""
+    return min(10, max(2, n_points // 2))
 
 
 def _fine(k: int, n_points: int | None) -> Any:

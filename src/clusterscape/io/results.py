@@ -252,9 +252,9 @@ def save_results(
     ...     print((pathlib.Path(home) / "out" / "labels.csv").read_text())
     ...     print(load_results(pathlib.Path(home) / "out").model.labels_)
     id,label,confidence,runner_up,runner_up_share
-    0,0,0.714286,1,0.142857
-    1,0,0.714286,1,0.142857
-    2,1,0.333333,0,0.333333
+    0,0,0.833333,1,0.166667
+    1,0,0.833333,1,0.166667
+    2,1,0.666667,0,0.333333
     3,1,1,,0
     <BLANKLINE>
     [0 0 1 1]
