@@ -160,21 +160,9 @@ def density_distance(
     drawn = as_ensemble(sample, "sample")
     every = Ensemble.from_labels([a, b]).concat(drawn.with_index(None))
     times = np.concatenate([[0.0, 0.0], drawn.weights])
-    measure = MEASURES[metric]
     others = np.arange(every.n_partitions)
     pairs = np.concatenate([np.column_stack([np.full_like(others, p), others]) for p in (0, 1)])
-    options = dict(metric_params or {})
-    if measure.prepare is not None:
-        values = measure.in_space(every, features, pairs, **options)
-    else:
-        columns = Columns.of(every, sample_weight=every.sample_weight)
-        values = np.empty(len(pairs))
-        for batch in columns.batches(pairs):
-            values[batch] = measure.values(
-                columns.tables(pairs[batch], measure.noise[0]), **options
-            )
-    if measure.direction == "similarity":
-        values = (measure.identity or 0.0) - values
+    values = pair_distances(every, pairs, metric, features=features, options=metric_params)
     rows = np.where(values <= _ZERO * values.max(), 0.0, values).reshape(2, -1)
     ranks = np.zeros((2, 2))
     for p in (0, 1):
@@ -182,3 +170,31 @@ def density_distance(
         own = float((times[rows[p] == 0.0] > 0).any())
         ranks[p, 1 - p] = max(times[rows[p] < between].sum() - own, 0.0) if between > 0 else 0.0
     return float(_joined(ranks, symmetric)[0, 1])
+
+
+def pair_distances(
+    ensemble: Ensemble,
+    pairs: np.ndarray,
+    metric: str,
+    *,
+    features: Any = None,
+    options: Mapping[str, Any] | None = None,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """Return the distances of some pairs (m, 2) of an ensemble's partitions.
+
+    Of a similarity, how much its largest value is missed.
+    """
+    measure = MEASURES[metric]
+    given = dict(options or {})
+    if measure.prepare is not None:
+        values = measure.in_space(ensemble, features, pairs, n_jobs=n_jobs, **given)
+    else:
+        columns = Columns.of(ensemble, sample_weight=ensemble.sample_weight)
+        values = np.empty(len(pairs))
+        for batch in columns.batches(pairs):
+            tables = columns.tables(pairs[batch], measure.noise[0])
+            values[batch] = measure.values(tables, **given)
+    if measure.direction == "similarity":
+        values = (measure.identity or 0.0) - values
+    return values

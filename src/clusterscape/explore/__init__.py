@@ -8,6 +8,7 @@ from clusterscape.explore.diagnostics import (
     effective_sample_size,
     split_rhat,
 )
+from clusterscape.explore.landscape import Landscape
 from clusterscape.explore.quality import (
     QUALITIES,
     MovingQuality,
@@ -21,6 +22,7 @@ from clusterscape.explore.sampler import PartitionSampler, SamplingWarning
 
 __all__ = [
     "QUALITIES",
+    "Landscape",
     "MovingQuality",
     "PartitionSampler",
     "SamplingDiagnostics",

@@ -42,6 +42,7 @@ from clusterscape.explore.walk import (
     Round,
     Task,
     Walk,
+    holding_power,
     ladder,
     new_chain,
     pilot_run,
@@ -68,7 +69,7 @@ N_CLUSTERS_RULES = (
 SAMPLER_RULES: Rules = {
     "n_samples": (Integer(1),),
     "quality": QUALITY_RULES,
-    "power": (Choice("auto"), Number(0)),
+    "power": (Choice("auto", "local"), Number(0)),
     "transform": (Choice("auto", *TRANSFORMS),),
     "min_cluster_size": (Choice("auto"), Integer(1)),
     "burn_in": (Integer(0),),
@@ -107,14 +108,17 @@ class PartitionSampler(BaseEstimator):
     n_samples : int
         Partitions to return, of all chains together; rounded up to a multiple of their number.
     quality : str or callable
-        "separation" (Q_w-s), "kernel" (Q_w), "weighted_kernel", "kmeans", "variance_ratio"; or a
-        function ``quality(X, labels)`` of your own, which is called for every point and cluster of
-        every sweep and is therefore slower by orders of magnitude.
-    power : {"auto"} or float
+        "weighted_kernel", "kmeans", "variance_ratio"; "separation" (Q_w-s) and "kernel" (Q_w) as
+        the source has them, which favour small dense clusters; or a function ``quality(X, labels)``
+        of your own, which is called for every point and cluster of every sweep and is therefore
+        slower by orders of magnitude.
+    power : {"auto", "local"} or float
         Exponent of the weight (inverse temperature). 1 is what the source prints: quality itself,
         which differs so little between good and bad partitions that random ones are drawn. "auto"
         raises it in a pilot run until the mean quality is 9/10 of the way from that of random
-        partitions to that of k-means.
+        partitions to that of k-means. "local" raises it further, until three quarters of the
+        diverse starts stay near where they are: chains then show all good regions, also those
+        that are much less good than the best.
     transform : {"auto", "power", "shift", "clip", "exp"}
         Weight: ``Q ** power``; ``(Q + s**2 / 4) ** power``, which Q_w-s of s clusters needs because
         it can be negative; ``max(Q, 0) ** power``, where points whose candidates all have weight
@@ -223,8 +227,8 @@ class PartitionSampler(BaseEstimator):
         n_clusters: int | Sequence[int] = 3,
         *,
         n_samples: int = 5000,
-        quality: Name | Callable[[Any, np.ndarray], float] = "separation",
-        power: Literal["auto"] | float = "auto",
+        quality: Name | Callable[[Any, np.ndarray], float] = "weighted_kernel",
+        power: Literal["auto", "local"] | float = "auto",
         transform: Literal["auto", "power", "shift", "clip", "exp"] = "auto",
         min_cluster_size: Literal["auto"] | int = "auto",
         burn_in: int = 1000,
@@ -284,7 +288,8 @@ class PartitionSampler(BaseEstimator):
         features = read_features(X, index=index)
         if len(features.views) > 1:
             raise ValueError("X must be one matrix; the sampler does not take several views.")
-        counts = [self.n_clusters] if Integer(2).allows(self.n_clusters) else list(self.n_clusters)  # type: ignore[arg-type, list-item]
+        given = self.n_clusters
+        counts = list(given) if isinstance(given, Sequence) else [given]
         stored = None if self.store is None else stored_plan(self.store)
         root = (
             _seeds.restore(stored["seed"])
@@ -431,8 +436,8 @@ class PartitionSampler(BaseEstimator):
             self.diagnostics_[walk.n_clusters] = diagnosed(
                 samples,
                 values,
-                sum(rounds[i][c].counts for i in done for c in mine),
-                sum(rounds[i][c].swaps for i in done for c in mine),
+                np.sum([rounds[i][c].counts for i in done for c in mine], axis=0),
+                np.sum([rounds[i][c].swaps for i in done for c in mine], axis=0),
                 sweeps=trace.shape[1],
                 n_clusters=walk.n_clusters,
                 n_distinct=distinct,
@@ -532,24 +537,26 @@ class _Run:
         for walk, (starting, piloting, drawing, walking) in tasks:
             points = _points_of(walk)
             starts = starts_of(walk, points, self.sampler.n_chains, self.sampler.start, starting)
-            self.powers.append(self._found_powers(walk, starts[0], piloting, drawing))
+            self.powers.append(self._found_powers(walk, starts, piloting, drawing))
             states = np.random.default_rng(walking).integers(
                 2**63, size=(len(starts), self.sampler.n_temperatures + 1)
             )
             for labels, state in zip(starts, states, strict=True):
                 self.chains.append(new_chain(labels, self.sampler.n_temperatures, state))
 
-    def _found_powers(self, walk: Walk, start: np.ndarray, seed: Any, drawing: Any) -> np.ndarray:
+    def _found_powers(
+        self, walk: Walk, starts: list[np.ndarray], seed: Any, drawing: Any
+    ) -> np.ndarray:
         pilot, power = None, self.sampler.power
         count = self.sampler.n_temperatures
-        if power == "auto":
-            reference = run_round(
-                Task(walk, new_chain(start, 1, np.array([1, 2])), np.array([1e9]), 1, 1)
-            )
-            best = float(reference.trace[0, 0])
-            pilot = pilot_run(walk, random_labels(walk, drawing), best, _seeds.kernel_seed(seed))
+        if isinstance(power, str):
+            first = new_chain(starts[0], 1, np.array([1, 2]))
+            reference = run_round(Task(walk, first, np.array([1e9]), 1, 1))
+            best, number = float(reference.trace[0, 0]), _seeds.kernel_seed(seed)
+            pilot = pilot_run(walk, random_labels(walk, drawing), best, number)
             power = float(pilot.powers[-1])
-        assert not isinstance(power, str)
+            if self.sampler.power == "local":
+                power = holding_power(walk, power, starts[2:], number)
         return ladder(power, pilot, count)
 
     def _one(self, i: int) -> list[Round]:

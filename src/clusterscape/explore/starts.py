@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from clusterscape.explore.walk import Task, Walk, new_chain, run_round
 from clusterscape.linalg.kmeans import kmeans, nearest_center
 
 _SAMPLE = 2000  # rows that a k-means of a start is fitted to
-_POOL = 8  # partitions from which each start is chosen
+_POOL, _POOL_OF_MANY = 20, 4  # partitions from which each start is chosen, of few and many points
+_MANY = 5000  # points
 _POLISH = 8  # sweeps that only raise the quality
 _GREEDY = 1e9  # a power at which a chain takes the best candidate
 
@@ -87,34 +89,51 @@ def _apart(
     """Return good partitions that differ from one another.
 
     k-means on few columns each sees structures that others hide. Its partitions are improved on all
-    columns; of those in the better half by quality the ones farthest from the chosen are taken.
+    columns, which leaves those that are good there as well; of these, the ones that are both good
+    and far from the chosen are taken.
     """
     pool, values = [], []
-    for child in seed.spawn(_POOL * count):
-        drawing, fitting, repairing, walking = child.spawn(4)
-        rng = np.random.default_rng(drawing)
-        d = points.shape[1]
-        width = max(1, min(d, round(d ** rng.random())))
-        columns = np.sort(rng.choice(d, width, replace=False))
-        labels = fitted(points[:, columns], walk.n_clusters, fitting, n_init=1)
-        chain = new_chain(
-            _obeying(walk, labels, repairing), 1, np.array([kernel_seed(walking)] * 2)
-        )
-        if walk.function is None:
-            done = run_round(Task(walk, chain, np.array([_GREEDY]), _POLISH, _POLISH))
-            pool.append(done.chain.labels[0])
-            values.append(done.trace[-1, 0])
-        else:  # a sweep of the user's own function may be slow
-            pool.append(chain.labels[0])
-            values.append(0.0)
+    size = _POOL * count if walk.n_points <= _MANY else _POOL_OF_MANY * count
+    for child in seed.spawn(size):
+        labels, value = _polished(walk, points, child)
+        pool.append(labels)
+        values.append(value)
     ensemble = Ensemble.from_labels([first, *pool])
     apart = pairwise(ensemble, "rand_distance", n_jobs=1, progress=False).matrix
-    good = np.asarray(values) >= np.median(values)
-    nearest = np.where(good, apart[0, 1:], -1.0)
+    gain = _gains(walk, np.asarray(values), seed)
+    nearest = apart[0, 1:].copy()
     chosen: list[np.ndarray] = []
     for _ in range(count):
-        best = int(np.argmax(nearest))
+        best = int(np.argmax(nearest * gain))
         chosen.append(pool[best])
         nearest = np.minimum(nearest, apart[1 + best, 1:])
         nearest[best] = -1.0
     return chosen
+
+
+def _polished(walk: Walk, points: Any, seed: SeedSequence) -> tuple[np.ndarray, float]:
+    """Return labels by k-means on some columns, improved on all of them, and their quality."""
+    drawing, fitting, repairing, walking = seed.spawn(4)
+    rng = np.random.default_rng(drawing)
+    d = points.shape[1]
+    width = max(1, min(d, round(d ** rng.random())))
+    columns = np.sort(rng.choice(d, width, replace=False))
+    labels = fitted(points[:, columns], walk.n_clusters, fitting, n_init=1)
+    labels = _obeying(walk, labels, repairing)
+    if walk.function is not None:  # a sweep of the user's own function may be slow
+        return labels, 1.0
+    chain = new_chain(labels, 1, np.array([kernel_seed(walking)] * 2))
+    # Single points only: a merge or split would leave the region that was found.
+    plain = replace(walk, n_splits=0, subset=0)
+    done = run_round(Task(plain, chain, np.array([_GREEDY]), _POLISH, _POLISH))
+    return done.chain.labels[0], float(done.trace[-1, 0])
+
+
+def _gains(walk: Walk, values: np.ndarray, seed: SeedSequence) -> np.ndarray:
+    """Return qualities between 0 for labels at random and 1 for the best."""
+    if walk.function is not None:
+        return np.ones(values.size)
+    labels = random_labels(walk, seed.spawn(1)[0])
+    chain = new_chain(labels, 1, np.array([1, 2]))
+    low = run_round(Task(replace(walk, n_splits=0, subset=0), chain, np.zeros(1), 1, 1)).trace[0, 0]
+    return np.clip((values - low) / max(values.max() - low, 1e-300), 0.0, 1.0)

@@ -17,6 +17,7 @@ import numpy as np
 
 from clusterscape import kernels
 from clusterscape._core.labels import smallest_type
+from clusterscape.compare import adjusted_rand
 from clusterscape.explore.quality import Quality, rule_of
 from clusterscape.explore.space import Space
 
@@ -292,6 +293,31 @@ def pilot_run(walk: Walk, start: np.ndarray, best: float, seed: int) -> Pilot:
             break
     count = len(means)
     return Pilot(powers[:count], np.array(means), np.array(deviations), np.array(reached))
+
+
+_KEPT = 0.75  # share of the pairs (above chance), and share of the starts, that are to stay
+_DOUBLINGS = 5
+
+
+def holding_power(walk: Walk, power: float, starts: list[np.ndarray], seed: int) -> float:
+    """Raise a power until most starts are still near where they were after some sweeps.
+
+    Every start is then in a region that single points rarely leave, and its chain shows what that
+    region looks like, however much better another one is.
+    """
+    if not starts:
+        return power
+    seeds = np.random.default_rng(seed).integers(2**63, size=(len(starts), 2))
+    for _ in range(_DOUBLINGS):
+        stayed = 0
+        for labels, states in zip(starts, seeds, strict=True):
+            chain = new_chain(labels, 1, states)
+            task = Task(walk, chain, np.array([power]), _PILOT_SWEEPS, _PILOT_SWEEPS)
+            stayed += float(adjusted_rand(labels, run_round(task).chain.labels[0])) >= _KEPT
+        if stayed >= _KEPT * len(starts):
+            break
+        power *= 2.0
+    return power
 
 
 def ladder(power: float, pilot: Pilot | None, n_powers: int) -> np.ndarray:
