@@ -59,11 +59,11 @@ class Landscape(BaseEstimator):
         Different partitions whose distances are all computed. Of more, so many are drawn (the best
         is among them); the others join the group of the nearest representative. ``n_compared_``
         says how many were.
-    quality, power, transform, min_cluster_size, burn_in, thin, n_chains, n_temperatures
+    quality, power, weighting, min_cluster_size, burn_in, thin, n_chains, n_temperatures
         As in :class:`PartitionSampler`. The defaults are many short chains that stay in the region
         where they start (``power="local"``, no merges and splits, one temperature), so that regions
         that are good, but not the best, are seen.
-    method, subset_size, merge_split, start, kernel, bandwidth, n_components
+    method, subset_size, merge_split, start, kernel, bandwidth, n_random_features
         As in :class:`PartitionSampler`. The kernel is also that of "lift_emd".
     random_state : None, int, RandomState, Generator or SeedSequence
         The same seed gives the same result for any ``n_jobs``.
@@ -172,7 +172,7 @@ class Landscape(BaseEstimator):
         max_compared: int = 1000,
         quality: Name | Callable[[Any, np.ndarray], float] = "weighted_kernel",
         power: Literal["auto", "local"] | float = "local",
-        transform: Literal["auto", "power", "shift", "clip", "exp"] = "auto",
+        weighting: Literal["auto", "power", "shift", "clip", "exp"] = "auto",
         min_cluster_size: Literal["auto"] | int = "auto",
         burn_in: int = 100,
         thin: int = 1,
@@ -184,7 +184,7 @@ class Landscape(BaseEstimator):
         start: Literal["diverse", "kmeans_random"] = "diverse",
         kernel: Any = "gaussian",
         bandwidth: Literal["median"] | float = "median",
-        n_components: Literal["auto"] | int | None = "auto",
+        n_random_features: Literal["auto"] | int | None = "auto",
         random_state: _seeds.RandomState = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
@@ -200,7 +200,7 @@ class Landscape(BaseEstimator):
         self.max_compared = max_compared
         self.quality = quality
         self.power = power
-        self.transform = transform
+        self.weighting = weighting
         self.min_cluster_size = min_cluster_size
         self.burn_in = burn_in
         self.thin = thin
@@ -212,7 +212,7 @@ class Landscape(BaseEstimator):
         self.start = start
         self.kernel = kernel
         self.bandwidth = bandwidth
-        self.n_components = n_components
+        self.n_random_features = n_random_features
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
@@ -311,7 +311,7 @@ class Landscape(BaseEstimator):
             points,
             kernel=self.kernel,
             bandwidth=bandwidth,
-            n_components=self.n_components,
+            n_components=self.n_random_features,
             random_state=seed,
         )
 

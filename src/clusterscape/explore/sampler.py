@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 
 from clusterscape._core import seeds as _seeds
 from clusterscape._core.errors import ParameterError, ParameterWarning
+from clusterscape._core.labels import canonical
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import (
     N_JOBS,
@@ -59,18 +60,18 @@ QUALITY_RULES = (
 
 def _are_counts(value: Any) -> bool:
     several = isinstance(value, (list, tuple, range)) and len(value) > 0
-    return several and all(Integer(2).allows(v) for v in value) and len(set(value)) == len(value)
+    return several and all(Integer(1).allows(v) for v in value) and len(set(value)) == len(value)
 
 
 N_CLUSTERS_RULES = (
-    Integer(2),
-    Such(_are_counts, "a list or range of different integers >= 2", refused=[[], [1], [2, 2]]),
+    Integer(1),
+    Such(_are_counts, "a list or range of different integers >= 1", refused=[[], [0], [2, 2]]),
 )
 SAMPLER_RULES: Rules = {
     "n_samples": (Integer(1),),
     "quality": QUALITY_RULES,
     "power": (Choice("auto", "local"), Number(0)),
-    "transform": (Choice("auto", *TRANSFORMS),),
+    "weighting": (Choice("auto", *TRANSFORMS),),
     "min_cluster_size": (Choice("auto"), Integer(1)),
     "burn_in": (Integer(0),),
     "thin": (Integer(1),),
@@ -80,7 +81,9 @@ SAMPLER_RULES: Rules = {
     "subset_size": (Choice("auto"), Integer(1)),
     "merge_split": (Choice("auto"), Integer(0)),
     "start": (Choice("diverse", "kmeans_random"),),
-    **SPACE_RULES,
+    "kernel": SPACE_RULES["kernel"],
+    "bandwidth": SPACE_RULES["bandwidth"],
+    "n_random_features": SPACE_RULES["n_components"],
     "random_state": (Seed(),),
     "n_jobs": N_JOBS,
     "progress": PROGRESS,
@@ -119,7 +122,7 @@ class PartitionSampler(BaseEstimator):
         partitions to that of k-means. "local" raises it further, until three quarters of the
         diverse starts stay near where they are: chains then show all good regions, also those
         that are much less good than the best.
-    transform : {"auto", "power", "shift", "clip", "exp"}
+    weighting : {"auto", "power", "shift", "clip", "exp"}
         Weight: ``Q ** power``; ``(Q + s**2 / 4) ** power``, which Q_w-s of s clusters needs because
         it can be negative; ``max(Q, 0) ** power``, where points whose candidates all have weight
         zero draw evenly; or ``exp(power * Q)``. "auto" is "shift" for "separation", else "power".
@@ -147,9 +150,11 @@ class PartitionSampler(BaseEstimator):
         The first chain starts from k-means and the second from random labels. The others start from
         good partitions far from one another, found by k-means on few columns at a time; or again
         from k-means and from random labels, in turn.
-    kernel, bandwidth, n_components
-        As in :func:`separation_quality`. Above 3,000 points 200 random features stand for the
-        kernel, and nothing of size n x n is formed.
+    kernel, bandwidth
+        As in :func:`separation_quality`.
+    n_random_features : {"auto"}, int or None
+        ``n_components`` of :func:`separation_quality`: above 3,000 points 200 random features stand
+        for the kernel, and nothing of size n x n is formed.
     random_state : None, int, RandomState, Generator or SeedSequence
         The same seed gives the same samples for any ``n_jobs``.
     n_jobs : int or None
@@ -178,7 +183,7 @@ class PartitionSampler(BaseEstimator):
         By number of clusters, :class:`SamplingDiagnostics`.
     bandwidth_ : float or None
         Of the kernel.
-    n_components_ : int or None
+    n_random_features_ : int or None
         Random features; None where inner products are exact.
     interrupted_ : bool
         Whether Ctrl-C ended the run; the samples are those of the rounds that were finished.
@@ -229,7 +234,7 @@ class PartitionSampler(BaseEstimator):
         n_samples: int = 5000,
         quality: Name | Callable[[Any, np.ndarray], float] = "weighted_kernel",
         power: Literal["auto", "local"] | float = "auto",
-        transform: Literal["auto", "power", "shift", "clip", "exp"] = "auto",
+        weighting: Literal["auto", "power", "shift", "clip", "exp"] = "auto",
         min_cluster_size: Literal["auto"] | int = "auto",
         burn_in: int = 1000,
         thin: int = 1,
@@ -241,7 +246,7 @@ class PartitionSampler(BaseEstimator):
         start: Literal["diverse", "kmeans_random"] = "diverse",
         kernel: Any = "gaussian",
         bandwidth: Literal["median"] | float = "median",
-        n_components: Literal["auto"] | int | None = "auto",
+        n_random_features: Literal["auto"] | int | None = "auto",
         random_state: _seeds.RandomState = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
@@ -251,7 +256,7 @@ class PartitionSampler(BaseEstimator):
         self.n_samples = n_samples
         self.quality = quality
         self.power = power
-        self.transform = transform
+        self.weighting = weighting
         self.min_cluster_size = min_cluster_size
         self.burn_in = burn_in
         self.thin = thin
@@ -263,7 +268,7 @@ class PartitionSampler(BaseEstimator):
         self.start = start
         self.kernel = kernel
         self.bandwidth = bandwidth
-        self.n_components = n_components
+        self.n_random_features = n_random_features
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
@@ -296,7 +301,8 @@ class PartitionSampler(BaseEstimator):
             if self.random_state is None and stored is not None and "seed" in stored
             else _seeds.root_sequence(self.random_state)
         )
-        spacing, *seeds = root.spawn(1 + len(counts))
+        spacing, *children = root.spawn(1 + len(counts))
+        seeds = [child.spawn(5) for child in children]
         space = self._space(features, spacing)
         walks = [self._walk(features, space, int(k)) for k in counts]
         run = _Run(walks, self._rounds(features.n_points, len(counts)), self)
@@ -312,17 +318,17 @@ class PartitionSampler(BaseEstimator):
 
     def _space(self, features: Features, seed: Any) -> Space | None:
         """Return the points as the quality sees them."""
-        self.bandwidth_ = self.n_components_ = None
+        self.bandwidth_ = self.n_random_features_ = None
         if callable(self.quality):
             return None
         space = QUALITIES[self.quality].space(
             features.views[0],
             kernel=self.kernel,
             bandwidth=self.bandwidth,
-            n_components=self.n_components,
+            n_components=self.n_random_features,
             random_state=seed,
         )
-        self.bandwidth_, self.n_components_ = space.bandwidth, space.n_components
+        self.bandwidth_, self.n_random_features_ = space.bandwidth, space.n_components
         return space
 
     def _walk(self, features: Features, space: Space | None, k: int) -> Walk:
@@ -341,15 +347,15 @@ class PartitionSampler(BaseEstimator):
                 n_clusters=k,
                 min_cluster_size=least,
             )
-        transform = self.transform
-        if transform == "auto":
-            transform = "shift" if self.quality == "separation" else "power"
-        if transform == "shift" and quality is None:
+        weighting = self.weighting
+        if weighting == "auto":
+            weighting = "shift" if self.quality == "separation" else "power"
+        if weighting == "shift" and quality is None:
             raise ParameterError(
-                "{transform} is for the qualities by name, whose least value is known; with a "
-                "function of your own take {transform__other}.",
-                transform="shift",
-                transform__other="exp",
+                "{weighting} is for the qualities by name, whose least value is known; with a "
+                "function of your own take {weighting__other}.",
+                weighting="shift",
+                weighting__other="exp",
             )
         splits = (0 if quality is None else 1) if self.merge_split == "auto" else self.merge_split
         if splits and quality is None:
@@ -369,7 +375,7 @@ class PartitionSampler(BaseEstimator):
             space=space,
             function=self.quality if callable(self.quality) else None,
             X=features.views[0],
-            transform=transform,
+            weighting=weighting,
             min_size=least,
             n_splits=int(splits),
             subset=subset,
@@ -441,9 +447,9 @@ class PartitionSampler(BaseEstimator):
                 sweeps=trace.shape[1],
                 n_clusters=walk.n_clusters,
                 n_distinct=distinct,
-                rng=np.random.default_rng(seeds[w].spawn(1)[0]),
+                rng=np.random.default_rng(seeds[w][-1]),
             )
-            columns.append(flat)
+            columns += [canonical(row) for row in flat]
             qualities.append(values.ravel())
             chains.append(np.repeat(list(mine), values.shape[1]))
             shared = {"quality": name, "power": float(run.powers[w][0])}
@@ -461,7 +467,7 @@ class PartitionSampler(BaseEstimator):
         self.quality_, self.chain_ = np.concatenate(qualities), np.concatenate(chains)
         self._warn()
         self.ensemble_ = Ensemble.from_labels(
-            np.concatenate(columns).T, orient="columns", records=records, index=features.index
+            np.column_stack(columns), orient="columns", records=records, index=features.index
         )
         return self.ensemble_
 
@@ -533,8 +539,7 @@ class _Run:
 
     def _begin(self, seeds: list[Any]) -> None:
         """Find the powers and the starts of all chains."""
-        tasks = list(zip(self.walks, [s.spawn(4) for s in seeds], strict=True))
-        for walk, (starting, piloting, drawing, walking) in tasks:
+        for walk, (starting, piloting, drawing, walking, _) in zip(self.walks, seeds, strict=True):
             points = _points_of(walk)
             starts = starts_of(walk, points, self.sampler.n_chains, self.sampler.start, starting)
             self.powers.append(self._found_powers(walk, starts, piloting, drawing))

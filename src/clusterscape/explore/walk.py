@@ -41,7 +41,7 @@ class Walk:
     space: Space | None
     function: Callable[[Any, np.ndarray], float] | None
     X: Any
-    transform: str
+    weighting: str
     min_size: int
     n_splits: int
     subset: int
@@ -49,7 +49,7 @@ class Walk:
     @property
     def shift(self) -> float:
         """What is added to a quality before it is raised to the power."""
-        if self.transform != "shift" or self.quality is None:
+        if self.weighting != "shift" or self.quality is None:
             return 0.0
         return self.quality.shift(self.n_clusters)
 
@@ -58,14 +58,14 @@ class Walk:
         """What the kernels read of it."""
         assert self.space is not None
         assert self.quality is not None
-        code = {"clip": 1, "exp": 2}.get(self.transform, 0)
+        code = {"clip": 1, "exp": 2}.get(self.weighting, 0)
         return rule_of(
             self.space, self.quality, shift=self.shift, transform=code, min_size=self.min_size
         )
 
     def levels(self, qualities: np.ndarray) -> np.ndarray:
         """Return the logarithms of the weights at power one."""
-        if self.transform == "exp":
+        if self.weighting == "exp":
             return np.asarray(qualities, dtype=np.float64)
         return np.log(np.maximum(np.asarray(qualities) + self.shift, 1e-300))
 
@@ -183,12 +183,12 @@ def _run_function(
 def _called(walk: Walk, labels: np.ndarray) -> float:
     assert walk.function is not None
     value = float(walk.function(walk.X, labels.copy()))
-    allowed = walk.transform in ("exp", "clip") or value > 0
+    allowed = walk.weighting in ("exp", "clip") or value > 0
     if not np.isfinite(value) or not allowed:
         raise ValueError(
-            f"quality: the function returned {value!r}; with transform={walk.transform!r} it must "
+            f"quality: the function returned {value!r}; with weighting={walk.weighting!r} it must "
             "return a finite number"
-            + ("." if not np.isfinite(value) else " > 0. Take transform='exp' or 'clip'.")
+            + ("." if not np.isfinite(value) else " > 0. Take weighting='exp' or 'clip'.")
         )
     return value
 
@@ -211,7 +211,7 @@ def _sweep_by_function(
         for b in range(s):
             labels[x] = b
             values[b] = held if b == a else _called(walk, labels)
-        if walk.transform == "clip" and values.max() <= 0:
+        if walk.weighting == "clip" and values.max() <= 0:
             weights = np.ones(s)
             counts[1] += 1
         else:
@@ -242,7 +242,7 @@ def _subsets_by_function(
         if np.bincount(proposed, minlength=walk.n_clusters).min() < walk.min_size:
             continue
         value = _called(walk, proposed)
-        if walk.transform == "clip" and value <= 0:
+        if walk.weighting == "clip" and value <= 0:
             continue
         before, after = walk.levels(np.array([held, value]))
         if math.log(1.0 - rng.random()) < power * (after - before):
