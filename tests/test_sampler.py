@@ -280,3 +280,19 @@ def test_diagnostics_of_known_series() -> None:
     assert split_rhat(np.zeros((2, 10))) == 1.0
     assert split_rhat(np.repeat([[0.0], [1.0]], 10, axis=1)) == np.inf
     assert np.isnan(split_rhat(np.zeros((2, 2))))
+
+
+def test_the_defaults_are_those_of_the_source() -> None:
+    """5,000 samples after 1,000 sweeps, the first chain from k-means; ten representatives."""
+    from clusterscape.explore import Landscape
+    from clusterscape.explore.starts import best_kmeans, starts_of
+
+    made = PartitionSampler(3)
+    assert (made.n_samples, made.burn_in, made.thin) == (5000, 1000, 1)
+    assert Landscape().n_representatives == 10
+    X, _ = blobs()
+    walk = made._walk(sampler.read_features(X), None, 3)
+    seed = np.random.SeedSequence(0)
+    first = starts_of(walk, X, 1, "diverse", seed)[0]
+    again = best_kmeans(walk, X, np.random.SeedSequence(0).spawn(1)[0])
+    assert (first == again).all()

@@ -231,9 +231,15 @@ def iris_part(options: Any) -> Bars:
 def yale_part(options: Any) -> Bars:
     """Print how near representatives come to the two references of Yale B."""
     faces = _common.load("yaleb_32x32", options.data_home)
-    light = _common.load("yaleb_illum", options.data_home)
+    path = (_common.data_home(options.data_home) or Path()) / "yaleb_illum.npz"
+    if not path.exists():
+        sys.exit(
+            f"{path} is missing: the light of each image of yaleb_32x32 (y), see its file names."
+        )
+    with np.load(path, allow_pickle=False) as light:
+        lit = light["y"]
     X = np.asarray(faces.data, dtype=np.float64) / 255.0
-    person, lit = np.asarray(faces.target), np.asarray(light.target)
+    person = np.asarray(faces.target)
     rows, bars = [], []
     print("\nYale B: 2,414 images of 38 persons under 64 lights")
     few = {"n_samples": 240, "burn_in": 60, "max_compared": 200}
@@ -258,7 +264,7 @@ def yale_part(options: Any) -> Bars:
 def adult_part(options: Any) -> Bars:
     """Sample Adult, by random features."""
     X, labels = adult(options.data_home)
-    few = {"n_samples": 200, "burn_in": 50, "max_compared": 150, "n_temperatures": 1}
+    few = {"n_samples": 400, "burn_in": 300, "max_compared": 200, "n_temperatures": 1}
     found = Found(X, labels, 2, **{**source(options), **few})
     print(f"\nAdult: {len(X):,} points, 2 clusters, {X.shape[1]} columns after coding")
     _common.show_table(HEADER, [found.row("separation")])

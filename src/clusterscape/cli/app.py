@@ -8,7 +8,18 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from clusterscape import __version__
-from clusterscape.cli import combine, compare, demo, explain, forest, generate, info, predict, run
+from clusterscape.cli import (
+    combine,
+    compare,
+    demo,
+    explain,
+    forest,
+    generate,
+    info,
+    landscape,
+    predict,
+    run,
+)
 
 
 def _without_types(params: list[Any]) -> list[Any]:
@@ -45,7 +56,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for verb in (run, predict, generate, combine, forest, compare, explain, info, demo):
+for verb in (run, predict, generate, combine, forest, landscape, compare, explain, info, demo):
     app.command(cls=_Command)(getattr(verb, verb.__name__.rpartition(".")[2]))
 
 

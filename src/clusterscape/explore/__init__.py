@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from clusterscape.explore.credible import (
+    CredibleBall,
+    SurestSubset,
+    credible_ball,
+    surest_subset,
+)
 from clusterscape.explore.diagnostics import (
     SamplingDiagnostics,
     autocorrelation,
@@ -22,17 +28,21 @@ from clusterscape.explore.sampler import PartitionSampler, SamplingWarning
 
 __all__ = [
     "QUALITIES",
+    "CredibleBall",
     "Landscape",
     "MovingQuality",
     "PartitionSampler",
     "SamplingDiagnostics",
     "SamplingWarning",
+    "SurestSubset",
     "autocorrelation",
+    "credible_ball",
     "effective_sample_size",
     "kernel_quality",
     "kmeans_quality",
     "separation_quality",
     "split_rhat",
+    "surest_subset",
     "variance_ratio_quality",
     "weighted_kernel_quality",
 ]

@@ -117,6 +117,7 @@ class Landscape(BaseEstimator):
     --------
     PartitionSampler : The samples alone.
     clusterscape.ConsensusClustering : One clustering that the members agree on.
+    credible_ball : How far a sample spreads around one partition.
 
     Notes
     -----

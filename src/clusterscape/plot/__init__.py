@@ -9,19 +9,31 @@ from clusterscape.plot.feature_occurrence import FeatureOccurrenceDisplay
 from clusterscape.plot.feature_profile import FeatureProfileDisplay
 from clusterscape.plot.gain import GainDisplay
 from clusterscape.plot.k_selection import KSelectionDisplay
+from clusterscape.plot.landscape import (
+    ClusterImagesDisplay,
+    DistanceDistributionDisplay,
+    DistanceMatrixDisplay,
+    LandscapeDisplay,
+    QualityDistributionDisplay,
+)
 from clusterscape.plot.palette import cluster_colors
 from clusterscape.plot.scatter import ScatterDisplay
 from clusterscape.plot.trajectory import TrajectoryDisplay
 from clusterscape.plot.transport import TransportDisplay
 
 __all__ = [
+    "ClusterImagesDisplay",
     "ConsensusMatrixDisplay",
     "ContingencyDisplay",
     "DifferencesDisplay",
+    "DistanceDistributionDisplay",
+    "DistanceMatrixDisplay",
     "FeatureOccurrenceDisplay",
     "FeatureProfileDisplay",
     "GainDisplay",
     "KSelectionDisplay",
+    "LandscapeDisplay",
+    "QualityDistributionDisplay",
     "ScatterDisplay",
     "TrajectoryDisplay",
     "TransportDisplay",
