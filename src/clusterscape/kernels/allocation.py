@@ -19,6 +19,8 @@ import numpy as np
 from clusterscape.kernels._jit import jit
 from clusterscape.kernels.random import below
 
+_NEAR = 1e-3  # of the loss: an attempt that is farther off is given up
+
 
 @jit
 def _term(rule, logs, count):
@@ -74,14 +76,29 @@ def _scores(rule, logs, data, x, state, out):
 
 
 @jit
-def _place(rule, logs, data, x, own, groups, state, scores):
-    """Put a point that is in no group where the loss is least; ``own`` wins ties."""
-    counts = state[4]
-    _scores(rule, logs, data, x, state, scores)
+def _own_score(rule, logs, data, x, own, state):
+    """Return what a point adds to the loss in the group that it is in."""
+    labels, offsets, weights, sizes = data
+    table, gain, mass, size_gain, counts = state
+    w = sizes[x]
+    total = 0.0
+    for i in range(labels.shape[1]):
+        count = table[offsets[i] + labels[x, i], own]
+        if rule[0]:
+            total += weights[i] * (logs[count] - logs[count - w])
+        else:
+            total += weights[i] * (count - w)
+    size = mass[own]
+    grown = logs[size] - logs[size - w] if rule[0] else float(size - w)
+    return rule[1] * rule[2] * grown - 2.0 * total
+
+
+@jit
+def _least(scores, counts, own, alone, tolerance):
+    """Return the group of least score; ``own`` wins ties, and one empty group is tried."""
     best = own
-    opened = own >= 0 and counts[own] == 0  # one empty group is as good as another
+    opened = alone
     low = scores[own] if own >= 0 else np.inf
-    tolerance = 1e-9 * rule[2]
     for g in range(scores.size):
         if counts[g] == 0 and g != own:
             if opened:
@@ -90,9 +107,16 @@ def _place(rule, logs, data, x, own, groups, state, scores):
         if scores[g] < low - tolerance:
             low = scores[g]
             best = g
+    return best
+
+
+@jit
+def _place(rule, logs, data, x, groups, state, scores):
+    """Put a point that is in no group where the loss is least."""
+    _scores(rule, logs, data, x, state, scores)
+    best = _least(scores, state[4], -1, False, 1e-9 * rule[2])
     groups[x] = best
     _shift(rule, logs, data, x, best, data[3][x], state)
-    return best
 
 
 @jit
@@ -105,14 +129,21 @@ def _shuffled(order, state):
 @jit
 def _sweeten(rule, logs, data, groups, state, order, random, scores, max_iter):
     """Move single points to where the loss is least until none moves; return the sweeps."""
-    sizes = data[3]
+    sizes, counts = data[3], state[4]
+    tolerance = 1e-9 * rule[2]
     for sweep in range(max_iter):
         _shuffled(order, random)
         moved = 0
         for x in order:
             own = groups[x]
-            _shift(rule, logs, data, x, own, -sizes[x], state)
-            moved += _place(rule, logs, data, x, own, groups, state, scores) != own
+            _scores(rule, logs, data, x, state, scores)
+            scores[own] = _own_score(rule, logs, data, x, own, state)
+            best = _least(scores, counts, own, counts[own] == 1, tolerance)
+            if best != own:
+                _shift(rule, logs, data, x, own, -sizes[x], state)
+                _shift(rule, logs, data, x, best, sizes[x], state)
+                groups[x] = best
+                moved += 1
         if moved == 0:
             return sweep + 1
     return max_iter
@@ -167,7 +198,7 @@ def allocate(rule, logs, data, groups, state, random, start, max_iter, zealous):
         _clear(state)
         _shuffled(order, random)
         for x in order:
-            _place(rule, logs, data, x, -1, groups, state, scores)
+            _place(rule, logs, data, x, groups, state, scores)
     else:
         refill(rule, logs, data, groups, state)
     sweeps = _sweeten(rule, logs, data, groups, state, order, random, scores, max_iter)
@@ -181,9 +212,13 @@ def allocate(rule, logs, data, groups, state, random, start, max_iter, zealous):
         for x in members:
             _shift(rule, logs, data, x, gone, -data[3][x], state)
         for x in members:
-            _place(rule, logs, data, x, -1, groups, state, scores)
-        sweeps += _sweeten(rule, logs, data, groups, state, order, random, scores, max_iter)
+            _place(rule, logs, data, x, groups, state, scores)
+        # Few attempts succeed, and those that do show it soon.
+        sweeps += _sweeten(rule, logs, data, groups, state, order, random, scores, 2)
         now = loss(rule, logs, data[2], data[1], state)
+        if now < low + _NEAR * abs(low):
+            sweeps += _sweeten(rule, logs, data, groups, state, order, random, scores, max_iter)
+            now = loss(rule, logs, data[2], data[1], state)
         if now < low - 1e-9 * abs(low):
             low = now
             kept[:] = groups

@@ -58,7 +58,7 @@ class MedianPartition(BaseConsensus):
         "mirkin", "rand_distance" and "pair_accuracy", for hard partitions with every point in a
         cluster, and finds lower sums in less time there.
     n_init : int
-        Searches, with "allocation"; an eighth of them is improved by destroying clusters.
+        Searches, with "allocation"; one in sixteen is improved by destroying clusters.
     zealous : int
         Clusters that are destroyed and allocated anew in each of those.
     split_cost : float
