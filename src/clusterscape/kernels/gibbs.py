@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from clusterscape.kernels._jit import jit
-from clusterscape.kernels.random import below, uniform
+from clusterscape.kernels.random import below, next_uint64, uniform
 
 # Qualities.
 KMEANS, KERNEL, SEPARATION, WEIGHTED, RATIO = range(5)
@@ -47,7 +47,7 @@ SIZE, PER_SIZE, GROWN, SHRUNK, TERM, MEANS, PAIRS = range(7)
 def _term(kind, pair_sum, inverse):
     """Return what a cluster of this sum and this inverse size adds to the quality."""
     share = pair_sum * inverse
-    return share if kind in (KMEANS, WEIGHTED, RATIO) else share * inverse
+    return share * inverse if kind == SEPARATION or kind == KERNEL else share
 
 
 @jit
@@ -63,14 +63,14 @@ def _set_size(kind, line, j, size):
 def quality(rule, n, s, term_sum, means_square):
     """Return the quality from the sum of the clusters' terms and the length of all means' sum."""
     kind, trace, centre = rule[0], rule[1], rule[2]
-    if kind == KMEANS:
-        return 1.0 / max(trace - term_sum, 1e-12 * trace + 1e-300)
-    if kind == KERNEL:
-        return term_sum
     if kind == SEPARATION:
         return term_sum * term_sum - means_square
     if kind == WEIGHTED:
         return term_sum / n
+    if kind == KERNEL:
+        return term_sum
+    if kind == KMEANS:
+        return 1.0 / max(trace - term_sum, 1e-12 * trace + 1e-300)
     within = max(trace - term_sum, 1e-12 * trace + 1e-300)
     return (term_sum - centre) / within * (n - s) / max(s - 1.0, 1.0)
 
@@ -243,9 +243,11 @@ def move(basis, rule, part, rows, own_kernel, x, b):
 def choose(rule, power, values, state, weights):
     """Return a candidate drawn by its weight; s or more: all had weight zero, drawn evenly."""
     s = values.size
-    best = values[0]
+    first = 0
     for b in range(1, s):
-        best = max(best, values[b])
+        if values[b] > values[first]:
+            first = b
+    best = values[first]
     top = best + rule[4]
     if rule[3] != EXP and top <= 0.0:
         return s + below(state, s)
@@ -265,6 +267,8 @@ def choose(rule, power, values, state, weights):
             else:
                 weights[b] = math.exp(power * math.log(ratio))
         total += weights[b]
+    if total == 1.0:  # the best candidate alone has a weight
+        return first
     drawn = uniform(state) * total
     last = 0
     for b in range(s):
@@ -280,17 +284,19 @@ def choose(rule, power, values, state, weights):
 def shuffle(order, state):
     """Put the entries into a random order."""
     for i in range(order.size - 1, 0, -1):
-        j = below(state, i + 1)
+        # As ``below``, by whole numbers: it is drawn for every point of every sweep.
+        half = next_uint64(state) >> np.uint64(32)
+        j = np.int64((half * np.uint64(i + 1)) >> np.uint64(32))
         order[i], order[j] = order[j], order[i]
 
 
 @jit
-def _draw(rule, power, n, table, rows, own_kernel, a, state, work, counts):
+def _draw(rule, power, n, table, rows, own_kernel, a, state, values, weights, counts):
     """Draw the cluster of a point that is in cluster ``a``, all others held fixed."""
     if table[a, SIZE] <= rule[5]:
         return a
-    candidates(rule, n, table, rows, own_kernel, a, work[0])
-    b = choose(rule, power, work[0], state, work[1])
+    candidates(rule, n, table, rows, own_kernel, a, values)
+    b = choose(rule, power, values, state, weights)
     if b >= rows.size:
         counts[1] += 1
         b -= rows.size
@@ -302,51 +308,60 @@ def _draw(rule, power, n, table, rows, own_kernel, a, state, work, counts):
 def _sweep_dense(basis, diagonal, rule, power, part, order, state, work, counts):
     labels, table, sums = part
     n = labels.size
-    rows = work[2]
+    # Made once: a view of an array costs as much as a candidate.
+    values, weights, rows = work[0], work[1], work[2]
     for x in order:
         for j in range(rows.size):
             rows[j] = sums[j, x]
         a = labels[x]
-        b = _draw(rule, power, n, table, rows, diagonal[x], a, state, work, counts)
+        b = _draw(rule, power, n, table, rows, diagonal[x], a, state, values, weights, counts)
         if b != a:
             move(basis, rule, part, rows, diagonal[x], x, b)
 
 
 @jit
-def _sweep_features(basis, diagonal, rule, power, part, order, state, work, counts):
-    """Sweep in blocks: one product for all points of a block, corrected after every move."""
+def _sweep_features(basis, diagonal, rule, power, part, state, work, counts):
+    """Sweep block by block: one product for all points of a block, corrected after every move.
+
+    Blocks come in random order, and the points of a block in random order.
+    """
     labels, table, sums = part
-    n, width = basis.shape
-    lines = np.empty((_BLOCK, width))
+    n = labels.size
     rows = np.empty((_BLOCK, sums.shape[0]))
     alike = np.empty(_BLOCK)
-    for start in range(0, n, _BLOCK):
+    values, weights, own = work[0], work[1], work[2]
+    blocks = np.arange(-(-n // _BLOCK))
+    shuffle(blocks, state)
+    for block in blocks:
+        start = block * _BLOCK
         m = min(_BLOCK, n - start)
-        for i in range(m):
-            lines[i] = basis[order[start + i]]
-        np.dot(lines[:m], sums.T, rows[:m])
-        for i in range(m):
-            x = order[start + i]
+        lines = basis[start : start + m]
+        np.dot(lines, sums.T, rows[:m])
+        inner = np.arange(m)
+        shuffle(inner, state)
+        for i in inner:
+            x = start + i
             a = labels[x]
-            b = _draw(rule, power, n, table, rows[i], diagonal[x], a, state, work, counts)
+            for j in range(own.size):
+                own[j] = rows[i, j]
+            b = _draw(rule, power, n, table, own, diagonal[x], a, state, values, weights, counts)
             if b == a:
                 continue
-            move(basis, rule, part, rows[i], diagonal[x], x, b)
-            if i + 1 < m:
-                np.dot(lines[i + 1 : m], lines[i], alike[i + 1 : m])
-                for later in range(i + 1, m):
-                    rows[later, a] -= alike[later]
-                    rows[later, b] += alike[later]
+            move(basis, rule, part, own, diagonal[x], x, b)
+            np.dot(lines, basis[x], alike[:m])
+            for other in range(m):  # also those that were drawn before: they are not read again
+                rows[other, a] -= alike[other]
+                rows[other, b] += alike[other]
 
 
 @jit
 def sweep(basis, is_dense, diagonal, rule, power, part, order, state, work, counts):
     """Draw the cluster of every point once, in random order, all others held fixed."""
-    shuffle(order, state)
     if is_dense:
+        shuffle(order, state)
         _sweep_dense(basis, diagonal, rule, power, part, order, state, work, counts)
     else:
-        _sweep_features(basis, diagonal, rule, power, part, order, state, work, counts)
+        _sweep_features(basis, diagonal, rule, power, part, state, work, counts)
 
 
 # -- Metropolis moves -----------------------------------------------------------------------
