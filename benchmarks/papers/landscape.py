@@ -37,9 +37,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import _common
-from clusterscape import Ensemble, combine, compare
+from clusterscape import Ensemble, combine, compare, explore
 from clusterscape._core.parallel import one_thread
-from clusterscape.explore import Landscape, kernel_quality, separation_quality
+from clusterscape.explore import Landscape
 from clusterscape.explore.grouping import best_of_groups, grouped
 from clusterscape.generate import EnsembleGenerator
 from clusterscape.linalg.kmeans import kmeans
@@ -141,7 +141,7 @@ class Found:
         self.cpu = taken.cpu
         model = self.model
         bandwidth = model.sampler_.bandwidth_  # type: ignore[union-attr]
-        measure = kernel_quality if model.quality == "kernel" else separation_quality
+        measure = getattr(explore, f"{model.quality}_quality")
         self.quality = lambda labels: measure(X, labels, bandwidth=bandwidth)
         self.base = self.quality(reference)
         shown = model.representatives_.labels.T
@@ -168,10 +168,15 @@ class Found:
         best = model.quality_[model.representative_indices_]
         return [
             title, f"{self.rand:.3f}", f"{self.rand_all:.3f}",
-            f"{best.mean() / self.base:.3f}", f"{best.max() / self.base:.3f}",
+            over(best.mean(), self.base), over(best.max(), self.base),
             f"{self.shown:.3f}", f"{self.gonzalez:.3f}", f"{self.sampled:.3f}", f"{rhat:.2f}",
             str(model.ensemble_.n_partitions), str(model.n_compared_), f"{self.cpu:.1f}",
         ]  # fmt: skip
+
+
+def over(quality: float, base: float) -> str:
+    """Return a quality over that of the reference; nothing where that is not positive."""
+    return f"{quality / base:.3f}" if base > 0 else "ref <= 0"
 
 
 HEADER = ["", "Rand of 10", "of all", "Q / ref", "best", "apart 10", "Gonzalez", "all", "R-hat"]
