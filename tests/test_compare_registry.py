@@ -15,6 +15,9 @@ from clusterscape import compare
 from clusterscape.compare import MEASURES, Measure
 
 NOT_MEASURES = {
+    # They belong to a sample of partitions, not to two partitions alone.
+    "density_distance",
+    "density_distances",
     "ensemble_utility",
     "Explanation",
     "MEASURES",

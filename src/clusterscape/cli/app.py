@@ -16,6 +16,7 @@ from clusterscape.cli import (
     forest,
     generate,
     info,
+    landscape,
     predict,
     run,
     validate,
@@ -56,7 +57,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for verb in (run, predict, generate, combine, forest, compare, explain, validate, info, demo):
+_MAKING = (run, predict, generate, combine, forest, landscape)
+for verb in (*_MAKING, compare, explain, validate, info, demo):
     app.command(cls=_Command)(getattr(verb, verb.__name__.rpartition(".")[2]))
 
 

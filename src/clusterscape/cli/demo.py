@@ -127,7 +127,7 @@ def _against_classes(model: Any, single: np.ndarray, data: Any) -> Callable[[Pat
                 classes, labels, row_name="class", column_name="cluster", ax=ax
             )
             agree = accuracy(labels, data.target)
-            ax.set_title(f"{name}: {agree:.0%} of the points agree with the classes", fontsize=11)
+            ax.set_title(f"{name}: {agree:.0%} agree with the classes", fontsize=11)
         figure.savefig(path, dpi=150)
 
     return draw

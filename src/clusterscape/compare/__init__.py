@@ -8,6 +8,7 @@ one of your own.
 from __future__ import annotations
 
 from clusterscape.compare.all_pairs import PairwiseResult, pairwise
+from clusterscape.compare.density import density_distance, density_distances
 from clusterscape.compare.element import element_centric, element_consistency
 from clusterscape.compare.explanation import Explanation, explain
 from clusterscape.compare.information import (
@@ -52,6 +53,8 @@ __all__ = [
     "cc_distance",
     "cdistance",
     "contingency_table",
+    "density_distance",
+    "density_distances",
     "element_centric",
     "element_consistency",
     "ensemble_utility",

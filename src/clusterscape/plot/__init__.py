@@ -10,6 +10,13 @@ from clusterscape.plot.feature_occurrence import FeatureOccurrenceDisplay
 from clusterscape.plot.feature_profile import FeatureProfileDisplay
 from clusterscape.plot.gain import GainDisplay
 from clusterscape.plot.k_selection import KSelectionDisplay
+from clusterscape.plot.landscape import (
+    ClusterImagesDisplay,
+    DistanceDistributionDisplay,
+    DistanceMatrixDisplay,
+    LandscapeDisplay,
+    QualityDistributionDisplay,
+)
 from clusterscape.plot.palette import cluster_colors
 from clusterscape.plot.scatter import ScatterDisplay
 from clusterscape.plot.silhouette import SilhouetteDisplay
@@ -20,14 +27,19 @@ from clusterscape.plot.transport import TransportDisplay
 __all__ = [
     "AffinityMapDisplay",
     "CellDisplay",
+    "ClusterImagesDisplay",
     "ConsensusMatrixDisplay",
     "ContingencyDisplay",
     "DifferencesDisplay",
+    "DistanceDistributionDisplay",
+    "DistanceMatrixDisplay",
     "FeatureOccurrenceDisplay",
     "FeatureProfileDisplay",
     "GainDisplay",
     "GalleryDisplay",
     "KSelectionDisplay",
+    "LandscapeDisplay",
+    "QualityDistributionDisplay",
     "ScatterDisplay",
     "SilhouetteDisplay",
     "StabilityDisplay",

@@ -1,0 +1,207 @@
+"""``clusterscape landscape``: the few good clusterings of a table that differ from one another."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from clusterscape.cli import options as opt
+from clusterscape.cli.console import say, verb
+
+if TYPE_CHECKING:
+    from clusterscape.explore import Landscape
+    from clusterscape.io import Table
+
+
+@verb
+def landscape(
+    data: opt.Data,
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="File for the representatives, one column each (.csv or .parquet); stdout when "
+            "not given.",
+            show_default=False,
+            rich_help_panel=opt.OUTPUT,
+        ),
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            "--map",
+            metavar="FILE",
+            help="Picture of the map of all sampled clusterings (.png, .pdf or .svg).",
+            show_default=False,
+            rich_help_panel=opt.OUTPUT,
+        ),
+    ] = None,
+    clusters: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--clusters",
+            "-k",
+            metavar="K",
+            min=1,
+            help="Number of clusters; repeat it for several numbers.",
+            show_default="3",
+            rich_help_panel=opt.WORK,
+        ),
+    ] = None,
+    samples: Annotated[
+        int,
+        typer.Option(
+            "--samples",
+            metavar="M",
+            min=1,
+            help="Number of clusterings to sample.",
+            rich_help_panel=opt.WORK,
+        ),
+    ] = 1000,
+    representatives: Annotated[
+        int,
+        typer.Option(
+            "--representatives",
+            metavar="N",
+            min=1,
+            help="Number of groups of clusterings, and so of clusterings to show.",
+            rich_help_panel=opt.WORK,
+        ),
+    ] = 10,
+    quality: Annotated[
+        str,
+        typer.Option(
+            "--quality",
+            metavar="NAME",
+            help="What makes a clustering good: weighted_kernel, kmeans, variance_ratio, kernel, "
+            "separation.",
+            rich_help_panel=opt.WORK,
+        ),
+    ] = "weighted_kernel",
+    distance: Annotated[
+        str,
+        typer.Option(
+            "--distance",
+            metavar="NAME",
+            help="What makes two clusterings different: lift_emd, any other measure "
+            "('clusterscape info --list measures'), or density.",
+            rich_help_panel=opt.WORK,
+        ),
+    ] = "lift_emd",
+    grouping: Annotated[
+        str,
+        typer.Option(
+            "--grouping",
+            metavar="average|gonzalez",
+            help="How clusterings are grouped: average linkage, or far centres.",
+            rich_help_panel=opt.WORK,
+        ),
+    ] = "average",
+    scale: opt.Scale = "auto",
+    seed: opt.Seed = 0,
+    jobs: opt.Jobs = 1,
+    force: opt.ForceFile = False,
+    reading: opt.Reading,
+    printing: opt.Printing,
+) -> None:
+    """Sample good clusterings of a table, and show a few that are good and different.
+
+    Writes one column of labels for each representative clustering; `clusterscape compare` and
+    `clusterscape combine` read such a file. The table on the console says how many of the sampled
+    clusterings each one stands for, and how good it is.
+
+    Example: `clusterscape landscape wine.csv -k 3 -o alternatives.csv`
+    """
+    from clusterscape.cli import inputs
+    from clusterscape.cli import output as out
+    from clusterscape.compare import MEASURES
+    from clusterscape.explore import QUALITIES, Landscape
+
+    quiet = printing.quiet
+    opt.choose("--quality", quality, list(QUALITIES))
+    opt.choose("--distance", distance, ["density", *MEASURES])
+    opt.choose("--grouping", grouping, ("average", "gonzalez"))
+    if output is not None:
+        out.check_file(output, [data], out.LABELS, force=force)
+    if picture is not None:
+        out.check_file(picture, [data], (".png", ".pdf", ".svg"), force=force, option="--map")
+        out.keep_apart({"--output": output, "--map": picture})
+    table, _ = inputs.read_table(data, reading, reference=None, quiet=quiet)
+    X, done = inputs.scaled(table.X, scale)
+    counts = list(dict.fromkeys(clusters or [3]))
+    say(
+        f"sampling {samples:,} clusterings of {table.n_points:,} points with "
+        f"{table.n_features:,} features (scaling: {done}).",
+        quiet=quiet,
+    )
+    # grouping is a word that was checked above, which a type checker cannot see.
+    model = Landscape(
+        counts[0] if len(counts) == 1 else counts,
+        n_samples=samples,
+        n_representatives=representatives,
+        quality=quality,  # type: ignore[arg-type]
+        distance=distance,
+        grouping=grouping,  # type: ignore[arg-type]
+        random_state=seed,
+        n_jobs=jobs,
+        progress=False if quiet else None,
+    ).fit(inputs.framed(X, table))
+    _write(model, table, output=output, picture=picture, printing=printing)
+
+
+def _write(
+    model: Landscape,
+    table: Table,
+    *,
+    output: Path | None,
+    picture: Path | None,
+    printing: opt.Printing,
+) -> None:
+    """Write the files that were asked for, and say what was found."""
+    from clusterscape._core.atomic import write_bytes
+    from clusterscape.io.results import json_text, labels_csv, write_frame
+
+    frame = model.to_frame()
+    names = [f"representative_{g}" for g in frame["group"]]
+    labels = model.representatives_.with_index(table.ids).to_frame()
+    labels.columns = names
+    labels.index.name = "id"
+    told = frame.to_dict("records")
+    if output is not None:
+        write_frame(output, labels.reset_index())
+    if printing.json:
+        typer.echo(json_text({"representatives": told, "n_compared": model.n_compared_}))
+    elif output is None:
+        typer.echo(labels_csv(labels.reset_index()), nl=False)
+    if picture is not None:
+        from clusterscape.plot import LandscapeDisplay
+
+        drawn = io.BytesIO()
+        kind = picture.suffix.lower().lstrip(".")
+        LandscapeDisplay.from_estimator(model).figure_.savefig(drawn, dpi=150, format=kind)
+        write_bytes(picture, drawn.getvalue())
+    _tell(told, model, quiet=printing.quiet or printing.json)
+
+
+def _tell(told: list[dict[Any, Any]], model: Landscape, *, quiet: bool) -> None:
+    """Say what each representative stands for."""
+    say("  group  share  clusters  quality  of the best", quiet=quiet)
+    for row in told:
+        say(
+            f"  {row['group']:>5}  {row['share']:>5.0%}  {row['n_clusters']:>8}  "
+            f"{row['quality']:>7.4g}  {row['relative_quality']:>11.1%}",
+            quiet=quiet,
+        )
+    assert model.sampler_ is not None
+    if not all(d.agrees for d in model.sampler_.diagnostics_.values()):
+        say(
+            "Chains from different starts stayed in different regions: the shares say where they "
+            "started, not which region is the larger.",
+            quiet=quiet,
+        )

@@ -1,0 +1,450 @@
+"""Landscape: many good partitions, and the few that are good and different."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from clusterscape._core import seeds as _seeds
+from clusterscape._core.errors import ParameterError
+from clusterscape._core.labels import NOISE, UNSAMPLED
+from clusterscape._core.params import Choice, Integer, Rules, check_params
+from clusterscape.compare import MEASURES, density_distances, pairwise
+from clusterscape.compare.density import pair_distances
+from clusterscape.ensemble import Ensemble, as_ensemble
+from clusterscape.explore.grouping import GROUPINGS, best_of_groups, grouped, plane_of
+from clusterscape.explore.quality import QUALITIES, Name, values_of
+from clusterscape.explore.sampler import N_CLUSTERS_RULES, SAMPLER_RULES, PartitionSampler
+from clusterscape.explore.space import Space
+from clusterscape.generate.features import point_ids, validated_features
+from clusterscape.generate.presets import random_features
+
+_SAMPLED, _GENERATED, _GIVEN = "sampled", "generated", "given"
+
+
+class Landscape(BaseEstimator):
+    """Sample many good partitions of the points, group them, and show one of each group.
+
+    Where points can be divided well in several ways, every way is a region of good partitions.
+    Chains from different starts sample them (see :class:`PartitionSampler`), a distance between
+    partitions groups the samples, and the best one of each group represents it.
+
+    Parameters
+    ----------
+    n_clusters : int or list of int
+        Clusters of every sampled partition; several numbers get equal shares.
+    n_samples : int
+        Partitions to sample; 0 to look only at the ensemble given to :meth:`fit`.
+    n_representatives : int
+        Groups, and so representatives; fewer where there are fewer different partitions.
+    distance : str
+        "lift_emd" compares partitions by where their clusters lie; any other distance of
+        :data:`clusterscape.compare.MEASURES` (of a similarity, how much its largest value is
+        missed); or "density", the number of sampled partitions that are nearer by
+        ``density_base``.
+    density_base : str
+        The measure behind "density".
+    grouping : {"average", "gonzalez"}
+        Average linkage, in which a partition counts as often as it was sampled; or centres that
+        are each as far as possible from those before, beginning with the best partition.
+    n_generated : int
+        Partitions by k-means on random halves of the columns, to be looked at beside the samples.
+    max_compared : int
+        Different partitions whose distances are all computed. Of more, so many are drawn (the best
+        is among them); the others join the group of the nearest representative. ``n_compared_``
+        says how many were.
+    quality, power, weighting, min_cluster_size, burn_in, thin, n_chains, n_temperatures
+        As in :class:`PartitionSampler`. The defaults are many short chains that stay in the region
+        where they start (``power="local"``, no merges and splits, one temperature), so that regions
+        that are good, but not the best, are seen.
+    method, subset_size, merge_split, start, kernel, bandwidth, n_random_features
+        As in :class:`PartitionSampler`. The kernel is also that of "lift_emd".
+    random_state : None, int, RandomState, Generator or SeedSequence
+        The same seed gives the same result for any ``n_jobs``.
+    n_jobs : int or None
+        Workers.
+    progress : bool or None
+        Show progress on stderr; None shows it only on a terminal.
+    store : path or None
+        As in :class:`PartitionSampler`.
+
+    Attributes
+    ----------
+    ensemble_ : Ensemble
+        All partitions: sampled, generated, given.
+    origin_ : (m,) array of str
+        Where each comes from: "sampled", "generated" or "given".
+    quality_ : (m,) array
+        Quality of each.
+    relative_quality_ : (m,) array
+        Quality over the best one with the same number of clusters, by the weight's base (so that
+        it is never negative).
+    groups_ : (m,) array
+        Group of each partition, numbered by decreasing share.
+    group_share_ : (g,) array
+        Share of the partitions in each group.
+    representatives_ : Ensemble
+        The best partition of each group.
+    representative_indices_ : (g,) array
+        Their positions in ``ensemble_``.
+    embedding_ : (m, 2) array
+        The partitions on a map, by classical scaling of the distances; nan for those that were not
+        compared with all others.
+    embedding_share_ : float
+        Share of the squared distances that the map shows.
+    distances_ : (c, c) array
+        Distances between the partitions that were compared.
+    compared_ : (c,) array
+        Their positions in ``ensemble_``.
+    counts_ : (c,) array
+        How often each of them occurs.
+    representative_distances_ : (g, g) array
+        Distances between the representatives.
+    n_compared_ : int
+        Different partitions that were compared.
+    sampler_ : PartitionSampler or None
+        The sampler, with its diagnostics.
+    n_features_in_, feature_names_in_ : int, array
+        As in scikit-learn.
+
+    See Also
+    --------
+    PartitionSampler : The samples alone.
+    clusterscape.ConsensusClustering : One clustering that the members agree on.
+    credible_ball : How far a sample spreads around one partition.
+
+    Notes
+    -----
+    Distances of m partitions take O(m^2) transports of clusters, which is most of the time. Shares
+    say how often chains were in a group; as long as R-hat (``sampler_.diagnostics_``) is far above
+    1 they depend on where the chains started.
+
+    References
+    ----------
+    .. [1] J. M. Phillips, P. Raman and S. Venkatasubramanian. Generating a diverse set of
+       high-quality clusterings. 2nd MultiClust Workshop, 81-90, 2011.
+    .. [2] P. Raman. Exploring the landscape of clusterings. Dissertation, University of Utah, 2013,
+       chapter 4.
+    .. [3] T. F. Gonzalez. Clustering to minimize the maximum intercluster distance. Theoretical
+       Computer Science 38, 293-306, 1985. doi:10.1016/0304-3975(85)90224-5
+
+    Examples
+    --------
+    Four clouds at the corners of a square, divided in two: left and right, or above and below.
+
+    >>> import numpy as np
+    >>> from clusterscape.explore import Landscape
+    >>> rng = np.random.default_rng(0)
+    >>> corners = np.array([[0, 0], [0, 8], [8, 0], [8, 8]])
+    >>> X = np.repeat(corners, 15, axis=0) + rng.normal(size=(60, 2))
+    >>> landscape = Landscape(2, n_samples=200, n_representatives=2, random_state=0).fit(X)
+    >>> sorted(row.tolist() for row in np.asarray(landscape.representatives_).T[:, ::15])
+    [[0, 0, 1, 1], [0, 1, 0, 1]]
+    """
+
+    _parameter_rules: ClassVar[Rules] = {
+        "n_clusters": N_CLUSTERS_RULES,
+        **SAMPLER_RULES,
+        "n_samples": (Integer(0),),
+        "n_representatives": (Integer(1),),
+        "distance": (Choice("density", registry=MEASURES),),
+        "density_base": (Choice(registry=MEASURES),),
+        "grouping": (Choice(*GROUPINGS),),
+        "n_generated": (Integer(0),),
+        "max_compared": (Integer(2),),
+    }
+
+    def __init__(
+        self,
+        n_clusters: int | Sequence[int] = 3,
+        *,
+        n_samples: int = 1000,
+        n_representatives: int = 10,
+        distance: str = "lift_emd",
+        density_base: str = "lift_emd",
+        grouping: Literal["average", "gonzalez"] = "average",
+        n_generated: int = 0,
+        max_compared: int = 1000,
+        quality: Name | Callable[[Any, np.ndarray], float] = "weighted_kernel",
+        power: Literal["auto", "local"] | float = "local",
+        weighting: Literal["auto", "power", "shift", "clip", "exp"] = "auto",
+        min_cluster_size: Literal["auto"] | int = "auto",
+        burn_in: int = 100,
+        thin: int = 1,
+        n_chains: int = 12,
+        n_temperatures: int = 1,
+        method: Literal["gibbs", "metropolis"] = "gibbs",
+        subset_size: Literal["auto"] | int = "auto",
+        merge_split: Literal["auto"] | int = 0,
+        start: Literal["diverse", "kmeans_random"] = "diverse",
+        kernel: Any = "gaussian",
+        bandwidth: Literal["median"] | float = "median",
+        n_random_features: Literal["auto"] | int | None = "auto",
+        random_state: _seeds.RandomState = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+        store: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_samples = n_samples
+        self.n_representatives = n_representatives
+        self.distance = distance
+        self.density_base = density_base
+        self.grouping = grouping
+        self.n_generated = n_generated
+        self.max_compared = max_compared
+        self.quality = quality
+        self.power = power
+        self.weighting = weighting
+        self.min_cluster_size = min_cluster_size
+        self.burn_in = burn_in
+        self.thin = thin
+        self.n_chains = n_chains
+        self.n_temperatures = n_temperatures
+        self.method = method
+        self.subset_size = subset_size
+        self.merge_split = merge_split
+        self.start = start
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.n_random_features = n_random_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.store = store
+
+    def fit(self, X: Any, y: Any = None, *, ensemble: Any = None) -> Self:
+        """Sample partitions of the rows of X, group them, and choose representatives.
+
+        Parameters
+        ----------
+        X : (n, d) array, sparse matrix or data frame
+            The points.
+        y : ignored
+            Present for API consistency.
+        ensemble : Ensemble or (n, r) array, optional
+            Partitions from anywhere, to be looked at beside the samples, or alone with
+            ``n_samples=0``. Noise points count as one more cluster.
+
+        Returns
+        -------
+        self
+        """
+        check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
+        ids = point_ids(X)
+        points = validated_features(self, X)
+        sampling, generating, comparing, spacing = _seeds.spawn(self.random_state, 4)
+        parts: list[tuple[str, Ensemble]] = []
+        self.sampler_: PartitionSampler | None = None
+        if self.n_samples > 0:
+            self.sampler_ = self._sampler(sampling)
+            parts.append((_SAMPLED, self.sampler_.generate(points, index=ids)))
+        if self.n_generated > 0:
+            parts.append((_GENERATED, self._generated(points, generating, ids)))
+        if ensemble is not None:
+            parts.append((_GIVEN, _complete(as_ensemble(ensemble), points.shape[0], ids)))
+        if not parts:
+            raise ParameterError(
+                "{n_samples} and no ensemble leave nothing to look at; give fit an ensemble, or "
+                "ask for samples.",
+                n_samples=0,
+            )
+        self.ensemble_ = Ensemble.concat([part for _, part in parts])
+        self.origin_ = np.repeat([o for o, _ in parts], [p.n_partitions for _, p in parts])
+        self._judge(points, spacing)
+        self._compare(points, np.random.default_rng(comparing))
+        return self
+
+    def _sampler(self, seed: Any) -> PartitionSampler:
+        names = set(PartitionSampler().get_params()) - {"random_state", "progress"}
+        own = {name: getattr(self, name) for name in names}
+        return PartitionSampler(**own, random_state=seed, progress=self.progress)
+
+    def _generated(self, points: Any, seed: Any, ids: Any) -> Ensemble:
+        counts = self.n_clusters
+        return random_features(
+            self.n_generated,
+            n_clusters=counts if isinstance(counts, (int, np.integer)) else list(counts),
+            random_state=seed,
+            n_jobs=self.n_jobs,
+            progress=self.progress,
+        ).generate(points, index=ids)
+
+    def _judge(self, points: Any, seed: Any) -> None:
+        """Set the quality of every partition."""
+        labels = np.ascontiguousarray(self.ensemble_.labels)
+        known = 0
+        shift = np.zeros(self.ensemble_.n_partitions)
+        self.quality_ = np.empty(self.ensemble_.n_partitions)
+        if self.sampler_ is not None:
+            known = self.sampler_.quality_.size
+            self.quality_[:known] = self.sampler_.quality_
+        if callable(self.quality):
+            rest = [float(self.quality(points, c.astype(np.int64))) for c in labels.T[known:]]
+            self.quality_[known:] = rest
+        else:
+            quality = QUALITIES[self.quality]
+            if known < self.quality_.size:
+                space = self._space(points, seed)
+                self.quality_[known:] = values_of(space, quality, labels[:, known:])
+            shift = np.array([quality.shift(int(k)) for k in self.ensemble_.n_clusters])
+        base = self.quality_ + shift
+        self.relative_quality_ = np.empty(base.size)
+        for k in np.unique(self.ensemble_.n_clusters):
+            mine = self.ensemble_.n_clusters == k
+            best = base[mine].max()
+            self.relative_quality_[mine] = base[mine] / best if best > 0 else base[mine] - best + 1
+
+    def _space(self, points: Any, seed: Any) -> Space:
+        """Return the points as the quality sees them, the sampler's where there was one."""
+        known = self.sampler_
+        assert not callable(self.quality)
+        bandwidth = self.bandwidth
+        if known is not None and known.bandwidth_ is not None:
+            bandwidth = known.bandwidth_
+        return QUALITIES[self.quality].space(
+            points,
+            kernel=self.kernel,
+            bandwidth=bandwidth,
+            n_components=self.n_random_features,
+            random_state=seed,
+        )
+
+    # -- groups -----------------------------------------------------------------------------------
+
+    def _compare(self, points: Any, rng: np.random.Generator) -> None:
+        """Set distances, groups, representatives and the map."""
+        first, inverse = self.ensemble_.distinct()
+        counts = np.bincount(inverse, minlength=first.size).astype(np.float64)
+        chosen = np.arange(first.size)
+        if first.size > self.max_compared:
+            top = int(np.argmax(self.relative_quality_[first]))
+            others = np.delete(chosen, top)
+            # By their counts, so that the density of the samples stays what it was.
+            share = counts[others] / counts[others].sum()
+            drawn = rng.choice(others, self.max_compared - 1, replace=False, p=share)
+            chosen = np.sort(np.append(drawn, top))
+        self.compared_, self.counts_ = first[chosen], counts[chosen]
+        self.n_compared_ = int(chosen.size)
+        self.distances_ = self._distances(points)
+        relative = self.relative_quality_[self.compared_]
+        groups = grouped(
+            self.distances_, self.counts_, relative, self.n_representatives, how=self.grouping
+        )
+        best = best_of_groups(groups, relative)
+        every = np.full(first.size, -1)
+        every[chosen] = groups
+        self._join(every, first, best, points)
+        self._number(every[inverse], best)
+        place, self.embedding_share_ = plane_of(self.distances_, self.counts_)
+        placed = np.full((first.size, 2), np.nan)
+        placed[chosen] = place
+        self.embedding_ = placed[inverse]
+
+    def _number(self, groups: np.ndarray, best: np.ndarray) -> None:
+        """Number the groups by decreasing share, and set what follows from them."""
+        sizes = np.bincount(groups)
+        order = np.argsort(-sizes, kind="stable")
+        number = np.empty(order.size, dtype=np.int64)
+        number[order] = np.arange(order.size)
+        self.groups_ = number[groups]
+        self.group_share_ = sizes[order] / groups.size
+        best = best[order]
+        self.representative_indices_ = self.compared_[best]
+        self.representatives_ = self.ensemble_.select(self.representative_indices_)
+        self.representative_distances_ = self.distances_[np.ix_(best, best)]
+
+    def _distances(self, points: Any) -> np.ndarray:
+        """Return the distances between the partitions that are compared."""
+        name, options, features = self._measure(points)
+        matrix = pairwise(
+            self.ensemble_.select(self.compared_),
+            name,
+            features=features,
+            metric_params={name: options} if options else None,
+            n_jobs=self.n_jobs,
+            progress=self.progress,
+        ).matrix
+        measure = MEASURES[name]
+        if measure.direction == "similarity":
+            matrix = (measure.identity or 0.0) - matrix
+        matrix = np.maximum(np.nan_to_num(0.5 * (matrix + matrix.T), nan=0.0), 0.0)
+        np.fill_diagonal(matrix, 0.0)
+        return density_distances(matrix, self.counts_) if self.distance == "density" else matrix
+
+    def _measure(self, points: Any) -> tuple[str, dict[str, Any], Any]:
+        """Return the measure's name, its options, and the points where it needs them."""
+        name = self.density_base if self.distance == "density" else self.distance
+        measure = MEASURES[name]
+        options: dict[str, Any] = {}
+        if "kernel" in measure.options:
+            options = {"kernel": self.kernel, "bandwidth": self.bandwidth}
+        return name, options, points if measure.needs_features else None
+
+    def _join(self, every: np.ndarray, first: np.ndarray, best: np.ndarray, points: Any) -> None:
+        """Give partitions that were not compared the group of the nearest representative."""
+        rest = np.flatnonzero(every < 0)
+        name, options, features = self._measure(points)
+        near = np.arange(best.size)
+        for start in range(0, rest.size, self.max_compared):
+            some = rest[start : start + self.max_compared]
+            both = self.ensemble_.select(np.concatenate([self.compared_[best], first[some]]))
+            far = best.size + np.arange(some.size)
+            pairs = np.column_stack([np.repeat(far, near.size), np.tile(near, far.size)])
+            apart = pair_distances(
+                both, pairs, name, features=features, options=options, n_jobs=self.n_jobs
+            )
+            # best is in the order of the groups' numbers
+            every[some] = apart.reshape(far.size, near.size).argmin(axis=1)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per representative: group, share, quality, clusters, and where it is."""
+        check_is_fitted(self, "representatives_")
+        at = self.representative_indices_
+        return pd.DataFrame(
+            {
+                "group": np.arange(at.size),
+                "share": self.group_share_,
+                "n_clusters": self.ensemble_.n_clusters[at],
+                "quality": self.quality_[at],
+                "relative_quality": self.relative_quality_[at],
+                "origin": self.origin_[at],
+                "position": at,
+                "x": self.embedding_[at, 0],
+                "y": self.embedding_[at, 1],
+            }
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _complete(given: Ensemble, n: int, ids: Any) -> Ensemble:
+    """Return given partitions with every point in a cluster."""
+    if given.n_points != n:
+        raise ValueError(
+            f"ensemble has {given.n_points} points and X {n} rows; pass partitions of these rows."
+        )
+    if given.is_soft:
+        raise ValueError(
+            "ensemble has soft partitions, for which quality is not defined; pass labels, for "
+            "example membership.argmax(axis=1)."
+        )
+    if (given.labels == UNSAMPLED).any():
+        raise ValueError(
+            "ensemble has partitions that did not sample all points, for which quality is not "
+            "defined; leave them out."
+        )
+    labels = given.labels.astype(np.int64)
+    labels = np.where(labels == NOISE, given.n_clusters[None, :], labels)
+    return Ensemble.from_labels(
+        labels, orient="columns", names=given.names, records=given.records, index=ids
+    )

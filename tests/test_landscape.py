@@ -1,0 +1,210 @@
+"""Landscape finds different good partitions; groups, representatives and maps are what they say."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import pdist, squareform
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from clusterscape import Ensemble
+from clusterscape._core.errors import ParameterError
+from clusterscape.compare import (
+    adjusted_rand,
+    density_distance,
+    density_distances,
+    lift_emd,
+    rand_distance,
+)
+from clusterscape.explore import Landscape, grouping, weighted_kernel_quality
+
+FEW = {"n_samples": 60, "burn_in": 5, "n_chains": 4, "progress": False}
+
+
+@parametrize_with_checks([Landscape(2, n_samples=8, burn_in=2, n_chains=2, random_state=0)])
+def test_scikit_learn_contract(estimator, check) -> None:
+    check(estimator)
+
+
+def planted(seed: int, n: int = 240) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return points with three independent structures of three clusters on disjoint columns."""
+    rng = np.random.default_rng(seed)
+    columns, truths = [], []
+    angles = 2 * np.pi * np.arange(3) / 3
+    for gap in (8.0, 7.0, 6.0):
+        truths.append(rng.integers(3, size=n))
+        centres = gap / np.sqrt(3) * np.column_stack([np.cos(angles), np.sin(angles)])
+        columns.append(centres[truths[-1]] + rng.normal(size=(n, 2)))
+    return np.hstack(columns), truths
+
+
+def test_three_planted_clusterings_are_all_found(seed: int) -> None:
+    X, truths = planted(seed)
+    landscape = Landscape(3, n_samples=240, random_state=seed, progress=False).fit(X)
+    shown = landscape.representatives_.labels.T
+    assert all(max(adjusted_rand(truth, c) for c in shown) >= 0.9 for truth in truths)
+
+
+def corners() -> np.ndarray:
+    rng = np.random.default_rng(0)
+    places = np.array([[0, 0], [0, 8], [8, 0], [8, 8]])
+    return np.repeat(places, 12, axis=0) + rng.normal(size=(48, 2))
+
+
+@pytest.mark.parametrize("how", grouping.GROUPINGS)
+@pytest.mark.parametrize("distance", ["lift_emd", "density", "vi", "adjusted_rand"])
+def test_what_is_told_fits_together(how: str, distance: str) -> None:
+    found = Landscape(
+        2, distance=distance, grouping=how, n_representatives=3, random_state=0, **FEW
+    ).fit(corners())
+    m, g = found.ensemble_.n_partitions, found.representatives_.n_partitions
+    assert m == 60
+    assert found.groups_.max() + 1 == g <= 3
+    assert np.bincount(found.groups_) / m == pytest.approx(found.group_share_)
+    assert (np.diff(found.group_share_) <= 0).all()
+    best = [found.quality_[found.groups_ == j].max() for j in range(g)]
+    assert found.quality_[found.representative_indices_] == pytest.approx(best)
+    assert (found.groups_[found.representative_indices_] == np.arange(g)).all()
+    assert found.counts_.sum() == m
+    assert (found.distances_ == found.distances_.T).all()
+    frame = found.to_frame()
+    assert frame["share"].sum() == pytest.approx(1)
+    assert len(frame) == g
+    assert np.isfinite(found.embedding_).all()
+
+
+def test_quality_is_that_of_the_partitions() -> None:
+    X = corners()
+    found = Landscape(2, n_generated=4, random_state=0, **FEW).fit(X)
+    assert list(dict.fromkeys(found.origin_)) == ["sampled", "generated"]
+    for i in (0, 30, 60, 63):
+        expected = weighted_kernel_quality(X, found.ensemble_.labels[:, i])
+        assert found.quality_[i] == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_given_ensemble_alone() -> None:
+    X = corners()
+    left, low = np.repeat([0, 0, 1, 1], 12), np.repeat([0, 1, 0, 1], 12)
+    noisy = left.copy()
+    noisy[:3] = -1
+    given = Ensemble.from_labels([left, low, 1 - left, noisy])
+    found = Landscape(n_samples=0, n_representatives=2).fit(X, ensemble=given)
+    assert found.sampler_ is None
+    assert found.n_compared_ == 3
+    assert sorted(found.counts_) == [1, 1, 2]
+    assert found.ensemble_.n_clusters.tolist() == [2, 2, 2, 3]
+    assert found.groups_[0] == found.groups_[2] != found.groups_[1]
+
+
+def test_more_partitions_than_may_be_compared() -> None:
+    X = corners()
+    how = {**FEW, "n_samples": 200, "power": 20.0, "random_state": 0, "n_representatives": 4}
+    found = Landscape(2, max_compared=30, **how).fit(X)
+    assert found.n_compared_ == 30
+    assert np.argmax(found.relative_quality_) in found.representative_indices_
+    first, inverse = found.ensemble_.distinct()
+    others = ~np.isin(first[inverse], found.compared_)
+    for i in np.flatnonzero(others)[:40]:
+        c = found.ensemble_.labels[:, i]
+        apart = [lift_emd(c, r, X) for r in found.representatives_.labels.T]
+        assert apart[found.groups_[i]] == pytest.approx(min(apart))
+    assert np.isnan(found.embedding_).any()
+    assert np.isfinite(found.embedding_[found.compared_]).all()
+
+
+def test_the_same_for_any_number_of_workers() -> None:
+    one, two = (Landscape([2, 3], random_state=3, n_jobs=j, **FEW).fit(corners()) for j in (1, 2))
+    assert one.ensemble_ == two.ensemble_
+    assert one.distances_.tobytes() == two.distances_.tobytes()
+    assert (one.representative_indices_ == two.representative_indices_).all()
+    assert set(one.representatives_.n_clusters) == {2, 3}
+
+
+def test_what_cannot_be_looked_at_is_refused() -> None:
+    X = corners()
+    with pytest.raises(ParameterError, match="n_samples=0 and no ensemble"):
+        Landscape(n_samples=0).fit(X)
+    with pytest.raises(ValueError, match="3 points and X 48 rows"):
+        Landscape(n_samples=0).fit(X, ensemble=[[0, 1, 1]])
+    soft = Ensemble.from_labels([np.full((48, 2), 0.5)])
+    with pytest.raises(ValueError, match="soft partitions"):
+        Landscape(n_samples=0).fit(X, ensemble=soft)
+    unseen = np.zeros(48, dtype=int)
+    unseen[0] = -2
+    with pytest.raises(ValueError, match="did not sample all points"):
+        Landscape(n_samples=0).fit(X, ensemble=[unseen])
+
+
+# -- groups and maps ----------------------------------------------------------------------------
+
+
+def line(m: int = 25) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(m, 3))
+
+
+def test_average_linkage_counts_partitions_as_often_as_they_were_sampled() -> None:
+    points = line()
+    counts = np.random.default_rng(1).integers(1, 5, size=25)
+    copies = np.repeat(np.arange(25), counts)
+    expected = fcluster(linkage(points[copies], "average"), 6, "maxclust")
+    first = np.searchsorted(copies, np.arange(25))
+    distances = squareform(pdist(points))
+    found = grouping.grouped(distances, counts, np.ones(25), 6, how="average")
+    assert adjusted_rand(found, expected[first]) == 1.0
+
+
+def test_farthest_first_is_within_twice_the_best_radius() -> None:
+    distances = squareform(pdist(line(12)))
+    groups = grouping.farthest_first(distances, 0, 3)
+
+    def radius(centres) -> float:
+        return distances[:, list(centres)].min(axis=1).max()
+
+    best = min(radius(c) for c in itertools.combinations(range(12), 3))
+    centres = [0]
+    for _ in range(2):
+        centres.append(int(distances[:, centres].min(axis=1).argmax()))
+    assert (groups == distances[:, centres].argmin(axis=1)).all()
+    assert radius(centres) <= 2 * best
+
+
+def test_the_map_of_points_in_a_plane_keeps_their_distances() -> None:
+    points = line()[:, :2]
+    distances = squareform(pdist(points))
+    place, share = grouping.plane_of(distances, np.arange(1.0, 26.0))
+    assert squareform(pdist(place)) == pytest.approx(distances, abs=1e-9)
+    assert share == pytest.approx(1.0)
+
+
+# -- density-based distances --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("symmetric", [None, "mean", "max", "min"])
+def test_density_distance_counts_what_is_nearer(symmetric: str | None) -> None:
+    rng = np.random.default_rng(2)
+    base = rng.integers(3, size=(8, 20))
+    counts = rng.integers(1, 4, size=8)
+    sample = np.repeat(base, counts, axis=0)
+    apart = np.array([[rand_distance(a, b) for b in base] for a in base])
+    found = density_distances(apart, counts, symmetric=symmetric)
+    for p, q in itertools.permutations(range(8), 2):
+        ranks = []
+        for seen, other in ((p, q), (q, p)):
+            near = [rand_distance(base[seen], r) < apart[seen, other] for r in sample]
+            ranks.append(sum(near) - 1)  # without itself
+        expected = {None: ranks[0], "mean": sum(ranks) / 2, "max": max(ranks), "min": min(ranks)}
+        assert found[p, q] == expected[symmetric]
+        one = density_distance(
+            base[p], base[q], list(sample), metric="rand_distance", symmetric=symmetric
+        )
+        assert one == expected[symmetric]
+
+
+def test_density_distances_refuse_what_is_no_distance() -> None:
+    with pytest.raises(ValueError, match="square matrix"):
+        density_distances(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="finite and not negative"):
+        density_distances([[0, -1], [-1, 0]])
