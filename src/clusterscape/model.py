@@ -532,8 +532,8 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
 
         Returns
         -------
-        (m, n_clusters_) array
-            Share of each point's co-association with each cluster; rows sum to one, or are zero
+        (m, k) array
+            Share of the votes on each point that each cluster has; rows sum to one, or are zero
             for points that no member puts in a cluster. They are evidence, not probabilities.
         """
         labels = self._assigned(X)
