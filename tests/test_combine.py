@@ -531,10 +531,11 @@ def test_mean_coassociation_against_all_pairs(ensemble, seed):
         both = one.weights[0] * np.outer(seen, seen)
         for x in range(n):
             for y in range(n):
-                if x != y and groups[y] >= 0:
-                    together[x, groups[y]] += s[y] * counts[x, y]
-                    sampled[x, groups[y]] += s[y] * both[x, y]
-    expected = np.divide(together, sampled, out=np.zeros((n, k)), where=sampled > 0)
+                if groups[y] >= 0:
+                    others = s[y] if x != y else s[y] - min(s[y], 1.0)  # its other copies
+                    together[x, groups[y]] += others * counts[x, y]
+                    sampled[x, groups[y]] += others * both[x, y]
+    expected = np.divide(together, sampled, out=np.zeros((n, k)), where=sampled > 1e-12)
     np.testing.assert_allclose(mean_coassociation(ensemble, groups), expected, atol=1e-9)
 
 

@@ -26,6 +26,7 @@ from clusterscape.combine import (
     OneOpinionWarning,
     RandomProjectionEnsemble,
     consensus_scores,
+    mean_coassociation,
 )
 from clusterscape.forest import ClusterForest, ForestGrower
 from clusterscape.io import (
@@ -628,3 +629,19 @@ def test_numbers_as_objects_are_numbers():
     np.testing.assert_array_equal(model.fit(as_objects).labels_, expected)
     assert model.ensemble_.index[0] == "s0"
     assert EnsembleGenerator(3, random_state=0).generate(as_objects).n_points == len(X)
+
+
+def test_weights_are_copies_for_every_score():
+    rng = np.random.default_rng(3)
+    full = Ensemble.from_labels(rng.integers(0, 2, size=(40, 3)))
+    labels = full.labels[:, 0].astype(int)
+    small, back = full.compress()
+    first = np.unique(back, return_index=True)[1]
+    assert small.n_points < 10
+    whole, weighted = consensus_scores(full, labels), consensus_scores(small, labels[first])
+    np.testing.assert_allclose(weighted.membership[back], whole.membership, atol=1e-12)
+    np.testing.assert_allclose(weighted.confidence[back], whole.confidence, atol=1e-12)
+    np.testing.assert_allclose(weighted.cluster_consensus, whole.cluster_consensus, atol=1e-12)
+    np.testing.assert_allclose(
+        mean_coassociation(small, labels[first])[back], mean_coassociation(full, labels), atol=1e-12
+    )

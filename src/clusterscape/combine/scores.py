@@ -70,6 +70,7 @@ def mean_coassociation(ensemble: Any, labels: Any) -> np.ndarray:
     totals = column * _totals(source, groups, weight, k)
     sampled = _Sampled.of(source, groups, k)
     diagonal = source.coassociation(normalize="counts").diagonal()
+    itself = _itself(weight)
 
     def fill(part: slice) -> None:
         together = (
@@ -79,9 +80,9 @@ def mean_coassociation(ensemble: Any, labels: Any) -> np.ndarray:
         )
         own = groups[part]
         inside = np.flatnonzero(own >= 0)
-        together[inside, own[inside]] -= (diagonal[part] * weight[part])[inside]
+        together[inside, own[inside]] -= (diagonal[part] * itself[part])[inside]
         votes = sampled.votes(source, part)
-        own_votes = sampled.own_votes(source, part) * weight[part]
+        own_votes = sampled.own_votes(source, part) * itself[part]
         votes[inside, own[inside]] -= own_votes[inside]
         np.divide(together, votes, out=out[part], where=votes > 1e-12)
         np.clip(out[part], 0.0, 1.0, out=out[part])
@@ -107,6 +108,11 @@ def checked_groups(source: Ensemble, labels: Any) -> np.ndarray:
             f"{shown(labels)}. Number them first, for example with numpy.unique."
         )
     return np.ascontiguousarray(groups, dtype=np.int64)
+
+
+def _itself(weight: np.ndarray) -> np.ndarray:
+    """Return the weight of a point itself, which is no company: one of the copies it stands for."""
+    return np.minimum(weight, 1.0)
 
 
 def _hot(groups: np.ndarray, weight: np.ndarray, k: int) -> np.ndarray:
@@ -252,7 +258,7 @@ def _cluster_consensus(source: Ensemble, groups: np.ndarray, k: int) -> np.ndarr
     """Return the share of the co-samplings of each cluster's pairs that keep the pair together."""
     weight = source.sample_weight
     inside = np.flatnonzero(groups >= 0)
-    own, square = groups[inside], weight[inside] ** 2
+    own, square = groups[inside], weight[inside] * _itself(weight[inside])
     column = np.repeat(source.weights, source.n_clusters)[:, None]
     together = (column * _totals(source, groups, weight, k) ** 2).sum(axis=0)
     # A point is no pair with itself.
@@ -266,7 +272,7 @@ def _cluster_consensus(source: Ensemble, groups: np.ndarray, k: int) -> np.ndarr
         both = source.weights @ sampled.sizes**2
     seen = sampled.own_votes(source, everything)[inside]
     both -= np.bincount(own, weights=square * seen, minlength=k)
-    pairs = (np.bincount(own, minlength=k) > 1) & (both > 1e-12)
+    pairs = both > 1e-9 * source.weights.sum()
     found = np.divide(together, both, out=np.full(k, np.nan), where=pairs)
     return np.clip(found, 0.0, 1.0)
 
@@ -289,7 +295,8 @@ def _vote_shares(source: Ensemble, groups: np.ndarray, mass: np.ndarray) -> np.n
     out = np.zeros((n, k))
     if k == 0:
         return out
-    own = np.where(groups >= 0, source.sample_weight * scale[np.maximum(groups, 0)], 0.0)
+    unit = np.where(groups >= 0, scale[np.maximum(groups, 0)], 0.0)
+    own, itself = source.sample_weight * unit, _itself(source.sample_weight) * unit
     column = np.repeat(source.weights, source.n_clusters)
     table = _totals(source, groups, own, k)
     sizes = table.sum(axis=1)
@@ -297,7 +304,7 @@ def _vote_shares(source: Ensemble, groups: np.ndarray, mass: np.ndarray) -> np.n
 
     def fill(rows: slice) -> None:
         total = np.zeros(rows.stop - rows.start)
-        given = column, table, sizes, own[rows], groups[rows], out[rows], total
+        given = column, table, sizes, itself[rows], groups[rows], out[rows], total
         if soft is None:
             kernels.votes.hard_votes(source.labels[rows], source.offsets, *given)
         else:
