@@ -189,7 +189,7 @@ class ConsensusChoice(BaseConsensus):
         *,
         n_neighbors: int = 25,
         metric: Literal["euclidean", "cosine"] = "euclidean",
-        max_points: int = 5000,
+        max_points: int = 3000,
         theta: float = 0.4,
         random_state: RandomState = None,
     ) -> None:

@@ -132,6 +132,8 @@ class Algorithm:
     sample_size : int
         Points of the sample that a member clusters where members are made on samples unless told
         otherwise: more for clusterers whose time is linear in the points.
+    sample_work : int, optional
+        Points of that sample times clusters at most, for clusterers whose time grows with both.
     shared : sequence of str
         Whole-number options on which what members share depends (graphs, trees). Members that
         differ in them are given different samples, which then costs nothing.
@@ -149,7 +151,14 @@ class Algorithm:
     threads: bool = False
     options: Mapping[str, Option] = field(default_factory=dict)
     sample_size: int = 2_000
+    sample_work: int | None = None
     shared: Sequence[str] = ()
+
+    def points_for(self, n_clusters: int) -> int:
+        """Return the points of the sample of a member with so many clusters."""
+        if self.sample_work is None:
+            return self.sample_size
+        return min(self.sample_size, self.sample_work // max(n_clusters, 1))
 
 
 def _kmeans(
@@ -433,6 +442,7 @@ ALGORITHMS: Mapping[str, Algorithm] = _table(
         starts=True,
         threads=True,
         sample_size=20_000,
+        sample_work=400_000,
     ),
     Algorithm(
         "hartigan",
@@ -442,6 +452,7 @@ ALGORITHMS: Mapping[str, Algorithm] = _table(
         starts=True,
         threads=True,
         sample_size=20_000,
+        sample_work=400_000,
     ),
     Algorithm(
         "cosine",
@@ -452,6 +463,7 @@ ALGORITHMS: Mapping[str, Algorithm] = _table(
         starts=True,
         threads=True,
         sample_size=20_000,
+        sample_work=400_000,
     ),
     Algorithm(
         "nmf",

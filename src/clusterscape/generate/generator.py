@@ -338,11 +338,9 @@ class EnsembleGenerator(BaseEstimator):
         rows = "all"
         exact = algorithm.soft or self.metric is not None
         if not exact or self.rows != "auto":
+            most = plan.named_clusters(counts) if algorithm.needs_k else 1
             rows = plan.settled_rows(
-                self.rows,
-                n_points,
-                size=algorithm.sample_size,
-                most_clusters=plan.named_clusters(counts) if algorithm.needs_k else 1,
+                self.rows, n_points, size=algorithm.points_for(most), most_clusters=most
             )
         return plan.Axes(counts, self.columns, rows, n_points, halved=own is not None)
 

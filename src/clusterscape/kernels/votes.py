@@ -8,35 +8,41 @@ added to ``out``, and how many there were to ``total``.
 
 from __future__ import annotations
 
+import numpy as np
+
 from clusterscape.kernels._jit import jit
-
-
-@jit
-def _vote(x, c, share, column, table, sizes, own, groups, out, total):
-    """Add the vote of one cluster on one point."""
-    g = groups[x]
-    part = share * own[x] if g >= 0 else 0.0
-    rest = sizes[c] - part
-    if rest <= 1e-9 * sizes[c]:
-        return
-    vote = column[c] * share
-    unit = vote / rest
-    for j in range(table.shape[1]):
-        out[x, j] += unit * table[c, j]
-    if g >= 0:
-        out[x, g] -= unit * part
-    total[x] += vote
 
 
 @jit
 def hard_votes(labels, offsets, column, table, sizes, own, groups, out, total):
     """Count the votes by the labels of a hard ensemble."""
     n, r = labels.shape
+    k = table.shape[1]
+    sums = np.empty(k)  # in the cache, where those of a row of ``out`` would be written anew
     for x in range(n):
+        g = groups[x]
+        part = own[x] if g >= 0 else 0.0
+        counted, taken = 0.0, 0.0
+        sums[:] = 0.0
         for i in range(r):
             code = labels[x, i]
-            if code >= 0:
-                _vote(x, offsets[i] + code, 1.0, column, table, sizes, own, groups, out, total)
+            if code < 0:
+                continue
+            c = offsets[i] + code
+            rest = sizes[c] - part
+            if rest <= 1e-9 * sizes[c]:
+                continue
+            unit = column[c] / rest
+            row = table[c]
+            for j in range(k):
+                sums[j] += unit * row[j]
+            taken += unit
+            counted += column[c]
+        for j in range(k):
+            out[x, j] += sums[j]
+        if g >= 0:
+            out[x, g] -= taken * part
+        total[x] += counted
 
 
 @jit
@@ -44,5 +50,16 @@ def soft_votes(rows, column, table, sizes, own, groups, out, total):
     """Count the votes by the rows of B in CSR form."""
     shares, indices, ends = rows
     for x in range(ends.size - 1):
+        g = groups[x]
         for at in range(ends[x], ends[x + 1]):
-            _vote(x, indices[at], shares[at], column, table, sizes, own, groups, out, total)
+            c = indices[at]
+            part = shares[at] * own[x] if g >= 0 else 0.0
+            rest = sizes[c] - part
+            if rest <= 1e-9 * sizes[c]:
+                continue
+            vote = column[c] * shares[at]
+            for j in range(table.shape[1]):
+                out[x, j] += vote * table[c, j] / rest
+            if g >= 0:
+                out[x, g] -= vote * part / rest
+            total[x] += vote
