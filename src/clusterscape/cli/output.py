@@ -22,9 +22,9 @@ STORE = "store"
 FILES = {
     "labels.csv": "the cluster of every point, its confidence (0 to 1) and the next best cluster",
     "consensus.png": "how often the clusterings put each two points together, sorted by cluster",
-    "k_selection.png": "the eigenvalues by which the number of clusters was chosen",
+    "k_selection.png": "the criteria by which the number of clusters was chosen",
     "ensemble.npz": "all the clusterings, for 'clusterscape combine' and 'clusterscape compare'",
-    "model.npz": "the fitted model, for 'clusterscape predict'; it holds the data",
+    "model.npz": "the fitted model, for 'clusterscape predict'; it holds points of the data",
     "run.json": "every parameter, seed, version and finding",
 }
 

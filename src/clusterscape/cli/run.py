@@ -42,8 +42,8 @@ def run(
     """Cluster a table many times and write one answer with a confidence for every point.
 
     Writes into DIR, all of them or none: labels.csv, ensemble.npz (all clusterings), model.npz (for
-    'clusterscape predict'; it holds the data), consensus.png, k_selection.png (when the eigengap
-    chose the number of clusters) and run.json (the columns used, every parameter, seed, version and
+    'clusterscape predict'; it holds points of the data), consensus.png, k_selection.png (when the
+    number of clusters was chosen) and run.json (the columns used, every parameter, seed, version and
     finding; it records --jobs, so it alone differs between numbers of workers).
 
     The columns of labels.csv: id (numbered from 0 where the points have none), label (-1: in no
