@@ -43,8 +43,8 @@ def run(
 
     Writes into DIR, all of them or none: labels.csv, ensemble.npz (all clusterings), model.npz (for
     'clusterscape predict'; it holds points of the data), consensus.png, k_selection.png (when the
-    number of clusters was chosen) and run.json (the columns used, every parameter, seed, version and
-    finding; it records --jobs, so it alone differs between numbers of workers).
+    number of clusters was chosen) and run.json (the columns used, every parameter, seed, version
+    and finding; it records --jobs, so it alone differs between numbers of workers).
 
     The columns of labels.csv: id (numbered from 0 where the points have none), label (-1: in no
     cluster), confidence (0 to 1; empty where the clusterings are all the same, which is no
