@@ -242,7 +242,8 @@ def scores_of(source: Ensemble, labels: Any) -> ConsensusScores:
     inside = np.flatnonzero(groups >= 0)
     own = groups[inside]
     mass = np.bincount(own, weights=source.sample_weight[inside], minlength=k)
-    membership = _vote_shares(source, groups, mass)
+    totals = _totals(source, groups, source.sample_weight, k) if k else np.zeros((0, 0))
+    membership = _vote_shares(source, groups, mass, totals)
     alone = inside[~membership[inside].any(axis=1)]
     confidence = np.zeros(groups.size)
     message = _one_opinion(source) if k > 1 else ""
@@ -251,16 +252,19 @@ def scores_of(source: Ensemble, labels: Any) -> ConsensusScores:
     elif k > 1:
         confidence[inside] = membership[inside, own]
     membership[alone, groups[alone]] = 1.0
-    return ConsensusScores(membership, confidence, _cluster_consensus(source, groups, k), message)
+    consensus = _cluster_consensus(source, groups, totals)
+    return ConsensusScores(membership, confidence, consensus, message)
 
 
-def _cluster_consensus(source: Ensemble, groups: np.ndarray, k: int) -> np.ndarray:
+def _cluster_consensus(source: Ensemble, groups: np.ndarray, totals: np.ndarray) -> np.ndarray:
     """Return the share of the co-samplings of each cluster's pairs that keep the pair together."""
-    weight = source.sample_weight
+    weight, k = source.sample_weight, totals.shape[1]
+    if k == 0:
+        return np.zeros(0)
     inside = np.flatnonzero(groups >= 0)
     own, square = groups[inside], weight[inside] * _itself(weight[inside])
     column = np.repeat(source.weights, source.n_clusters)[:, None]
-    together = (column * _totals(source, groups, weight, k) ** 2).sum(axis=0)
+    together = (column * totals**2).sum(axis=0)
     # A point is no pair with itself.
     diagonal = source.coassociation(normalize="counts").diagonal()[inside]
     together -= np.bincount(own, weights=square * diagonal, minlength=k)
@@ -284,7 +288,9 @@ def _totals(source: Ensemble, groups: np.ndarray, weight: np.ndarray, k: int) ->
     return RowSpace(source.labels, source.offsets).totals(groups, weight, k)
 
 
-def _vote_shares(source: Ensemble, groups: np.ndarray, mass: np.ndarray) -> np.ndarray:
+def _vote_shares(
+    source: Ensemble, groups: np.ndarray, mass: np.ndarray, totals: np.ndarray
+) -> np.ndarray:
     """Return each cluster's share of the votes on each point; zeros where there are none.
 
     Clusters count in proportion to their ``mass``, or the large ones would have the votes of all
@@ -296,9 +302,9 @@ def _vote_shares(source: Ensemble, groups: np.ndarray, mass: np.ndarray) -> np.n
     if k == 0:
         return out
     unit = np.where(groups >= 0, scale[np.maximum(groups, 0)], 0.0)
-    own, itself = source.sample_weight * unit, _itself(source.sample_weight) * unit
+    itself = _itself(source.sample_weight) * unit
     column = np.repeat(source.weights, source.n_clusters)
-    table = _totals(source, groups, own, k)
+    table = totals * scale
     sizes = table.sum(axis=1)
     soft = source.membership().matrix if source.is_soft else None
 
