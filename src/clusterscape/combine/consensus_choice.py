@@ -241,10 +241,13 @@ class ConsensusChoice(BaseConsensus):
                 found[f"finer {kind}"] = (counts > k) & (kinds == kind)
                 found[f"{kind} with k"] = (counts == k) & (kinds == kind)
         groups = {name: np.flatnonzero(which) for name, which in found.items()}
+        whole = ensemble.is_complete and not ensemble.has_noise  # nothing to look for
+
+        def covers(which: np.ndarray) -> bool:
+            return whole or bool((ensemble.labels[:, which] >= 0).any(axis=1).all())
+
         kept = {
-            name: which
-            for name, which in groups.items()
-            if which.size >= _FEWEST and (ensemble.labels[:, which] >= 0).any(axis=1).all()
+            name: which for name, which in groups.items() if which.size >= _FEWEST and covers(which)
         }
         # One cluster needs no choice.
         return kept if kept and k > 1 else {"all": np.arange(ensemble.n_partitions)}
