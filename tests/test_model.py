@@ -446,3 +446,16 @@ def test_one_point_is_one_cluster(preset, k):
     assert model.fit([[1.0, 2.0]]).labels_.tolist() == [0]
     with pytest.raises(ValueError, match="n_clusters=2 is more than the 1 samples"):
         clone(model).set_params(n_clusters=2).fit([[1.0, 2.0]])
+
+
+def test_groups_in_one_scaled_column_are_structure():
+    rng = np.random.default_rng(1)
+    X = np.c_[10.0 * np.repeat([0, 1], 100) + rng.normal(size=200), rng.normal(size=(200, 3))]
+    assert structure_test(StandardScaler().fit_transform(X), random_state=0).found
+
+
+def test_steps_of_counts_and_one_wild_point_are_no_structure():
+    rng = np.random.default_rng(1)
+    assert not structure_test((rng.random((300, 8)) < 0.1) * 1.0, random_state=0).found
+    cloud = np.r_[rng.normal(size=(400, 2)), [[50.0, 50.0]]]
+    assert not structure_test(cloud, random_state=0).found

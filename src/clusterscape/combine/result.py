@@ -120,6 +120,7 @@ class ResultMixin:
         :func:`~clusterscape.combine.consensus_scores`, and mean the same for every method. Where a
         method has soft memberships of its own, they are in ``membership_``.
         """
+        check_is_fitted(self, ("labels_", "ensemble_"))
         index = self.ensemble_.index
         return points_frame(self._scores(), self.labels_, index, membership=membership)
 

@@ -55,6 +55,8 @@ def leading_components(
     if metric == "cosine":
         X = directions(X)
     n, d = X.shape
+    if not sparse.issparse(X) and not np.ptp(X, axis=0).any():
+        return np.zeros((n, 1))  # all points are equal
     count = min(_MOST_COLUMNS, max(2, n // 20)) if n_columns is None else n_columns
     if count < min(n - 1, d):
         solver = "arpack" if sparse.issparse(X) else "randomized"

@@ -352,6 +352,8 @@ def _concluded(looks: list[_Look], candidates: np.ndarray, X: Any, metric: Any) 
         f"{best} clusters separate {shares[2 * at]:.1%} of the near neighbours and {best + 1} "
         f"would separate {shares[2 * at + 1]:.1%}{_firmness(best, runner_up, choices)}."
     )
+    if candidates.size > 1 and best == candidates[-1]:
+        reason += f" {best} is the largest number that was tried: there may be more clusters."
     gaps = log_gaps(np.append(whole.values, 0.0))
     return KSelection(
         best, BY_NEIGHBORS, whole.values, gaps, reason,
