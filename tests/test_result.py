@@ -645,3 +645,11 @@ def test_weights_are_copies_for_every_score():
     np.testing.assert_allclose(
         mean_coassociation(small, labels[first])[back], mean_coassociation(full, labels), atol=1e-12
     )
+
+
+def test_a_cluster_of_one_point_is_sure_where_partitions_leave_the_point_alone():
+    runs = [[0, 0, 0, 1, 1, 2], [0, 0, 0, 1, 1, 2], [0, 0, 1, 1, 1, 1]]
+    scores = consensus_scores(runs, [0, 0, 0, 1, 1, 2])
+    assert scores.confidence[5] == pytest.approx(2 / 3)
+    both = consensus_scores([*runs, [0, 1, 1, 2, 2, 2]], [0, 0, 0, 1, 1, 1])
+    assert both.confidence[0] == pytest.approx(1)  # alone in the last one, which says nothing

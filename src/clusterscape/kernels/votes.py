@@ -2,8 +2,10 @@
 
 A cluster c of a point has ``column[c]`` votes, times the point's share of c, and divides them as
 ``table[c]`` divides its sum ``sizes[c]``, after the point's own part, ``own`` times its share, is
-taken from the entry of its group. A cluster in which nothing is left has no vote. The votes are
-added to ``out``, and how many there were to ``total``.
+taken from the entry of its group. A cluster in which nothing is left has no vote, unless the group
+is that point alone: then it says the same, and votes for it. Groups have mass one in ``table``, so
+an ``own`` of one is a group of one point. The votes are added to ``out``, and how many there were
+to ``total``.
 """
 
 from __future__ import annotations
@@ -31,6 +33,9 @@ def hard_votes(labels, offsets, column, table, sizes, own, groups, out, total):
             c = offsets[i] + code
             rest = sizes[c] - part
             if rest <= 1e-9 * sizes[c]:
+                if g >= 0 and part > 1.0 - 1e-9:
+                    sums[g] += column[c]
+                    counted += column[c]
                 continue
             unit = column[c] / rest
             row = table[c]
@@ -55,9 +60,12 @@ def soft_votes(rows, column, table, sizes, own, groups, out, total):
             c = indices[at]
             part = shares[at] * own[x] if g >= 0 else 0.0
             rest = sizes[c] - part
-            if rest <= 1e-9 * sizes[c]:
-                continue
             vote = column[c] * shares[at]
+            if rest <= 1e-9 * sizes[c]:
+                if g >= 0 and own[x] > 1.0 - 1e-9:
+                    out[x, g] += vote
+                    total[x] += vote
+                continue
             for j in range(table.shape[1]):
                 out[x, j] += vote * table[c, j] / rest
             if g >= 0:

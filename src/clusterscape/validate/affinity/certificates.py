@@ -122,9 +122,9 @@ class Certificates:
 
     @property
     def chance_corrected(self) -> float:
-        """Mean stability on a scale on which 1/k, the least possible, is 0."""
+        """Mean stability on a scale on which 1/k, the least possible, is 0; NaN for one cluster."""
         k = self.shares.shape[1]
-        return 1.0 if k == 1 else (self.aggregate - 1.0 / k) / (1.0 - 1.0 / k)
+        return float("nan") if k == 1 else (self.aggregate - 1.0 / k) / (1.0 - 1.0 / k)
 
     def to_frame(self, *, shares: bool = False) -> pd.DataFrame:
         """Return one row per point.
