@@ -193,6 +193,9 @@ def _print_json(found: Certificates, frame: Any, name: str, output: Path | None)
 
 def _tell(found: Certificates, name: str, written: dict[Path | None, str], *, quiet: bool) -> None:
     summary = found.summary()
+    if found.shares.shape[1] == 1:
+        say(f"{name} has one cluster: there is nothing that points could move to.", quiet=quiet)
+        return
     say(
         f"{name}: mean stability {summary['stability']:.3f} ({summary['chance_corrected']:.3f} "
         f"corrected for chance), {summary['n_unstable']:,} of {summary['n_points']:,} points "

@@ -207,7 +207,8 @@ def consensus_scores(ensemble: Any, labels: Any) -> ConsensusScores:
     if its small cluster lies within it; one that unites two clusters of the answer votes half for
     each; one that did not sample the point, or leaves it alone, has no vote, unless the answer
     leaves it alone too. The confidence is the share of the votes for the point's own cluster: 1 if
-    all are, 1/K if nothing prefers it. With one cluster there is nothing to prefer it to, and every confidence is 0.
+    all are, 1/K if nothing prefers it. With one cluster there is nothing to prefer it to, and every
+    confidence is 0.
 
     It means the same whatever made the partitions: ``benchmarks/quality/confidence.py`` shows how
     often points of high and low confidence are right, for several generators.
