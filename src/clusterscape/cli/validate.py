@@ -193,15 +193,14 @@ def _print_json(found: Certificates, frame: Any, name: str, output: Path | None)
 
 def _tell(found: Certificates, name: str, written: dict[Path | None, str], *, quiet: bool) -> None:
     summary = found.summary()
-    if found.shares.shape[1] == 1:
-        say(f"{name} has one cluster: there is nothing that points could move to.", quiet=quiet)
-        return
-    say(
-        f"{name}: mean stability {summary['stability']:.3f} ({summary['chance_corrected']:.3f} "
+    text = (
+        f"mean stability {summary['stability']:.3f} ({summary['chance_corrected']:.3f} "
         f"corrected for chance), {summary['n_unstable']:,} of {summary['n_points']:,} points "
-        f"unstable, {summary['outside_share']:.0%} outside of the hull of the representatives.",
-        quiet=quiet,
+        f"unstable, {summary['outside_share']:.0%} outside of the hull of the representatives."
     )
+    if found.shares.shape[1] == 1:
+        text = "one cluster; there is nothing that points could move to."
+    say(f"{name}: {text}", quiet=quiet)
     for path, what in written.items():
         if path is not None:
             say(f"{path}: {what}.", quiet=quiet)
