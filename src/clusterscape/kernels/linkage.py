@@ -15,6 +15,7 @@ _TILE_COLUMNS = 4096
 
 # A round that merges a smaller share of the clusters than one in this many is not worth its pass.
 _FEW = 32
+_GONE = -2  # the mate of a cluster that was merged into another one
 
 # Minima are taken in this many independent lanes: one alone would wait for every comparison.
 _LANES = 32
@@ -170,7 +171,9 @@ def _fold(distances, m, first, second, share, method, least, ahead):
     behind = 0
     for a in range(k):
         x = first[a]
-        line[x + 1 : m] = distances[_place(x, x + 1, m) : _place(x, x + 1, m) + m - x - 1]
+        begin = _place(x, x + 1, m) - x - 1
+        for y in range(x + 1, m):  # loops compile much sooner than slices that are assigned
+            line[y] = distances[begin + y]
         if second[a] >= 0:
             s = second[a]
             for y in range(x + 1, s):
@@ -269,28 +272,37 @@ def agglomerate(distances, sizes, method):
             count = m // 2
             gone = np.zeros(m, dtype=np.bool_)
             found = pairs[done : done + count]
-            _halve(distances, weight, method, gone, found, heights[done : done + count])
+            _halve(distances, weight[:m], method, gone, found, heights[done : done + count])
             for merge in range(count):
                 found[merge, 0] = name[found[merge, 0]]
                 found[merge, 1] = name[found[merge, 1]]
-            first = np.flatnonzero(~gone)
-            second = np.full(first.size, -1)
+            for x in range(m):
+                mate[x] = _GONE if gone[x] else -1
         else:
-            first = np.flatnonzero((mate[:m] < 0) | (mate[:m] > np.arange(m)))
-            second = mate[first]
-            pair = first[second >= 0]
-            pairs[done : done + count, 0] = name[pair]
-            pairs[done : done + count, 1] = name[mate[pair]]
-            heights[done : done + count] = least[pair]
-        share = np.ones(first.size)
-        total = weight[first]
-        for a in np.flatnonzero(second >= 0):
-            total[a] += weight[second[a]]
-            share[a] = weight[first[a]] / total[a]
+            merge = done
+            for x in range(m):
+                if mate[x] > x:
+                    pairs[merge, 0] = name[x]
+                    pairs[merge, 1] = name[mate[x]]
+                    heights[merge] = least[x]
+                    merge += 1
         k = m - count
+        first, second = np.empty(k, np.int64), np.empty(k, np.int64)
+        share, total = np.ones(k), np.empty(k)
+        a = 0
+        for x in range(m):
+            if mate[x] == _GONE or 0 <= mate[x] < x:
+                continue
+            first[a], second[a] = x, mate[x]
+            total[a] = weight[x]
+            if mate[x] >= 0:
+                total[a] += weight[mate[x]]
+                share[a] = weight[x] / total[a]
+            a += 1
         _fold(distances, m, first, second, share, method, least[:k], ahead)
-        weight = total
-        name = name[first]
+        for b in range(k):
+            weight[b] = total[b]
+            name[b] = name[first[b]]
         done += count
         m = k
     return pairs, heights
