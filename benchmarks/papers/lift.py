@@ -313,6 +313,7 @@ def one_partition(data: Data, algorithm: str, seed: int) -> np.ndarray:
     """Return the clusters of one base clusterer with the number of classes."""
     made = EnsembleGenerator(
         1,
+        rows="all",
         algorithm=algorithm,
         n_clusters=data.k,
         init="random",

@@ -150,7 +150,7 @@ def study(name: str, options: Any) -> tuple[Figures, list[Row], bool]:
     counts = [max(k_i, 2) for k_i in range(k - 5, k + 5)]
     begun = time.perf_counter()
     ensemble = EnsembleGenerator(
-        PARTITIONS, n_clusters=counts, random_state=0, n_jobs=2, progress=False
+        PARTITIONS, n_clusters=counts, rows="all", random_state=0, n_jobs=2, progress=False
     ).generate(features)
     print(
         f"\n{name} ({title}), {scaling}: {len(features):,} points, k={k}, {PARTITIONS} partitions "

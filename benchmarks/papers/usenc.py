@@ -62,7 +62,7 @@ def consensus(X: np.ndarray, k: int, seed: int) -> np.ndarray:
 def alone(X: np.ndarray, k: int, seed: int) -> np.ndarray:
     """Return the labels of U-SPEC."""
     settings: dict[str, Any] = {"n_init": 3, "max_iter": 100, "random_state": seed}
-    one = EnsembleGenerator(1, algorithm="landmark_spectral", n_clusters=k, **settings)
+    one = EnsembleGenerator(1, algorithm="landmark_spectral", n_clusters=k, rows="all", **settings)
     return one.generate(X).labels[:, 0]
 
 

@@ -490,6 +490,7 @@ def _fine(k: int, n_points: int | None) -> Any:
         "nearest": (Integer(1),),
         "metric": (Choice("euclidean", "cosine"),),
         "max_iter": (Integer(1),),
+        "rows": plan.ROWS,
     }
 )
 def usenc(
@@ -500,6 +501,7 @@ def usenc(
     nearest: int = 5,
     metric: Literal["euclidean", "cosine"] = "euclidean",
     max_iter: int = 5,
+    rows: Any = "all",
     **options: Any,
 ) -> EnsembleGenerator:
     """Landmark spectral members (U-SENC): for clusters of any shape among millions of points.
@@ -525,6 +527,8 @@ def usenc(
         Distance of points and landmarks.
     max_iter : int
         Iterations of k-means on the eigenvectors; few are enough and keep the members different.
+    rows : "all", "auto", "bootstrap", ("subsample", ratio) or ("sample", size)
+        Rows that members see, as in :class:`EnsembleGenerator`: all of them, as the authors do.
     **options
         Other parameters of :class:`EnsembleGenerator`.
 
@@ -562,7 +566,12 @@ def usenc(
     settings = {"n_landmarks": n_landmarks, "nearest": nearest, "metric": metric}
     members = Kind("landmark_spectral", n_clusters, settings=settings)
     return EnsembleGenerator(
-        n_partitions, algorithm=members, n_clusters=n_clusters, max_iter=max_iter, **options
+        n_partitions,
+        algorithm=members,
+        n_clusters=n_clusters,
+        max_iter=max_iter,
+        rows=rows,
+        **options,
     )
 
 
