@@ -23,7 +23,7 @@ from clusterscape._core.errors import InvalidParameter, MemoryLimitError, Parame
 from clusterscape._core.store import AnotherRunError
 from clusterscape.cli.app import app
 from clusterscape.cli.console import sentence
-from clusterscape.cli.findings import sentences
+from clusterscape.report.findings import sentences
 from clusterscape.combine import METHODS
 from clusterscape.compare import MEASURES
 from clusterscape.io import TableError

@@ -45,10 +45,11 @@ def demo(
     Example: `clusterscape demo wine -o wine-output`
     """
     from clusterscape import datasets
-    from clusterscape.cli import findings, inputs
+    from clusterscape.cli import inputs
     from clusterscape.cli import output as out
     from clusterscape.io import Table, check_results_folder, save_results
     from clusterscape.model import ConsensusClustering
+    from clusterscape.report import findings
 
     quiet = printing.quiet
     opt.choose("DATASET", dataset, list(_SETS))

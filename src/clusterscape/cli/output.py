@@ -232,8 +232,8 @@ def _settings(estimator: Any) -> dict[str, Any]:
 
 def show_run(report: dict[str, Any], folder: Path, *, json: bool, quiet: bool) -> None:
     """Print what a run found and where its files are: as words, or as JSON."""
-    from clusterscape.cli.findings import sentences
     from clusterscape.io.results import json_text
+    from clusterscape.report.findings import sentences
 
     if json:
         typer.echo(json_text(report | {"output": str(folder)}))

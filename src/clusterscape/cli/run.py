@@ -53,11 +53,12 @@ def run(
 
     Example: `clusterscape run wine.csv --clusters 3 --reference class -o result`
     """
-    from clusterscape.cli import findings, inputs
+    from clusterscape.cli import inputs
     from clusterscape.cli import output as out
     from clusterscape.cli.generate import choose_algorithm
     from clusterscape.io import check_results_folder, save_results
     from clusterscape.model import ConsensusClustering
+    from clusterscape.report import findings
 
     quiet = printing.quiet
     generator = opt.chosen_generator(generator, algorithm)

@@ -1,0 +1,8 @@
+"""One page that shows a result: what was found, how far to believe it, and the alternatives."""
+
+from __future__ import annotations
+
+from clusterscape.report.contents import collect
+from clusterscape.report.page import render, write
+
+__all__ = ["collect", "render", "write"]
