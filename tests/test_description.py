@@ -113,3 +113,14 @@ def test_a_model_describes_other_columns_than_it_saw() -> None:
     words = pd.DataFrame({"kind": np.array(["a", "b", "c"])[labels]})
     rows = model.describe(words, n_columns=1).table
     assert (rows["effect"].abs() > 0.9).all()
+
+
+def test_of_many_columns_those_with_different_means_are_ranked() -> None:
+    rng = np.random.default_rng(2)
+    X, labels = rng.normal(size=(90, 3000)), np.repeat([0, 1, 2], 30)
+    X[labels == 1, 2500] += 4.0
+    X[::7, 2500] = np.nan
+    thin = sparse.csr_array(np.where(np.abs(np.nan_to_num(X)) > 1.0, np.nan_to_num(X), 0.0))
+    for columns in (X, thin):
+        table = describe_clusters(columns, labels, n_columns=1).table.set_index("cluster")
+        assert table.loc[1, "column"] == "column 2500"

@@ -18,6 +18,7 @@ from clusterscape.cli import (
     info,
     landscape,
     predict,
+    report,
     run,
     validate,
 )
@@ -58,7 +59,7 @@ app = typer.Typer(
 )
 
 _MAKING = (run, predict, generate, combine, forest, landscape)
-for verb in (*_MAKING, compare, explain, validate, info, demo):
+for verb in (*_MAKING, compare, explain, validate, report, info, demo):
     app.command(cls=_Command)(getattr(verb, verb.__name__.rpartition(".")[2]))
 
 

@@ -98,6 +98,8 @@ def demo(
         model, command="demo", origin=origin, parameters=parameters, result=found
     )
     drawn = out.pictures(model) | {"classes.png": _against_classes(model, single, data)}
+    classes = np.asarray(data.target_names)[data.target]
+    drawn |= out.page(whole, inputs.framed(table.X, table), run=report, reference=classes)
     report = save_results(output, whole, run=report, files=drawn, overwrite=force)
     out.show_run(report, output, json=printing.json, quiet=quiet)
 

@@ -376,6 +376,8 @@ def _reproduce(case: _Case) -> dict[str, Any]:
     settings = case.model.get_params(deep=False)
     aside = ("n_jobs", "progress", "store")
     run = {k: v for k, v in case.run.items() if k in ("command", "parameters")}
+    # The number of workers changes nothing of a result.
+    run["parameters"] = {k: v for k, v in run.get("parameters", {}).items() if k != "jobs"}
     return {
         "estimator": type(case.model).__name__,
         "parameters": {k: plain(v) for k, v in settings.items() if k not in aside},
