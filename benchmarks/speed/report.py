@@ -6,7 +6,9 @@ sample. The page is opened in headless Chromium (Playwright), partitions are cho
 other, and the time from the choice to the next painted frame is taken.
 
 Bars: at most 1.0 MB and a median of 50 ms for the first; at most 15 MB for the second, which must
-open; and the page is written in less time than the consensus took. --check looks at the first only.
+open; and the page is written in less time than the clustering took. Here the clusterings are given,
+so "combine" is less than that: "fit" is the whole job on the same points with as many members, for
+the first case. --check looks at the first only.
 """
 
 from __future__ import annotations
@@ -83,6 +85,11 @@ def measure(name: str) -> tuple[list[Any], list[str]]:
     begin = time.process_time()
     model = ConsensusClustering(CLUSTERS, random_state=0).fit_ensemble(labels, features=X)
     combined = time.process_time() - begin
+    fitted = combined
+    if n <= 5_000:
+        begin = time.process_time()
+        ConsensusClustering(CLUSTERS, n_partitions=r, n_references=0, random_state=0).fit(X)
+        fitted = time.process_time() - begin
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "report.html"
         begin = time.process_time()
@@ -97,9 +104,10 @@ def measure(name: str) -> tuple[list[Any], list[str]]:
         missed.append(f"{name}: {size:.2f} MB (bar {most})")
     if slowest is not None and median > slowest:
         missed.append(f"{name}: {median:.0f} ms a click (bar {slowest:.0f})")
-    if written > combined:
-        missed.append(f"{name}: written in {written:.1f} CPU s, combined in {combined:.1f}")
-    row = [name, f"{combined:.2f}", f"{written:.2f}", f"{size:.2f}", f"{opened:.0f}",
+    if written > fitted:
+        missed.append(f"{name}: written in {written:.1f} CPU s, clustered in {fitted:.1f}")
+    whole = f"{fitted:.2f}" if n <= 5_000 else ""
+    row = [name, whole, f"{combined:.2f}", f"{written:.2f}", f"{size:.2f}", f"{opened:.0f}",
            f"{median:.1f}", f"{max(took):.1f}"]  # fmt: skip
     return row, missed
 
@@ -115,7 +123,7 @@ def main() -> None:
         row, wrong = measure(name)
         rows.append(row)
         missed += wrong
-    header = ["", "combine CPU s", "write CPU s", "MB", "open ms", "click ms", "worst"]
+    header = ["", "fit CPU s", "combine CPU s", "write CPU s", "MB", "open ms", "click ms", "worst"]
     _common.show_table(header, rows)
     for line in missed:
         print(f"missed: {line}")

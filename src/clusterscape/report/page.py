@@ -179,8 +179,8 @@ def _packed_alternatives(own: Mapping[str, Any]) -> dict[str, Any]:
     return packed | {
         "bytes": int(np.dtype(kind).itemsize),
         "answer": _base64(codes[0]),
-        "labels": _base64(zlib.compress(changes.tobytes(), 9)),
-        "distances": _base64(zlib.compress(steps.tobytes(), 9)),
+        "labels": _base64(zlib.compress(changes.tobytes())),
+        "distances": _base64(zlib.compress(steps.tobytes())),
         "largest": largest,
         "places": None if own["places"] is None else _packed_places(own["places"]),
     }

@@ -102,11 +102,12 @@
   const shapeOf = (label) => (label >= none ? SHAPES[0] : SHAPES[label % SHAPES.length]);
   const colourOf = (label) => (label >= none ? data.noise : data.palette[label % data.palette.length]);
 
-  function mixed(share) {
-    const parse = (text) => [1, 3, 5].map((i) => Number.parseInt(text.slice(i, i + 2), 16));
-    const from = parse(colour("--near"));
-    const to = parse(colour("--far"));
-    return `rgb(${from.map((v, i) => Math.round(v + (to[i] - v) * share)).join(",")})`;
+  const parts = (text) => [1, 3, 5].map((i) => Number.parseInt(text.slice(i, i + 2), 16));
+
+  // A function from 0 (near) to 1 (far) to colours; looking styles up for every dot would be slow.
+  function scaleOfDistances() {
+    const [from, to] = [parts(colour("--near")), parts(colour("--far"))];
+    return (share) => `rgb(${from.map((v, i) => Math.round(v + (to[i] - v) * share)).join(",")})`;
   }
 
   // The map of clusterings.
@@ -124,6 +125,7 @@
       height / 2 - ((y - middle[1]) / span) * scale,
     ]);
     const order = mapSpots.map((_, i) => i).sort((a, b) => distance(state.shown, b) - distance(state.shown, a));
+    const mixed = scaleOfDistances();
     ink.strokeStyle = colour("--soft");
     ink.lineWidth = 0.75;
     for (const i of order) {
@@ -147,12 +149,19 @@
     ink.stroke();
   }
 
+  let rampDrawn = "";
+
   function drawRamp() {
     const box = at("ramp");
     if (!box.firstChild) {
       box.append(make("span", "same"), make("canvas", undefined, { "aria-hidden": "true" }), make("span", `${own.largest.toFixed(2)} away`));
     }
-    const { ink, width, height } = sheet(box.querySelector("canvas"));
+    const canvas = box.querySelector("canvas");
+    const wanted = `${colour("--near")} ${canvas.clientWidth}`;
+    if (wanted === rampDrawn) return;
+    rampDrawn = wanted;
+    const { ink, width, height } = sheet(canvas);
+    const mixed = scaleOfDistances();
     for (let x = 0; x < width; x++) {
       ink.fillStyle = mixed(x / width);
       ink.fillRect(x, 0, 1, height);
@@ -580,7 +589,9 @@
 
   // ---- all together ---------------------------------------------------------------------------
 
-  function draw() {
+  const IN_TABLE = ["search", "sort", "down", "page", "point"];
+
+  function draw(change = { page: 0 }) {
     if (own) {
       const labels = labelsOf(state.shown);
       let changed = null;
@@ -596,13 +607,13 @@
       at("chosen").textContent = words(state.shown) + (state.pin === null ? "" : ` Pinned: ${own.partitions[state.pin].name}.`);
       tellPoint(labels);
     }
-    if (points) fillPoints();
+    if (points && IN_TABLE.some((name) => name in change)) fillPoints();
   }
 
   function update(change) {
     Object.assign(state, change);
     writeHash();
-    draw();
+    draw(change);
   }
 
   function nearest(list, count, event, canvas, reach) {
