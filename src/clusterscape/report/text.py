@@ -87,7 +87,7 @@ def _terms(pairs: Iterable[tuple[str, Any]]) -> str:
 
 def _verdict(page: Page) -> str:
     own = page["verdict"]
-    lines = [*own["sentences"], own["steadiness"]]
+    lines = list(own["sentences"])
     if own["structure"] is not None:
         lines.append(
             "The test for structure compares the data with references that have no clusters. It "

@@ -214,9 +214,12 @@
         shapeOf(label)(paths.get(label), spots[2 * i], spots[2 * i + 1], size);
       }
       ink.globalAlpha = faded ? 0.15 : 0.9;
+      ink.lineWidth = 0.6;
+      ink.strokeStyle = colour("--edge"); // dark colours on a dark page
       for (const [label, path] of paths) {
         ink.fillStyle = colourOf(label);
         ink.fill(path);
+        ink.stroke(path);
       }
     }
     ink.globalAlpha = 1;
@@ -273,6 +276,8 @@
       shapeOf(label)(ink, 7, 7, 5);
       ink.fillStyle = colourOf(label);
       ink.fill();
+      ink.strokeStyle = colour("--edge");
+      ink.stroke();
     }
     if (order.length > 48) box.append(make("span", `and ${order.length - 48} more`));
   }
