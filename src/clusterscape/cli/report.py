@@ -101,7 +101,7 @@ def report(
         classes = table.labels
     elif reference is not None:
         raise typer.BadParameter("name the TABLE that holds the column.", param_hint="--reference")
-    options = {
+    options: dict[str, Any] = {
         "reference": classes,
         "run": found.run,
         "title": title,

@@ -322,7 +322,7 @@ def _points(case: _Case) -> dict[str, Any]:
         "ids": [_id(value) for value in frame.index],
         "label": frame["label"].tolist(),
         "confidence": plain(frame["confidence"].round(4).to_numpy()),
-        "runner_up": frame["runner_up"].to_numpy(dtype=object, na_value=None).tolist(),
+        "runner_up": [None if pd.isna(c) else int(c) for c in frame["runner_up"]],
         "runner_up_share": plain(frame["runner_up_share"].round(4).to_numpy()),
         "reference": None if case.reference is None else case.reference[case.shown].tolist(),
     }

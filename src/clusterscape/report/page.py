@@ -166,7 +166,7 @@ def _payload(page: Mapping[str, Any]) -> dict[str, Any]:
 
 def _packed_alternatives(own: Mapping[str, Any]) -> dict[str, Any]:
     labels = np.asarray(own["labels"], dtype=np.int64)
-    kind = np.uint8 if labels.max(initial=0) < 250 else np.uint16
+    kind: Any = np.uint8 if labels.max(initial=0) < 250 else np.uint16
     codes = np.where(labels >= 0, labels, np.iinfo(kind).max + 1 + labels).astype(kind)
     # As differences from the answer they are mostly zeros.
     changes = codes - codes[:1]

@@ -208,8 +208,9 @@ class _Columns:
             self._numbers = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
             self.names = [(str(name), None) for name in numbers.columns]
             self._words = []
-            for j in np.flatnonzero(~np.asarray(is_number, dtype=bool)):
-                self._add_words(str(frame.columns[j]), frame.iloc[:, j])
+            words = frame.loc[:, [not number for number in is_number]]
+            for name, column in words.items():
+                self._add_words(str(name), column)
         self.n_points = int(self._numbers.shape[0])
         self.n_numbers = int(self._numbers.shape[1])
 
