@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -233,3 +234,36 @@ def test_a_phone_shows_no_wider_page(browser: Any, address: str) -> None:
     ready(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.close()
+
+
+def test_choices_made_on_a_served_page_are_written(browser: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    X = np.concatenate([rng.normal(c, 0.4, size=(10, 2)) for c in (0, 3)])
+    model = ConsensusClustering(2, n_partitions=8, n_references=0, random_state=0).fit(X)
+    made = report.render(report.collect(model, X=X), choices=report.Choices())
+    server = report.ReportServer(made, tmp_path / "choices.json")
+    thread = threading.Thread(target=server.serve, daemon=True)
+    thread.start()
+    page = browser.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(server.address)
+    ready(page)
+    page.fill("#name-1", "far ones")
+    page.keyboard.press("Tab")
+    page.click("#points-table tbody button >> nth=0")
+    page.click("#mark")
+    page.click("#remember")
+    page.click("#points-table tbody button >> nth=3")
+    page.click("#apart")
+    page.wait_for_function("document.getElementById('saved').textContent.startsWith('Written')")
+    page.wait_for_selector("#pairs li")
+    page.wait_for_timeout(200)
+    page.close()
+    server.stop()
+    thread.join()
+    kept = report.Choices.read(tmp_path / "choices.json")
+    assert kept.names == {"1": "far ones"}
+    assert len(kept.marked) == len(kept.cannot_link) == 1
+    assert kept.cannot_link[0][0] == kept.marked[0]
+    assert not wrong

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from clusterscape.report.choices import Choices, ChoicesError
 from clusterscape.report.contents import collect
 from clusterscape.report.page import render, write
+from clusterscape.report.server import ReportServer
 
-__all__ = ["collect", "render", "write"]
+__all__ = ["Choices", "ChoicesError", "ReportServer", "collect", "render", "write"]

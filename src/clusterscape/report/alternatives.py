@@ -28,10 +28,13 @@ def alternatives_of(
     chosen = made
     if made.size > max_partitions:
         chosen = made[np.linspace(0, made.size - 1, max_partitions).astype(np.int64)]
-    labels = np.asarray(whole.select(chosen).subset(points, keep_empty=True))
-    answer = np.asarray(model.labels_)[points]
-    columns = np.column_stack([answer, labels])
-    aligned = np.column_stack([answer, *(aligned_to(answer, column) for column in labels.T)])
+    every = np.asarray(whole.select(chosen))
+    labels = every[points]
+    answer = np.asarray(model.labels_)
+    # By all points, so that a cluster has the same number whichever points are shown.
+    alike = [numbered_like(answer, column)[points] for column in every.T]
+    aligned = np.column_stack([answer[points], *alike])
+    columns = np.column_stack([answer[points], labels])
     distances = 1.0 - pairwise(Ensemble.from_labels(columns), "adjusted_rand").matrix
     np.fill_diagonal(distances, 0.0)
     distances = np.clip(np.nan_to_num(distances, nan=1.0), 0.0, None)
@@ -57,6 +60,7 @@ def _answer(model: Any) -> dict[str, Any]:
     return {
         "name": "the answer",
         "kind": ANSWER,
+        "number": None,
         "algorithm": type(model).__name__,
         "n_clusters": int(model.n_clusters_),
         "parameters": "",
@@ -69,6 +73,7 @@ def _partition(record: Any, name: str, number: int) -> dict[str, Any]:
     return {
         "name": str(name or f"partition {number}"),
         "kind": "member",
+        "number": number,
         "algorithm": record.algorithm or "given",
         "n_clusters": int(record.n_clusters),
         "parameters": ", ".join(f"{k} = {_short(v)}" for k, v in settings.items()),
@@ -99,7 +104,7 @@ def _places(
     return np.asarray(where)[points].tolist(), list(axes)
 
 
-def aligned_to(reference: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def numbered_like(reference: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return labels with each cluster numbered as the reference's cluster that it shares most with.
 
     The matching of clusters is the best one to one. Clusters that are left over get the numbers

@@ -10,6 +10,7 @@ import re
 import warnings
 import zlib
 from collections.abc import Mapping
+from dataclasses import asdict
 from importlib import resources
 from typing import Any
 
@@ -20,6 +21,7 @@ from clusterscape._core.params import Instance, Null, Number, checked
 from clusterscape._core.plain import plain
 from clusterscape.plot.palette import NOISE_COLOUR, cluster_colors
 from clusterscape.report import text
+from clusterscape.report.choices import Choices
 from clusterscape.report.contents import collect
 
 _COLOURS = 24  # of the palette, before they repeat with another shape
@@ -88,14 +90,17 @@ def _warn_of_size(size: int, max_mb: float | None) -> None:
         )
 
 
-@checked({"page": [Instance(Mapping)]})
-def render(page: Mapping[str, Any]) -> str:
+@checked({"page": [Instance(Mapping)], "choices": [Null(), Instance(Choices)]})
+def render(page: Mapping[str, Any], *, choices: Choices | None = None) -> str:
     """Return a report as the text of an HTML file.
 
     Parameters
     ----------
     page : mapping
         What :func:`collect` returns.
+    choices : Choices, optional
+        What was chosen before. With it the page is one to be served by :class:`ReportServer`: it
+        has a section to choose in, and may send the choices to where it came from.
 
     Returns
     -------
@@ -116,6 +121,9 @@ def render(page: Mapping[str, Any]) -> str:
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "base-uri 'none'; form-action 'none'"
     )
+    if choices is not None:
+        rules += "; connect-src 'self'"
+        page = {**page, "choices": asdict(choices)}
     parts = {
         "rules": rules,
         "title": text.escaped(page["title"]),
@@ -154,6 +162,7 @@ def _payload(page: Mapping[str, Any]) -> dict[str, Any]:
         "palette": cluster_colors(range(_COLOURS)),
         "noise": NOISE_COLOUR,
         "points": page.get("points"),
+        "choices": page.get("choices"),
     }
     if "alternatives" in page:
         found["alternatives"] = _packed_alternatives(page["alternatives"])

@@ -161,6 +161,32 @@ _EXPLORER = """
 """
 
 
+def _choices(page: Page) -> str:
+    told = (
+        "What you decide here is written to a file at once; “clusterscape export” reads it, and "
+        "pairs are constraints for “clusterscape constrain”."
+    )
+    return _paragraphs([told]) + _CHOOSING
+
+
+_CHOOSING = """
+<p id="saved" role="status" aria-live="polite"></p>
+<p class="buttons"><button type="button" id="take">Take the clustering shown</button>
+<span id="taken"></span></p>
+<fieldset><legend>Names of its clusters</legend><div id="names" class="names"></div></fieldset>
+<fieldset><legend>Clusters that are one</legend><p class="buttons">
+<label for="merge-a">Cluster</label> <select id="merge-a"></select>
+<label for="merge-b">and</label> <select id="merge-b"></select>
+<button type="button" id="merge">Merge them</button></p><ul id="merged"></ul></fieldset>
+<fieldset><legend>The point that is chosen</legend><p class="buttons">
+<button type="button" id="mark">Mark it, or remove the mark</button>
+<button type="button" id="remember">Remember it as the first of a pair</button>
+<button type="button" id="together">Belongs together with the first</button>
+<button type="button" id="apart">Does not belong with the first</button></p>
+<p id="remembered"></p><ul id="pairs"></ul><p id="marks"></p></fieldset>
+"""
+
+
 def _clusters(page: Page) -> str:
     own = page["clusters"]
     rows = own["rows"]
@@ -378,6 +404,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Page], str]]] = {
     "verdict": ("What was found", _verdict),
     "input": ("What was read", _input),
     "alternatives": ("The answer and its alternatives", _alternatives),
+    "choices": ("Your choices", _choices),
     "clusters": ("The clusters", _clusters),
     "across_k": ("How many clusters", _across_k),
     "matrix": ("Consensus matrix", _matrix),

@@ -592,6 +592,91 @@
     ink.textBaseline = "alphabetic";
   }
 
+  // ---- choices, where the page is served ------------------------------------------------------
+
+  const choices = data.choices;
+  let first = null; // first point of a pair
+
+  function setUpChoices() {
+    const number = (i) => (i === 0 ? 0 : own.partitions[i].number + 1);
+    at("take").addEventListener("click", () => choose({ partition: number(state.shown), names: {}, merged: [] }));
+    at("merge").addEventListener("click", () => {
+      const pair = [Number(at("merge-a").value), Number(at("merge-b").value)];
+      if (pair[0] === pair[1]) return;
+      // Groups that share a cluster become one.
+      const joined = new Set(pair);
+      const rest = choices.merged.filter((group) => {
+        if (!group.some((c) => joined.has(c))) return true;
+        group.forEach((c) => joined.add(c));
+        return false;
+      });
+      choose({ merged: [...rest, [...joined].sort((a, b) => a - b)] });
+    });
+    const point = () => (state.point === null ? null : points.ids[state.point]);
+    at("mark").addEventListener("click", () => {
+      const id = point();
+      if (id === null) return;
+      const known = choices.marked.includes(id);
+      choose({ marked: known ? choices.marked.filter((m) => m !== id) : [...choices.marked, id] });
+    });
+    at("remember").addEventListener("click", () => { first = point(); tellChoices(); });
+    const link = (kind) => () => {
+      const id = point();
+      if (first !== null && id !== null && id !== first) choose({ [kind]: [...choices[kind], [first, id]] });
+    };
+    at("together").addEventListener("click", link("must_link"));
+    at("apart").addEventListener("click", link("cannot_link"));
+    tellChoices();
+  }
+
+  function tellChoices() {
+    // Of very many clusterings not all are shown; then the clusters of one taken before are unknown.
+    const index = choices.partition === 0 ? 0 : own.partitions.findIndex((p) => p.number === choices.partition - 1);
+    const taken = index < 0 ? [] : labelsOf(index);
+    const clusters = [...new Set(taken)].filter((c) => c < none).sort((a, b) => a - b);
+    at("taken").textContent = `Taken: ${index < 0 ? `clustering ${choices.partition}` : own.partitions[index].name}.`;
+    at("names").replaceChildren(...clusters.slice(0, 60).map((c) => {
+      const box = make("input", undefined, { type: "text", id: `name-${c}`, maxlength: 200 });
+      box.value = choices.names[c] ?? "";
+      box.addEventListener("change", () => {
+        const names = { ...choices.names, [c]: box.value };
+        if (!box.value) delete names[c];
+        choose({ names });
+      });
+      const label = make("label", `Cluster ${c} `, { for: `name-${c}` });
+      const line = make("span");
+      line.append(label, box);
+      return line;
+    }));
+    for (const id of ["merge-a", "merge-b"]) at(id).replaceChildren(...clusters.map((c) => make("option", c, { value: c })));
+    const entry = (text, remove) => {
+      const line = make("li", `${text} `);
+      const button = make("button", "Remove", { type: "button", "aria-label": `Remove: ${text}` });
+      button.addEventListener("click", remove);
+      line.append(button);
+      return line;
+    };
+    const without = (list, i) => list.filter((_, j) => j !== i);
+    at("merged").replaceChildren(...choices.merged.map((group, i) => entry(`Clusters ${group.join(", ")}`, () => choose({ merged: without(choices.merged, i) }))));
+    at("pairs").replaceChildren(
+      ...choices.must_link.map((pair, i) => entry(`${pair[0]} together with ${pair[1]}`, () => choose({ must_link: without(choices.must_link, i) }))),
+      ...choices.cannot_link.map((pair, i) => entry(`${pair[0]} not with ${pair[1]}`, () => choose({ cannot_link: without(choices.cannot_link, i) }))),
+    );
+    at("remembered").textContent = first === null ? "" : `First of a pair: ${first}.`;
+    at("marks").textContent = choices.marked.length ? `Marked: ${choices.marked.join(", ")}.` : "";
+  }
+
+  async function choose(change) {
+    Object.assign(choices, change);
+    tellChoices();
+    try {
+      const answer = await fetch("choices", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(choices) });
+      at("saved").textContent = (answer.ok ? "" : "Not written: ") + (await answer.json()).message;
+    } catch {
+      at("saved").textContent = "Not written: the program that serves this page has ended.";
+    }
+  }
+
   // ---- all together ---------------------------------------------------------------------------
 
   const IN_TABLE = ["search", "sort", "down", "page", "point"];
@@ -671,6 +756,7 @@
     changes = wide(labels, own.bytes);
     steps = far;
     draw();
+    if (choices) setUpChoices();
     document.documentElement.dataset.ready = "true";
   }
 
