@@ -19,7 +19,7 @@ from clusterscape.report.alternatives import alternatives_of
 from clusterscape.validate import describe_clusters
 
 VERSION = 1  # of the dictionary's form
-_NAMED = 5  # typical and doubtful points of each cluster
+_NAMED = 5  # points of highest and of lowest confidence of each cluster
 _MATRIX = 200  # points of the consensus matrix
 _CATEGORIES = 60  # classes of the reference that a table can show
 
@@ -262,7 +262,7 @@ def _clusters(case: _Case) -> dict[str, Any]:
                 "confidence": float(np.nanmean(own)) if claimed else None,
                 "consensus": float(consensus[c]),
                 "typical": _ids(case, order[:_NAMED]),
-                "doubtful": _ids(case, order[::-1][:_NAMED]) if claimed else [],
+                "least_sure": _ids(case, order[::-1][:_NAMED]) if claimed else [],
                 "columns": [] if described is None else _columns(described.table, c),
             }
         )

@@ -191,7 +191,7 @@ def _clusters(page: Page) -> str:
     own = page["clusters"]
     rows = own["rows"]
     table = _table(
-        ["Cluster", "Points", "Share", "Mean confidence", "Typical", "Doubtful"],
+        ["Cluster", "Points", "Share", "Mean confidence", "Typical", "Least sure"],
         [
             (
                 r["cluster"],
@@ -199,7 +199,7 @@ def _clusters(page: Page) -> str:
                 f"{r['share']:.1%}",
                 r["confidence"],
                 ", ".join(p["id"] for p in r["typical"]),
-                ", ".join(p["id"] for p in r["doubtful"]),
+                ", ".join(p["id"] for p in r["least_sure"]),
             )
             for r in rows[:_CLUSTERS]
         ],

@@ -166,8 +166,7 @@ def describe_clusters(
         rows = np.sort(rng.choice(labels.size, max_points, replace=False))
     first, second, held_back = _halves(labels[rows], clusters, rng)
     which = _screened(columns, rows[first], labels, clusters, n_columns)
-    effects = dominance(columns.block(which, rows[first]), labels[rows[first]], clusters)
-    chosen = [np.asarray(which)[best] for best in _largest(effects, n_columns)]
+    chosen = _chosen(columns, which, rows[first], labels, n_columns)
     return ClusterDescription(
         _table(columns, chosen, rows, second, labels), sizes, len(columns), held_back
     )
@@ -260,9 +259,7 @@ def _screened(
     most = max(5 * n_columns, _RANKED // max(clusters, 1))
     apart = np.empty((clusters, len(columns)))
     width = max(1, _BLOCK // max(rows.size, 1))
-    own = np.zeros((clusters, rows.size))
-    inside = labels[rows] >= 0
-    own[labels[rows][inside], np.flatnonzero(inside)] = 1.0
+    own = _inside(labels[rows], clusters)
     for start in range(0, len(columns), width):
         values = columns.block(range(start, min(start + width, len(columns))), rows)
         apart[:, start : start + width] = _mean_differences(values, own)
@@ -302,12 +299,26 @@ def dominance(values: np.ndarray, labels: np.ndarray, clusters: int) -> np.ndarr
     return found
 
 
-def _largest(effects: np.ndarray, n_columns: int) -> list[np.ndarray]:
-    """Return the columns with the largest effects of each cluster; none that have no effect."""
+def _inside(labels: np.ndarray, clusters: int) -> np.ndarray:
+    """Return one row per cluster with ones for its points."""
+    return (labels == np.arange(clusters)[:, None]).astype(np.float64)
+
+
+def _chosen(
+    columns: _Columns, which: list[int], rows: np.ndarray, labels: np.ndarray, n_columns: int
+) -> list[np.ndarray]:
+    """Return the columns with the largest effects of each cluster; none that have no effect.
+
+    Of equal effects, as where values do not overlap, the larger difference of means comes first.
+    """
+    clusters = int(labels.max(initial=-1)) + 1
+    values = columns.block(which, rows)
+    effects = np.abs(dominance(values, labels[rows], clusters))
+    means = _mean_differences(values, _inside(labels[rows], clusters))
     chosen = []
-    for row in np.abs(effects):
-        order = np.argsort(-row, kind="stable")[:n_columns]
-        chosen.append(order[row[order] > 0])
+    for effect, apart in zip(effects, means, strict=True):
+        order = np.lexsort((-apart, -effect.round(9)))[:n_columns]
+        chosen.append(np.asarray(which)[order[effect[order] > 0]])
     return chosen
 
 
