@@ -55,7 +55,17 @@ lint: $(ENVS)/test/.ready
 types: $(ENVS)/test/.ready
 	$(ENVS)/test/bin/python -m mypy
 
-unit: $(ENVS)/test/.ready
+# The pages of reports are tested in a real browser. Where there is none and Debian's packages can
+# be installed, it is; elsewhere these tests are skipped and say so (not in continuous integration).
+.PHONY: browser
+browser:
+	@command -v chromium chromium-browser google-chrome > /dev/null || { \
+	  test "$$(id -u)" = 0 && command -v apt-get > /dev/null && \
+	  echo "installing chromium (once)" && apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium \
+	    > /dev/null; } || echo "no browser: tests of the report's page are skipped"
+
+unit: $(ENVS)/test/.ready browser
 	$(ENVS)/test/bin/python -m pytest -n $(JOBS) --doctest-modules tests src/clusterscape
 
 # A hundred seeds and many more examples than the tests take by default.

@@ -23,12 +23,13 @@ from clusterscape._core.errors import InvalidParameter, MemoryLimitError, Parame
 from clusterscape._core.store import AnotherRunError
 from clusterscape.cli.app import app
 from clusterscape.cli.console import sentence
-from clusterscape.cli.findings import sentences
 from clusterscape.combine import METHODS
 from clusterscape.compare import MEASURES
 from clusterscape.io import TableError
+from clusterscape.report.findings import sentences
 
 RUN_FILES = {
+    "report.html",
     "consensus.png",
     "ensemble.npz",
     "k_selection.png",

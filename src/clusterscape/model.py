@@ -45,7 +45,14 @@ from clusterscape.generate.assign import Assigner
 from clusterscape.generate.features import point_ids, validated_features
 from clusterscape.generate.precomputed import METRIC, Metric, Relations, read_relations
 from clusterscape.generate.scales import warn_of_features
-from clusterscape.validate import KSelection, StructureVerdict, select_k, structure_test
+from clusterscape.validate import (
+    ClusterDescription,
+    KSelection,
+    StructureVerdict,
+    describe_clusters,
+    select_k,
+    structure_test,
+)
 
 
 class NoStructureWarning(ParameterWarning):
@@ -496,6 +503,25 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
                 n_clusters=self.n_clusters,
             )
             warnings.warn(warning, stacklevel=4)
+
+    def describe(self, X: Any, *, n_columns: int = 5) -> ClusterDescription:
+        """Find the columns that tell each cluster from all other points.
+
+        Parameters
+        ----------
+        X : (n, d) array, sparse matrix or data frame
+            The points of ``fit`` in the same order: the features, best in their own units, or any
+            other columns, also of words.
+        n_columns : int
+            Columns for each cluster.
+
+        Returns
+        -------
+        ClusterDescription
+            See :func:`~clusterscape.validate.describe_clusters`, also for what it cannot say.
+        """
+        check_is_fitted(self)
+        return describe_clusters(X, self.labels_, n_columns=n_columns)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the clusters of new points: the consensus of what the members say of them.

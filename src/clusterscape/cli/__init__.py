@@ -1,7 +1,7 @@
 """The command line: one file per verb. Nothing heavy is imported before a verb starts to work.
 
 ``app`` joins the verbs, ``options`` declares what they share, ``inputs`` reads tables and labels,
-``output`` checks and writes files, ``console`` words messages and errors, ``findings`` results.
+``output`` checks and writes files, ``console`` words messages and errors.
 """
 
 from __future__ import annotations

@@ -13,11 +13,14 @@ from clusterscape.cli import (
     compare,
     demo,
     explain,
+    explore,
+    export,
     forest,
     generate,
     info,
     landscape,
     predict,
+    report,
     run,
     validate,
 )
@@ -58,7 +61,7 @@ app = typer.Typer(
 )
 
 _MAKING = (run, predict, generate, combine, forest, landscape)
-for verb in (*_MAKING, compare, explain, validate, info, demo):
+for verb in (*_MAKING, compare, explain, validate, report, explore, export, info, demo):
     app.command(cls=_Command)(getattr(verb, verb.__name__.rpartition(".")[2]))
 
 

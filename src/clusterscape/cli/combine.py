@@ -33,9 +33,10 @@ def combine(
 
     Example: `clusterscape combine kmeans.csv ward.csv --clusters 4 -o consensus.csv`
     """
-    from clusterscape.cli import findings, inputs
+    from clusterscape.cli import inputs
     from clusterscape.cli import output as out
     from clusterscape.model import ConsensusClustering
+    from clusterscape.report import findings
 
     quiet = printing.quiet
     opt.check_consensus(consensus, clusters)

@@ -45,10 +45,11 @@ def demo(
     Example: `clusterscape demo wine -o wine-output`
     """
     from clusterscape import datasets
-    from clusterscape.cli import findings, inputs
+    from clusterscape.cli import inputs
     from clusterscape.cli import output as out
     from clusterscape.io import Table, check_results_folder, save_results
     from clusterscape.model import ConsensusClustering
+    from clusterscape.report import findings
 
     quiet = printing.quiet
     opt.choose("DATASET", dataset, list(_SETS))
@@ -97,6 +98,8 @@ def demo(
         model, command="demo", origin=origin, parameters=parameters, result=found
     )
     drawn = out.pictures(model) | {"classes.png": _against_classes(model, single, data)}
+    classes = np.asarray(data.target_names)[data.target]
+    drawn |= out.page(whole, inputs.framed(table.X, table), run=report, reference=classes)
     report = save_results(output, whole, run=report, files=drawn, overwrite=force)
     out.show_run(report, output, json=printing.json, quiet=quiet)
 

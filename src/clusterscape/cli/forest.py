@@ -169,7 +169,7 @@ def _result(model: ClusterForest, table: Table) -> dict[str, Any]:
     """Return what was found as plain values."""
     import numpy as np
 
-    from clusterscape.cli import findings
+    from clusterscape.report import findings
 
     found = findings.of_result(model, reference=table.labels)
     best = importance_frame(model, table.feature_names).head(_SHOWN)
@@ -217,7 +217,7 @@ def _write(
 
 def _tell(found: dict[str, Any], n_points: int, *, quiet: bool) -> None:
     """Say what was found, and show the most important columns."""
-    from clusterscape.cli import findings
+    from clusterscape.report import findings
 
     for line in findings.sentences(found, n_points):
         say(line, quiet=quiet)

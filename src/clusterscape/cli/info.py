@@ -272,8 +272,8 @@ def _run(path: Path) -> Description:
 
 
 def _of_run(folder: Path, report: dict[str, Any]) -> Description:
-    from clusterscape.cli.findings import sentences
     from clusterscape.io.results import file_digest
+    from clusterscape.report.findings import sentences
 
     changed = [
         name

@@ -20,6 +20,7 @@ STORE = "store"
 
 # Files in the folder of a run.
 FILES = {
+    "report.html": "all of it on one page: open it in a browser",
     "labels.csv": "the cluster of every point, its confidence (0 to 1) and the next best cluster",
     "consensus.png": "how often the clusterings put each two points together, sorted by cluster",
     "k_selection.png": "the criteria by which the number of clusters was chosen",
@@ -232,8 +233,8 @@ def _settings(estimator: Any) -> dict[str, Any]:
 
 def show_run(report: dict[str, Any], folder: Path, *, json: bool, quiet: bool) -> None:
     """Print what a run found and where its files are: as words, or as JSON."""
-    from clusterscape.cli.findings import sentences
     from clusterscape.io.results import json_text
+    from clusterscape.report.findings import sentences
 
     if json:
         typer.echo(json_text(report | {"output": str(folder)}))
@@ -246,6 +247,18 @@ def show_run(report: dict[str, Any], folder: Path, *, json: bool, quiet: bool) -
     for name, what in (DEMO_FILES | FILES).items():
         if name == "run.json" or name in report["outputs"]:
             typer.echo(f"{folder / name}: {what}")
+
+
+def page(
+    whole: Any, X: Any, *, run: Mapping[str, Any], reference: Any
+) -> dict[str, Callable[[Path], object]]:
+    """Return a function that writes the report of a run."""
+    from clusterscape.report import write
+
+    def report(path: Path) -> None:
+        write(whole, path, X=X, run=run, reference=reference)
+
+    return {"report.html": report}
 
 
 def pictures(model: ConsensusClustering) -> dict[str, Callable[[Path], object]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -59,7 +60,7 @@ def predict(
         table, _ = inputs.read_table(data, reading, compares=False, quiet=quiet)
     except UnknownColumn as error:
         raise _lacking(error, names or []) from None
-    labels, confidence = _placed(fitted, _matched(table, names, fitted, quiet=quiet), quiet=quiet)
+    labels, confidence = _placed(fitted, matched(table, names, fitted, quiet=quiet), quiet=quiet)
     if output is not None:
         write_labels(output, table.ids, labels, confidence=confidence)
         say(f"{output}: the cluster of {table.n_points:,} points.", quiet=quiet)
@@ -91,11 +92,7 @@ def _placed(fitted: Any, X: Any, *, quiet: bool) -> tuple[Any, Any]:
 
 
 def _loaded(path: Path) -> tuple[Any, list[str] | None]:
-    """Return the model, and the names of the columns that it was fitted on, where they are known.
-
-    A model that was fitted on a sparse table has no names; the run.json beside it has them. Names
-    that repeat do not say which column is which.
-    """
+    """Return the model, and the columns that it was fitted on, where their names are known."""
     from clusterscape.io import load_model
     from clusterscape.io.models import last_step
     from clusterscape.io.results import MODEL, read_run
@@ -110,12 +107,21 @@ def _loaded(path: Path) -> tuple[Any, list[str] | None]:
             f"{file} holds a model of type {type(last_step(fitted)).__name__}, which combines "
             "clusterings and cannot place other points; give a model that was fitted on features."
         )
+    return fitted, column_names(fitted, (read_run(path) or {}) if path.is_dir() else {})
+
+
+def column_names(fitted: Any, run: Mapping[str, Any]) -> list[str] | None:
+    """Return the columns that a model was fitted on, None where that is not known.
+
+    A model that was fitted on a sparse table has no names; the run.json beside it has them. Names
+    that repeat do not say which column is which.
+    """
     names = getattr(fitted, "feature_names_in_", None)
-    if names is None and path.is_dir():
-        origin = (read_run(path) or {}).get("input")
+    if names is None:
+        origin = run.get("input")
         names = origin.get("feature_names") if isinstance(origin, dict) else None
     known = None if names is None else [str(name) for name in names]
-    return fitted, known if known is not None and len(set(known)) == len(known) else None
+    return known if known is not None and len(set(known)) == len(known) else None
 
 
 def _lacking(error: UnknownColumn, names: list[str]) -> Exception:
@@ -128,7 +134,7 @@ def _lacking(error: UnknownColumn, names: list[str]) -> Exception:
     return UnknownColumn(error.column, problem, error.remedy, **error.options)
 
 
-def _matched(table: Table, names: list[str] | None, fitted: Any, *, quiet: bool) -> Any:
+def matched(table: Table, names: list[str] | None, fitted: Any, *, quiet: bool) -> Any:
     """Return the features in the order of the model's columns."""
     from scipy import sparse
 

@@ -41,10 +41,11 @@ def run(
 ) -> None:
     """Cluster a table many times and write one answer with a confidence for every point.
 
-    Writes into DIR, all of them or none: labels.csv, ensemble.npz (all clusterings), model.npz (for
-    'clusterscape predict'; it holds points of the data), consensus.png, k_selection.png (when the
-    number of clusters was chosen) and run.json (the columns used, every parameter, seed, version
-    and finding; it records --jobs, so it alone differs between numbers of workers).
+    Writes into DIR, all of them or none: report.html (everything on one page, for a browser),
+    labels.csv, ensemble.npz (all clusterings), model.npz (for 'clusterscape predict'; it holds
+    points of the data), consensus.png, k_selection.png (when the number of clusters was chosen) and
+    run.json (the columns used, every parameter, seed, version and finding; it records --jobs, so it
+    alone differs between numbers of workers).
 
     The columns of labels.csv: id (numbered from 0 where the points have none), label (-1: in no
     cluster), confidence (0 to 1; empty where the clusterings are all the same, which is no
@@ -53,11 +54,12 @@ def run(
 
     Example: `clusterscape run wine.csv --clusters 3 --reference class -o result`
     """
-    from clusterscape.cli import findings, inputs
+    from clusterscape.cli import inputs
     from clusterscape.cli import output as out
     from clusterscape.cli.generate import choose_algorithm
     from clusterscape.io import check_results_folder, save_results
     from clusterscape.model import ConsensusClustering
+    from clusterscape.report import findings
 
     quiet = printing.quiet
     generator = opt.chosen_generator(generator, algorithm)
@@ -108,5 +110,7 @@ def run(
         result=found,
         sparse=sparse,
     )
-    report = save_results(output, whole, run=report, files=out.pictures(model), overwrite=force)
+    X = inputs.framed(table.X, table)
+    files = out.pictures(model) | out.page(whole, X, run=report, reference=table.labels)
+    report = save_results(output, whole, run=report, files=files, overwrite=force)
     out.show_run(report, output, json=printing.json, quiet=quiet)

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from clusterscape._core.weights import checked_weights
 from clusterscape.compare import explain
-from clusterscape.plot._plane import plane
+from clusterscape.plot.plane import plane
 
 _COLOURS = "YlGnBu"
 _UNSEEN = "#BBBBBB"

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from clusterscape.plot._axes import cluster_legend
-from clusterscape.plot._plane import plane
 from clusterscape.plot.palette import cluster_colors, cluster_marker
+from clusterscape.plot.plane import plane
 
 
 class ScatterDisplay:

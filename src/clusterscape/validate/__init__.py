@@ -7,6 +7,7 @@ from clusterscape.validate.active import ActiveClustering
 from clusterscape.validate.affinity import Affinity, AffinityMap, Certificates, stability
 from clusterscape.validate.clusterable import Clusterability, clusterability
 from clusterscape.validate.decomposability import Decomposability, near_decomposability
+from clusterscape.validate.description import ClusterDescription, describe_clusters
 from clusterscape.validate.indices import dunn_index, s_dbw, sd_index
 from clusterscape.validate.n_clusters import select_k
 from clusterscape.validate.resampling import ClusterStability, cluster_stability
@@ -17,6 +18,7 @@ __all__ = [
     "Affinity",
     "AffinityMap",
     "Certificates",
+    "ClusterDescription",
     "ClusterStability",
     "Clusterability",
     "Decomposability",
@@ -24,6 +26,7 @@ __all__ = [
     "StructureVerdict",
     "cluster_stability",
     "clusterability",
+    "describe_clusters",
     "dunn_index",
     "near_decomposability",
     "s_dbw",

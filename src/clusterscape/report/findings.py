@@ -22,11 +22,11 @@ _SIZES = 12  # clusters whose sizes are given
 def of_model(model: ConsensusClustering, *, reference: Any = None) -> dict[str, Any]:
     """Return what the main job found, as plain values."""
     method = None
-    if model.consensus_ is not None:
+    if getattr(model, "consensus_", None) is not None:
         chosen = model.consensus_choice_
         why = "as asked" if chosen is None else chosen.reason
         method = {"method": type(model.consensus_).__name__, "why": why}
-    found = {"consensus": method, "structure": plain(model.structure_)}
+    found = {"consensus": method, "structure": plain(getattr(model, "structure_", None))}
     return of_result(model, reference=reference) | found
 
 
@@ -46,7 +46,7 @@ def of_result(
         "confidence": _confidence(confidence, ensemble.index),
         "consensus": None,
         "structure": None,
-        "k_selection": plain(model.k_selection_),
+        "k_selection": plain(getattr(model, "k_selection_", None)),
         "n_partitions": ensemble.n_partitions,
         "failures": [{"partition": i, "reason": why} for i, why in ensemble.failures],
     }
@@ -57,7 +57,7 @@ def of_result(
 
 def _how(k: int, model: ConsensusClustering | ClusterForest) -> str:
     """Say where the number of clusters comes from."""
-    asked, selection = model.n_clusters, model.k_selection_
+    asked, selection = getattr(model, "n_clusters", None), getattr(model, "k_selection_", None)
     if isinstance(asked, int):
         return "as asked" if asked == k else f"{asked} were asked for"
     if selection is None:

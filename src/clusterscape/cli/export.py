@@ -1,0 +1,117 @@
+"""``clusterscape export``: the labels of a run, with your choices, beside a table's columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from clusterscape.cli import options as opt
+from clusterscape.cli.console import say, verb
+from clusterscape.cli.report import Results
+
+
+@verb
+def export(
+    results: Results,
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[TABLE]",
+            help="A table with the same rows (CSV or TSV): all its columns are kept, and those of "
+            "the labels added.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    choices: Annotated[
+        Path | None,
+        typer.Option(
+            "--choices",
+            metavar="FILE",
+            help="What was chosen in 'clusterscape explore': the clustering taken, names and "
+            "unions of clusters, marked points.",
+            show_default=False,
+            rich_help_panel=opt.READING,
+        ),
+    ] = None,
+    output: opt.OutputFile = None,
+    force: opt.ForceFile = False,
+    printing: opt.Printing,
+) -> None:
+    """Write the labels of a run as a table, joined to the original one if it is given.
+
+    The columns added: label, confidence, runner_up and runner_up_share; with --choices also
+    cluster (the name that was given to it) and marked. Confidences are those of the run's answer:
+    they are left out where another clustering was taken or clusters were merged.
+
+    Example: `clusterscape export result wine.csv --choices result/choices.json -o wine-labels.csv`
+    """
+    from clusterscape.cli import output as out
+    from clusterscape.io import load_results
+    from clusterscape.io.results import json_text, labels_csv, with_ids, write_frame
+    from clusterscape.report import Choices
+
+    if output is not None:
+        read = [str(path) for path in (data, choices) if path is not None]
+        out.check_file(output, read, out.LABELS, force=force)
+    found = load_results(results)
+    chosen = None if choices is None else Choices.read(choices)
+    frame = with_ids(_labels(found, chosen))
+    if data is not None:
+        frame = _joined(frame, data, has_ids=found.ensemble.index is not None)
+    if output is not None:
+        write_frame(output, frame)
+        say(f"{output}: {len(frame):,} points.", quiet=printing.quiet)
+    elif printing.json:
+        typer.echo(json_text({name: frame[name].tolist() for name in frame}))
+    else:
+        typer.echo(labels_csv(frame), nl=False)
+
+
+def _labels(found: Any, chosen: Any) -> Any:
+    """Return the points' table after the choices."""
+    from clusterscape.report.alternatives import numbered_like
+
+    frame = found.labels
+    if chosen is None:
+        return frame
+    if chosen.partition:
+        if chosen.partition > found.ensemble.n_partitions:
+            raise ValueError(
+                f"the choices take clustering {chosen.partition}, but the run has "
+                f"{found.ensemble.n_partitions}; give the choices of this run."
+            )
+        own = found.ensemble.partition(chosen.partition - 1)
+        frame = frame[["label"]].assign(label=numbered_like(frame["label"].to_numpy(), own))
+    if chosen.merged:
+        frame = frame[["label"]].assign(label=chosen.applied(frame["label"].to_numpy()))
+    marked = set(chosen.marked)
+    return frame.assign(
+        cluster=chosen.named(frame["label"]), marked=[str(i) in marked for i in frame.index]
+    )
+
+
+def _joined(frame: Any, data: str, *, has_ids: bool) -> Any:
+    """Return the columns of a table, as they stand in the file, and the labels of its rows."""
+    import pandas as pd
+
+    # As text, so that nothing of the table changes.
+    table = pd.read_csv(data, dtype=str, keep_default_na=False, sep=None, engine="python")
+    if len(table) != len(frame):
+        raise ValueError(
+            f"{data} has {len(table):,} rows and the run {len(frame):,} points; give the table "
+            "that was clustered."
+        )
+    if has_ids:
+        ids = frame["id"].astype(str).tolist()
+        if not any(table[name].tolist() == ids for name in table):
+            raise ValueError(
+                f"no column of {data} holds the ids of the run in their order; give the table that "
+                "was clustered."
+            )
+    added = frame.drop(columns="id")
+    taken = [name for name in added if name in table]
+    added = added.rename(columns={name: f"clusterscape_{name}" for name in taken})
+    return pd.concat([table, added.reset_index(drop=True)], axis=1)

@@ -1,0 +1,135 @@
+"""``clusterscape report``: the page of an earlier run, written again."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from clusterscape.cli import options as opt
+from clusterscape.cli.console import say, verb
+from clusterscape.cli.predict import column_names, matched
+
+if TYPE_CHECKING:
+    from clusterscape import io
+
+Results = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RESULTS", help="Folder that 'clusterscape run' wrote.", show_default=False
+    ),
+]
+Table = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[TABLE]",
+        help="The table of that run, to draw the points and describe the clusters.",
+        show_default=False,
+    ),
+]
+Points = Annotated[
+    int,
+    typer.Option(
+        "--points",
+        metavar="N",
+        min=1,
+        help="Points on the page; of more, so many are drawn at random.",
+        rich_help_panel=opt.OUTPUT,
+    ),
+]
+Partitions = Annotated[
+    int,
+    typer.Option(
+        "--partitions",
+        metavar="N",
+        min=1,
+        help="Clusterings on the page.",
+        rich_help_panel=opt.OUTPUT,
+    ),
+]
+
+
+@verb
+def report(
+    results: Results,
+    data: Table = None,
+    *,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Where to write.", rich_help_panel=opt.OUTPUT
+        ),
+    ] = Path("report.html"),
+    points: Points = 5000,
+    partitions: Partitions = 200,
+    title: Annotated[
+        str | None,
+        typer.Option(
+            "--title",
+            metavar="TEXT",
+            help="Heading of the page.",
+            show_default=False,
+            rich_help_panel=opt.OUTPUT,
+        ),
+    ] = None,
+    reference: opt.Reference = None,
+    force: opt.ForceFile = False,
+    reading: opt.Reading,
+    printing: opt.Printing,
+) -> None:
+    """Write the report of an earlier run again: with other limits, a title, or known classes.
+
+    With --json the content of the page goes to stdout as JSON instead, and no file is written.
+
+    Example: `clusterscape report result wine.csv --reference class -o wine.html`
+    """
+    from clusterscape.cli import output as out
+    from clusterscape.io.results import json_text
+    from clusterscape.report import collect, write
+
+    quiet = printing.quiet
+    if not printing.json:
+        out.check_file(output, [] if data is None else [data], [".html"], force=force)
+    model, X, settings = gathered(results, data, reference, reading, quiet=quiet)
+    settings |= {"title": title, "max_points": points, "max_partitions": partitions}
+    if printing.json:
+        typer.echo(json_text(collect(model, X=X, **settings)))
+        return
+    write(model, output, X=X, **settings)
+    say(f"{output}: {out.FILES['report.html']}.", quiet=quiet)
+
+
+def gathered(
+    results: Path, data: str | None, reference: str | None, reading: opt.Reading, *, quiet: bool
+) -> tuple[Any, Any, dict[str, Any]]:
+    """Return the model of a run, its points where the table is given, and what else is known."""
+    from clusterscape.cli import inputs
+    from clusterscape.io import load_results
+
+    found = load_results(results)
+    if data is None:
+        if reference is not None:
+            raise typer.BadParameter(
+                "name the TABLE that holds the column.", param_hint="--reference"
+            )
+        return found.model, None, {"run": found.run}
+    names = column_names(found.model, found.run)
+    if names is not None and reading.columns is None:
+        reading = dataclasses.replace(reading, columns=names)
+    table, _ = inputs.read_table(data, reading, reference=reference, quiet=quiet)
+    check_points(table, found.ensemble.index, data)
+    X = matched(table, names, found.model, quiet=quiet)
+    return found.model, X, {"run": found.run, "reference": table.labels}
+
+
+def check_points(table: io.Table, ids: Any, data: str) -> None:
+    """Refuse a table whose rows are not the points of the run."""
+    if ids is None or table.ids is None:
+        return
+    if [str(value) for value in ids] != [str(value) for value in table.ids]:
+        raise ValueError(
+            f"the rows of {data} are not those of the run, or are in another order; give the table "
+            "that was clustered."
+        )

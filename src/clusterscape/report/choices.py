@@ -1,0 +1,189 @@
+"""What a person decides while looking at a report: kept in a file that the other commands read."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from clusterscape._core.atomic import write_bytes
+
+_LONGEST = 200  # characters of a name
+_MOST = 100_000  # points marked, and pairs
+
+
+class ChoicesError(ValueError):
+    """A file, or a message of the page, that holds no valid choices.
+
+    Examples
+    --------
+    >>> from clusterscape.report import Choices, ChoicesError
+    >>> try:
+    ...     Choices.of({"names": {"0": 3}})
+    ... except ChoicesError as error:
+    ...     print(error)
+    choices: the name of cluster '0' must be text of at most 200 characters.
+    """
+
+
+@dataclass(frozen=True)
+class Choices:
+    """A clustering that was taken, names and unions of its clusters, marked points, and pairs.
+
+    Parameters
+    ----------
+    partition : int
+        Number of the clustering taken: 0 for the answer, i + 1 for partition i of the ensemble.
+    names : mapping of str to str
+        Names of clusters, by their numbers.
+    merged : sequence of sequences of int
+        Clusters that are one.
+    marked : sequence of str
+        Ids of points.
+    must_link, cannot_link : sequences of pairs of str
+        Ids of points that belong together, or do not.
+
+    See Also
+    --------
+    write : The page on which they are made, when it is served by ``clusterscape explore``.
+
+    Examples
+    --------
+    >>> from clusterscape.report import Choices
+    >>> chosen = Choices(names={"0": "red"}, merged=[[0, 2]])
+    >>> chosen.applied([0, 1, 2, -1])
+    array([ 0,  1,  0, -1])
+    >>> chosen.named([0, 1, -1])
+    ['red', '1', '-1']
+    """
+
+    partition: int = 0
+    names: Mapping[str, str] = field(default_factory=dict)
+    merged: Sequence[Sequence[int]] = ()
+    marked: Sequence[str] = ()
+    must_link: Sequence[Sequence[str]] = ()
+    cannot_link: Sequence[Sequence[str]] = ()
+
+    @classmethod
+    def of(cls, given: Any) -> Choices:
+        """Check plain values, as a file holds them.
+
+        Parameters
+        ----------
+        given : mapping
+            The fields by their names; those that are absent are empty.
+
+        Returns
+        -------
+        Choices
+
+        Raises
+        ------
+        ChoicesError
+            Names the first value that cannot be.
+        """
+        if not isinstance(given, Mapping):
+            raise ChoicesError("choices: must be a mapping of names to values.")
+        unknown = sorted(set(map(str, given)) - set(cls.__dataclass_fields__))
+        if unknown:
+            raise ChoicesError(f"choices: {unknown[0]!r} is not known.")
+        made = cls(**given)
+        if not _is_count(made.partition):
+            raise ChoicesError("choices: partition must be an integer, 0 or more.")
+        if not isinstance(made.names, Mapping):
+            raise ChoicesError("choices: names must be a mapping of clusters to names.")
+        for cluster, name in made.names.items():
+            if not str(cluster).isdecimal() or not _is_text(name):
+                raise ChoicesError(
+                    f"choices: the name of cluster {cluster!r} must be text of at most {_LONGEST} "
+                    "characters."
+                )
+        _check_lists("merged", made.merged, _is_count, least=2)
+        _check_lists("marked", [made.marked], _is_text, least=0)
+        for kind in ("must_link", "cannot_link"):
+            _check_lists(kind, getattr(made, kind), _is_text, least=2, most=2)
+        return made
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Choices:
+        """Read a file that :meth:`save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+
+        Returns
+        -------
+        Choices
+        """
+        try:
+            with open(path, encoding="utf8") as handle:
+                given = json.load(handle)
+        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+            raise ChoicesError(f"{os.fspath(path)} is no file of choices: not JSON.") from None
+        return cls.of(given)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the choices as JSON; the file is replaced whole.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        """
+        text = json.dumps(asdict(self), ensure_ascii=False, indent=2, sort_keys=True)
+        write_bytes(path, f"{text}\n".encode())
+
+    def applied(self, labels: Any) -> np.ndarray:
+        """Return labels in which merged clusters have the smallest of their numbers.
+
+        Parameters
+        ----------
+        labels : (n,) array
+            Clusters; negative ones stay.
+
+        Returns
+        -------
+        (n,) array
+        """
+        found = np.array(labels)
+        for group in self.merged:
+            found[np.isin(found, list(group))] = min(group)
+        return found
+
+    def named(self, labels: Any) -> list[str]:
+        """Return the names of clusters, or their numbers where they have none.
+
+        Parameters
+        ----------
+        labels : (n,) array
+            Clusters.
+
+        Returns
+        -------
+        list of str
+        """
+        return [str(self.names.get(str(int(c)), int(c))) for c in np.asarray(labels)]
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= _LONGEST
+
+
+def _check_lists(name: str, lists: Any, allowed: Any, *, least: int, most: int = _MOST) -> None:
+    fits = isinstance(lists, (list, tuple)) and len(lists) <= _MOST
+    fits = fits and all(
+        isinstance(one, (list, tuple)) and least <= len(one) <= most and all(map(allowed, one))
+        for one in lists
+    )
+    if not fits:
+        raise ChoicesError(f"choices: {name} must hold lists of the right kind and length.")

@@ -1,0 +1,212 @@
+"""The report: its dictionary, aligned labels, escaping, limits, and parts that fail."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from sklearn.metrics import adjusted_rand_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from clusterscape import ConsensusClustering, Ensemble
+from clusterscape.combine import EAC
+from clusterscape.report import collect, contents, render, write
+from clusterscape.report.alternatives import numbered_like
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(c, 0.6, size=(25, 3)) for c in (0, 3, 6)])
+    return pd.DataFrame(X, columns=["length", "<script>alert(1)</script>", "width"])
+
+
+@pytest.fixture(scope="module")
+def model(table: pd.DataFrame) -> ConsensusClustering:
+    return ConsensusClustering(n_partitions=20, random_state=0).fit(table)
+
+
+def embedded(page: str) -> dict:
+    """Return the data of a page."""
+    text = re.search(r'<script type="application/json" id="report-data">(.*?)</script>', page, re.S)
+    assert text is not None
+    return json.loads(text[1])
+
+
+# ---- aligned labels ---------------------------------------------------------------------------
+
+labelled = hnp.arrays(np.int64, 15, elements=st.integers(-2, 4))
+
+
+@given(labelled, labelled)
+def test_alignment_renames_clusters_and_nothing_else(a: np.ndarray, b: np.ndarray) -> None:
+    found = numbered_like(a, b)
+    assert ((found < 0) == (b < 0)).all()
+    assert (found[b < 0] == b[b < 0]).all()
+    pairs = {(int(x), int(y)) for x, y in zip(b, found, strict=True)}
+    assert len(pairs) == len({x for x, _ in pairs}) == len({y for _, y in pairs})
+
+
+@given(hnp.arrays(np.int64, 12, elements=st.integers(0, 3)), st.permutations(range(4)))
+def test_the_same_partition_keeps_its_numbers(labels: np.ndarray, names: list[int]) -> None:
+    _, labels = np.unique(labels, return_inverse=True)
+    assert (numbered_like(labels, np.asarray(names)[labels]) == labels).all()
+
+
+# ---- the dictionary ---------------------------------------------------------------------------
+
+
+def test_every_section_is_made(model: ConsensusClustering, table: pd.DataFrame) -> None:
+    page = collect(model, X=table, reference=np.repeat(["a", "b", "c"], 25))
+    assert not page["notes"]
+    assert set(contents.SECTIONS) <= set(page)
+    json.dumps(page, allow_nan=False)
+    assert re.fullmatch(r"3 clusters; \d+ % of the points are sure\.", page["verdict"]["headline"])
+    assert [row["size"] for row in page["clusters"]["rows"]] == [25, 25, 25]
+    assert np.asarray(page["reference"]["counts"]).sum() == 75
+
+
+def test_agreements_are_those_of_scikit_learn(
+    model: ConsensusClustering, table: pd.DataFrame
+) -> None:
+    own = collect(model, X=table)["alternatives"]
+    labels = np.asarray(own["labels"])
+    assert own["partitions"][0]["kind"] == "answer"
+    for j in (1, 7, 20):
+        expected = adjusted_rand_score(labels[0], labels[j])
+        assert own["partitions"][j]["agreement"] == pytest.approx(expected, abs=1e-4)
+        assert own["distances"][j][0] == pytest.approx(max(1 - expected, 0), abs=1e-4)
+
+
+def test_a_pipeline_is_drawn_as_scaled_and_described_as_given(table: pd.DataFrame) -> None:
+    wide = table * [1.0, 1.0, 1000.0]
+    scaler = StandardScaler().set_output(transform="pandas")
+    whole = make_pipeline(scaler, ConsensusClustering(3, n_partitions=10, random_state=0))
+    page = collect(whole.fit(wide), X=wide)
+    inside = [c["inside"] for r in page["clusters"]["rows"] for c in r["columns"]]
+    assert max(inside) > 1000
+    shares = [float(s) for axis in page["alternatives"]["axes"] for s in re.findall(r"\d+", axis)]
+    assert shares[1] < 99  # unscaled, the wide column would be all of the first component
+
+
+def test_a_consensus_of_labels_needs_no_features() -> None:
+    model = EAC(2).fit([[0, 0, 1, 1], [0, 0, 0, 1], [0, 0, 1, 1]])
+    page = collect(model)
+    assert not page["notes"]
+    assert page["alternatives"]["places"] is None
+    assert "without the features" in render(page)
+
+
+def test_points_and_partitions_beyond_the_limits_are_said(
+    model: ConsensusClustering, table: pd.DataFrame
+) -> None:
+    page = collect(model, X=table, max_points=30, max_partitions=5)
+    assert len(page["points"]["ids"]) == 30
+    assert len(page["alternatives"]["partitions"]) == 6
+    text = render(page)
+    assert "30 of 75 points are shown, drawn at random." in text
+    assert "5 of 20 clusterings are shown." in text
+
+
+def test_one_opinion_and_one_cluster_have_their_words() -> None:
+    same = Ensemble.from_labels(np.array([[0, 0, 1, 1]] * 3).T)
+    with pytest.warns(UserWarning, match="no evidence|same"):
+        page = collect(EAC(2).fit(same))
+    assert page["verdict"]["headline"] == "2 clusters; nothing is known of how sure they are."
+    noise = np.random.default_rng(0).normal(size=(60, 4))
+    model = ConsensusClustering(n_partitions=10, random_state=0).fit(noise)
+    assert model.n_clusters_ == 1
+    page = collect(model, X=noise)
+    assert not page["notes"]
+    assert page["verdict"]["headline"].startswith("One cluster")
+    render(page)
+
+
+def test_a_failing_section_becomes_a_note(
+    model: ConsensusClustering, table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(case: object) -> dict:
+        raise RuntimeError("no <matrix> today")
+
+    monkeypatch.setitem(contents.SECTIONS, "matrix", broken)
+    page = collect(model, X=table)
+    assert "matrix" not in page
+    text = render(page)
+    assert "“matrix” could not be made (RuntimeError: no &lt;matrix&gt; today)" in text
+    assert 'id="points"' in text
+
+
+@pytest.mark.parametrize("name", ["X", "table", "coordinates", "reference"])
+def test_rows_that_are_not_the_points_are_refused(model: ConsensusClustering, name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} must have one row for each of the 75 points"):
+        collect(model, **{name: np.zeros((3, 2))})
+
+
+# ---- the page ---------------------------------------------------------------------------------
+
+
+def test_names_from_the_data_are_harmless(model: ConsensusClustering, table: pd.DataFrame) -> None:
+    classes = np.repeat(["</script><script>alert(2)</script>", "@@script@@", 'c" onload="x'], 25)
+    frame = table.set_index(pd.Index([f"<img src=x onerror=alert({i})>" for i in range(75)]))
+    named = ConsensusClustering(3, n_partitions=10, n_references=0, random_state=0).fit(frame)
+    text = render(collect(named, X=frame, reference=classes, title="<b>@@data@@</b>"))
+    assert text.count("<script") == 2
+    assert text.count("</script>") == 2
+    assert "<img" not in text
+    assert 'onload="x' not in text
+    assert "&lt;b&gt;@@data@@&lt;/b&gt;" in text
+    assert embedded(text)["points"]["ids"][0].startswith("<img")  # unharmed where it is data
+
+
+def test_the_page_forbids_itself_everything_else(
+    model: ConsensusClustering, table: pd.DataFrame
+) -> None:
+    text = render(collect(model, X=table))
+    rules = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
+    assert rules is not None
+    assert rules[1].startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in rules[1]
+    # Neither addresses nor attributes that the rules would block.
+    assert not re.search(r"https?://|<[^>]+ style=|<[^>]+ on\w+=", text.split("<script>")[0])
+
+
+def test_packed_labels_are_the_labels(model: ConsensusClustering, table: pd.DataFrame) -> None:
+    page = collect(model, X=table)
+    own = embedded(render(page))["alternatives"]
+    answer = np.frombuffer(base64.b64decode(own["answer"]), dtype=np.uint8)
+    raw = np.frombuffer(zlib.decompress(base64.b64decode(own["labels"])), dtype=np.uint8)
+    codes = raw.reshape(-1, answer.size) + answer
+    expected = np.asarray(page["alternatives"]["labels"])
+    assert (codes == expected % 256).all()
+
+
+def test_many_clusters_take_two_bytes() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.column_stack([rng.permutation(300), np.arange(300) % 2, np.arange(300) % 2])
+    own = embedded(render(collect(EAC(2).fit(labels))))["alternatives"]
+    assert own["bytes"] == 2
+
+
+def test_the_same_model_gives_the_same_bytes(
+    model: ConsensusClustering, table: pd.DataFrame, tmp_path: Path
+) -> None:
+    for name in ("a", "b"):
+        write(model, tmp_path / name, X=table)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_heavy_file_is_said(
+    model: ConsensusClustering, table: pd.DataFrame, tmp_path: Path
+) -> None:
+    with pytest.warns(UserWarning, match="smaller max_points"):
+        write(model, tmp_path / "page.html", X=table, max_mb=0.01)

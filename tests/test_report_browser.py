@@ -1,0 +1,269 @@
+"""The report's page in a real browser: what people click, and what they then see."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from clusterscape import ConsensusClustering, report
+
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+
+pytestmark = [
+    pytest.mark.skipif(
+        BROWSER is None and not os.environ.get("CI"),
+        reason="there is no browser; 'make browser' installs one where it can",
+    ),
+    # One process drives one browser for all tests of this file.
+    pytest.mark.xdist_group("browser"),
+]
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(c, 0.8, size=(30, 3)) for c in (0, 3, 6)])
+    table = pd.DataFrame(X, columns=["length", "<b>width</b>", "mass"])
+    table.index = pd.Index([f"p{i:03d}" for i in range(90)])
+    model = ConsensusClustering(n_partitions=30, random_state=0).fit(table)
+    assert model.n_clusters_ == 3
+    file = tmp_path_factory.mktemp("report") / "report.html"
+    report.write(model, file, X=table, reference=np.repeat(["x", "y", "<i>z</i>"], 30))
+    return file.as_uri()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=BROWSER, args=ARGUMENTS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def page(browser: Any, address: str) -> Iterator[Any]:
+    """Open the page; fail on any error of its scripts, and on any request for another file."""
+    context = browser.new_context(viewport={"width": 1100, "height": 900})
+    opened = context.new_page()
+    wrong: list[str] = []
+    asked: list[str] = []
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.on("console", lambda line: wrong.append(line.text) if line.type == "error" else None)
+    opened.on(
+        "request",
+        lambda request: (
+            None if request.url.startswith((address, "blob:")) else wrong.append(request.url)
+        ),
+    )
+    opened.goto(address)
+    ready(opened)
+    yield opened
+    context.close()
+    assert not wrong
+    assert all(url.startswith((address, "about:", "blob:")) for url in asked), asked
+
+
+def ready(page: Any) -> None:
+    page.wait_for_selector("html[data-ready=true]", state="attached")
+
+
+def picture(page: Any, canvas: str) -> str:
+    """Return the pixels of a canvas."""
+    return page.evaluate("id => document.getElementById(id).toDataURL()", canvas)
+
+
+def is_blank(page: Any, canvas: str) -> bool:
+    return page.evaluate(
+        """id => { const c = document.getElementById(id);
+        const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+        return !d.some(v => v); }""",
+        canvas,
+    )
+
+
+def test_every_section_is_there_and_drawn(page: Any) -> None:
+    titles = page.locator("main h2").all_text_contents()
+    assert len(titles) >= 10
+    assert page.locator("nav a").all_text_contents() == titles
+    for canvas in ("map", "data", "matrix-image"):
+        assert not is_blank(page, canvas)
+    assert page.locator("#points-table tbody tr").count() == 20
+    assert "<b>width</b>" in page.locator("#input").inner_text()
+    assert page.locator("#input b, #reference i").count() == 0
+
+
+def test_the_answer_is_painted_before_anything_is_awaited(browser: Any, address: str) -> None:
+    page = browser.new_page()
+    # No stream can be unpacked: what is seen was drawn at once.
+    page.add_init_script("delete window.DecompressionStream;")
+    page.goto(address)
+    assert not is_blank(page, "data")
+    assert "too old" in page.locator("#chosen").inner_text()
+    page.close()
+
+
+def test_choosing_a_clustering_recolours_the_points(page: Any) -> None:
+    before = picture(page, "data"), picture(page, "map"), page.locator("#chosen").inner_text()
+    page.select_option("#partition", index=9)
+    after = picture(page, "data"), picture(page, "map"), page.locator("#chosen").inner_text()
+    assert all(a != b for a, b in zip(before, after, strict=True))
+    assert "Adjusted Rand index with the answer" in after[2]
+    page.click("#to-answer")
+    assert picture(page, "data") == before[0]
+
+
+def test_a_click_on_the_map_chooses_the_nearest(page: Any) -> None:
+    page.locator("#map").scroll_into_view_if_needed()
+    box = page.locator("#map").bounding_box()
+    for x in np.linspace(0.05, 0.95, 19):
+        for y in np.linspace(0.05, 0.95, 19):
+            page.mouse.click(box["x"] + x * box["width"], box["y"] + y * box["height"])
+            if page.locator("#partition").input_value() != "0":
+                assert "clustering=" in page.url
+                return
+    raise AssertionError("no dot of the map could be hit")
+
+
+def test_a_pin_shows_what_changed(page: Any) -> None:
+    assert page.locator("#comparison").is_hidden()
+    page.click("#pin")
+    page.select_option("#partition", index=9)
+    text = page.locator("#changed").inner_text()
+    moved = int(text.split("Adjusted Rand index")[1].split(". ")[1].split(" of ")[0])
+    assert 0 < moved < 90
+    assert not is_blank(page, "flows")
+    cells = page.locator("#contingency td").all_text_contents()
+    assert sum(int(c) for c in cells if c) == 90
+    page.click("#unpin")
+    assert page.locator("#comparison").is_hidden()
+
+
+def test_points_are_searched_sorted_and_found_on_the_map(page: Any) -> None:
+    page.fill("#search", "p07")
+    assert page.locator("#points-table tbody tr").count() == 10
+    page.click("#points-table thead button >> nth=0")
+    names = page.locator("#points-table tbody th").all_text_contents()
+    assert names == sorted(names)
+    page.click("#points-table thead button >> nth=0")
+    assert page.locator("#points-table tbody th").all_text_contents() == names[::-1]
+    before = picture(page, "data")
+    page.click("#points-table tbody button >> nth=0")
+    assert page.locator("#point").inner_text().startswith(f"Point {names[-1]}: cluster")
+    assert picture(page, "data") != before
+
+
+def test_the_address_restores_the_state(page: Any, address: str) -> None:
+    page.select_option("#partition", index=4)
+    page.click("#pin")
+    page.select_option("#partition", index=9)
+    page.fill("#search", "p01")
+    saved, seen = page.url, picture(page, "data")
+    page.goto("about:blank")
+    page.goto(saved)
+    ready(page)
+    assert page.locator("#partition").input_value() == "9"
+    assert page.locator("#search").input_value() == "p01"
+    assert page.locator("#comparison").is_visible()
+    assert picture(page, "data") == seen
+
+
+def test_the_keyboard_alone_reaches_everything(page: Any) -> None:
+    reached = set()
+    for _ in range(400):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.id"))
+        if page.evaluate("document.activeElement === document.body"):
+            break
+    assert {"partition", "pin", "to-answer", "search", "download", "later"} <= reached
+    page.focus("#partition")
+    page.keyboard.press("ArrowDown")
+    assert "clustering=1" in page.url
+
+
+def test_the_table_downloads_what_it_shows(page: Any) -> None:
+    page.fill("#search", "p00")
+    with page.expect_download() as waiting:
+        page.click("#download")
+    lines = Path(waiting.value.path()).read_text().splitlines()
+    assert lines[0].startswith("id,label,confidence")
+    assert len(lines) == 11
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_serious_stands_in_the_way_of_a_screen_reader(
+    browser: Any, address: str, scheme: str
+) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    # The checker's own script is no part of the page, so its rules must let it pass.
+    page = browser.new_context(color_scheme=scheme, bypass_csp=True).new_page()
+    page.goto(address)
+    ready(page)
+    page.click("#pin")
+    page.select_option("#partition", index=9)
+    found = Axe().run(page).response["violations"]
+    serious = [v["id"] for v in found if v["impact"] in ("serious", "critical")]
+    assert not serious, serious
+    page.close()
+
+
+def test_a_phone_shows_no_wider_page(browser: Any, address: str) -> None:
+    page = browser.new_context(viewport={"width": 360, "height": 740}).new_page()
+    page.goto(address)
+    ready(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.close()
+
+
+def test_choices_made_on_a_served_page_are_written(browser: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    X = np.concatenate([rng.normal(c, 0.4, size=(10, 2)) for c in (0, 3)])
+    model = ConsensusClustering(2, n_partitions=8, n_references=0, random_state=0).fit(X)
+    made = report.render(report.collect(model, X=X), choices=report.Choices())
+    server = report.ReportServer(made, tmp_path / "choices.json")
+    thread = threading.Thread(target=server.serve, daemon=True)
+    thread.start()
+    page = browser.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(server.address)
+    ready(page)
+    page.fill("#name-1", "far ones")
+    page.keyboard.press("Tab")
+    page.click("#points-table tbody button >> nth=0")
+    page.click("#mark")
+    page.click("#remember")
+    page.click("#points-table tbody button >> nth=3")
+    page.click("#apart")
+    page.wait_for_function("document.getElementById('saved').textContent.startsWith('Written')")
+    page.wait_for_selector("#pairs li")
+    page.wait_for_timeout(200)
+    page.close()
+    server.stop()
+    thread.join()
+    kept = report.Choices.read(tmp_path / "choices.json")
+    assert kept.names == {"1": "far ones"}
+    assert len(kept.marked) == len(kept.cannot_link) == 1
+    assert kept.cannot_link[0][0] == kept.marked[0]
+    assert not wrong

@@ -1,0 +1,200 @@
+"""Choices made on a report: checked, kept, applied; and the server that takes them."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from clusterscape.cli.app import app
+from clusterscape.report import Choices, ChoicesError, ReportServer
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ([], "must be a mapping"),
+        ({"colour": 1}, "'colour' is not known"),
+        ({"partition": -1}, "partition must be an integer"),
+        ({"partition": True}, "partition must be an integer"),
+        ({"names": {"a": "x"}}, "name of cluster 'a'"),
+        ({"names": {"0": "x" * 201}}, "at most 200"),
+        ({"names": ["x"]}, "names must be a mapping"),
+        ({"merged": [[1]]}, "merged must hold"),
+        ({"merged": 3}, "merged must hold"),
+        ({"marked": [1]}, "marked must hold"),
+        ({"must_link": [["a", "b", "c"]]}, "must_link must hold"),
+    ],
+)
+def test_what_cannot_be_is_named(given: object, words: str) -> None:
+    with pytest.raises(ChoicesError, match=words):
+        Choices.of(given)
+
+
+def test_choices_come_back_from_their_file(tmp_path: Path) -> None:
+    made = Choices.of({"names": {"0": "rot"}, "merged": [[0, 2]], "must_link": [["a", "b"]]})
+    made.save(tmp_path / "choices.json")
+    again = Choices.read(tmp_path / "choices.json")
+    assert again.names == {"0": "rot"}
+    assert again.applied([2, 1, 0, -1]).tolist() == [0, 1, 0, -1]
+    (tmp_path / "bad.json").write_bytes(b"\xff{")
+    with pytest.raises(ChoicesError, match="not JSON"):
+        Choices.read(tmp_path / "bad.json")
+
+
+# ---- the server -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ReportServer]:
+    made = ReportServer("<p>page</p>", tmp_path / "choices.json")
+    thread = threading.Thread(target=made.serve, daemon=True)
+    thread.start()
+    yield made
+    made.stop()
+    thread.join()
+
+
+def asked(
+    server: ReportServer,
+    method: str,
+    path: str,
+    body: bytes | None = None,
+    **headers: str,
+) -> tuple[int, bytes]:
+    """Ask the server as any program of this machine could."""
+    parts = urlsplit(server.address)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=10)
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(method, path, body, given)
+    answer = connection.getresponse()
+    found = answer.status, answer.read()
+    connection.close()
+    return found
+
+
+def posted(server: ReportServer, value: object, **changes: str) -> tuple[int, bytes]:
+    parts = urlsplit(server.address)
+    headers = {"Content_Type": "application/json", "Origin": f"http://{parts.netloc}"} | changes
+    return asked(server, "POST", f"{parts.path}choices", json.dumps(value).encode(), **headers)
+
+
+def test_the_page_needs_its_address(server: ReportServer) -> None:
+    path = urlsplit(server.address).path
+    assert asked(server, "GET", path) == (200, b"<p>page</p>")
+    for wrong in ("/", "/x/", path + "../", path + "etc"):
+        assert asked(server, "GET", wrong)[0] == 404
+    assert asked(server, "GET", path, Host="evil.example")[0] == 404
+
+
+def test_choices_are_written(server: ReportServer, tmp_path: Path) -> None:
+    status, said = posted(server, {"names": {"1": "blau"}})
+    assert status == 200
+    assert b"choices.json" in said
+    assert Choices.read(tmp_path / "choices.json").names == {"1": "blau"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Content_Type": "text/plain"}, 415),
+        ({"Host": "evil.example"}, 404),
+        ({"Content_Length": "99999999"}, 413),
+    ],
+)
+def test_other_pages_cannot_write(
+    server: ReportServer, tmp_path: Path, changes: dict[str, str], status: int
+) -> None:
+    assert posted(server, {}, **changes)[0] == status
+    assert not (tmp_path / "choices.json").exists()
+
+
+def test_bad_choices_leave_the_file_as_it_was(server: ReportServer, tmp_path: Path) -> None:
+    posted(server, {"marked": ["a"]})
+    status, said = posted(server, {"marked": 3})
+    assert status == 400
+    assert b"marked" in said
+    assert list(Choices.read(tmp_path / "choices.json").marked) == ["a"]
+
+
+# ---- export -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("run")
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(c, 0.3, size=(12, 2)) for c in (0, 4, 8)]).round(3)
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    frame.insert(0, "id", [f"0{i}" for i in range(36)])
+    frame.to_csv(home / "table.csv", index=False)
+    arguments = ["run", str(home / "table.csv"), "-k", "3", "--partitions", "10", "-q"]
+    result = CliRunner().invoke(app, [*arguments, "-o", str(home / "out")])
+    assert result.exit_code == 0, result.output
+    assert (home / "out" / "report.html").read_text("utf8").startswith("<!doctype html>")
+    return home
+
+
+def exported(run: Path, *arguments: str) -> pd.DataFrame:
+    file = run / "exported.csv"
+    given = ["export", str(run / "out"), *arguments, "-o", str(file), "--force", "-q"]
+    result = CliRunner().invoke(app, given)
+    assert result.exit_code == 0, result.output
+    return pd.read_csv(file, dtype=str)
+
+
+def test_export_joins_labels_to_the_table_as_it_is(run: Path) -> None:
+    table = pd.read_csv(run / "table.csv", dtype=str)
+    found = exported(run, str(run / "table.csv"))
+    pd.testing.assert_frame_equal(found[["id", "a", "b"]], table)
+    assert (
+        found["label"].tolist() == pd.read_csv(run / "out/labels.csv", dtype=str)["label"].tolist()
+    )
+
+
+def test_export_applies_choices(run: Path) -> None:
+    Choices(names={"0": "near"}, merged=[[0, 1]], marked=["03"]).save(run / "c.json")
+    found = exported(run, "--choices", str(run / "c.json"))
+    assert set(found["label"]) == {"0", "2"}
+    assert set(found["cluster"]) == {"near", "2"}
+    assert found.loc[found["marked"] == "True", "id"].tolist() == ["03"]
+    assert "confidence" not in found
+    Choices(partition=3).save(run / "c.json")
+    assert set(exported(run, "--choices", str(run / "c.json"))) == {
+        "id",
+        "label",
+        "cluster",
+        "marked",
+    }
+    Choices(partition=99).save(run / "c.json")
+    result = CliRunner().invoke(app, ["export", str(run / "out"), "--choices", str(run / "c.json")])
+    assert result.exit_code == 1
+    assert "the run has 10" in result.output
+
+
+def test_export_refuses_another_table(run: Path) -> None:
+    other = pd.read_csv(run / "table.csv", dtype=str).iloc[::-1]
+    other.to_csv(run / "other.csv", index=False)
+    result = CliRunner().invoke(app, ["export", str(run / "out"), str(run / "other.csv")])
+    assert result.exit_code == 1
+    assert "holds the ids of the run" in result.output
+
+
+def test_report_is_written_again_with_other_limits(run: Path) -> None:
+    file = run / "again.html"
+    given = ["report", str(run / "out"), str(run / "table.csv"), "--points", "9", "-o", str(file)]
+    result = CliRunner().invoke(app, [*given, "--title", "Nine"])
+    assert result.exit_code == 0, result.output
+    assert "<h1>Nine</h1>" in file.read_text("utf8")
+    assert "9 of 36 points are shown" in file.read_text("utf8")
+    result = CliRunner().invoke(app, ["report", str(run / "out"), "--json", "-q"])
+    assert json.loads(result.stdout)["verdict"]["n_clusters"] == 3
