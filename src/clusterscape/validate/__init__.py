@@ -10,6 +10,11 @@ from clusterscape.validate.decomposability import Decomposability, near_decompos
 from clusterscape.validate.indices import dunn_index, s_dbw, sd_index
 from clusterscape.validate.n_clusters import select_k
 from clusterscape.validate.resampling import ClusterStability, cluster_stability
+from clusterscape.validate.resampling_consensus import (
+    ConsensusSummary,
+    ResamplingConsensus,
+    resampling_consensus,
+)
 from clusterscape.validate.structure import StructureVerdict, structure_test
 
 __all__ = [
@@ -19,13 +24,16 @@ __all__ = [
     "Certificates",
     "ClusterStability",
     "Clusterability",
+    "ConsensusSummary",
     "Decomposability",
     "KSelection",
+    "ResamplingConsensus",
     "StructureVerdict",
     "cluster_stability",
     "clusterability",
     "dunn_index",
     "near_decomposability",
+    "resampling_consensus",
     "s_dbw",
     "sd_index",
     "select_k",
