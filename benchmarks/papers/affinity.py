@@ -289,24 +289,39 @@ def refinement(home: Path | None, quick: bool) -> Claims:
     heading(
         "Figure 5.8: places evaluated by refinement, and how its picture differs from a full grid"
     )
+    print("'tau' divides what is not stable, as the source does; 'both', our default, only what")
+    print("interpolation would not have shown. Gaps are differences of stability.")
     X, y = five(0)
-    rows, good = [], True
-    for start in (22, 224):
-        for tau in (0.6, 0.8, 0.95):
-            made = AffinityMap(n_cells=start, tau=tau, max_depth=4).fit(X, y)
-            full = AffinityMap(n_cells=start, tau=1.0, max_depth=4).fit(X, y)
-            gap = np.abs(made.picture() - full.picture())
+    rows, shares = [], {}
+    for start, depth in ((22, 4), (224, 4), (22, 6)):
+        full = AffinityMap(n_cells=start, tau=1.0, tolerance=0.0, max_depth=depth).fit(X, y)
+        picture = full.picture()
+        for name, tau, tolerance in (
+            ("tau 0.6", 0.6, 0.0), ("tau 0.8", 0.8, 0.0), ("tau 0.95", 0.95, 0.0),
+            ("both, 0.8 and 0.01", 0.8, 0.01),
+            ("both, 0.95 and 0.003", 0.95, 0.003),
+        ):  # fmt: skip
+            options = {"tau": tau, "tolerance": tolerance, "max_depth": depth}
+            made = AffinityMap(n_cells=start, **options).fit(X, y)
+            gap = np.abs(made.picture() - picture)
             share = made.n_evaluations_ / made.n_full_
             rows.append(
-                [start, tau, f"{made.n_evaluations_:,}", f"{made.n_full_:,}", f"{share:.2f}",
-                 f"{gap.mean():.4f}", f"{np.quantile(gap, 0.99):.3f}"]
+                [start, depth, name, f"{made.n_evaluations_:,}", f"{made.n_full_:,}",
+                 f"{share:.3f}", f"{gap.mean():.4f}", f"{np.quantile(gap, 0.99):.3f}",
+                 f"{gap.max():.3f}"]
             )  # fmt: skip
-            if start == 224 and tau == 0.8:
-                good = share < 0.75 and gap.mean() < 0.01
+            shares[start, depth, name] = (share, float(gap.mean()))
     _common.show_table(
-        ["first cells", "tau", "evaluated", "full grid", "share", "mean gap", "99 %"], rows
-    )
-    return [("refinement draws the same picture with fewer evaluations", good)]
+        ["first cells", "depth", "rule", "evaluated", "full grid", "share", "mean gap", "99 %",
+         "largest"], rows,
+    )  # fmt: skip
+    ours, theirs = (shares[224, 4, name] for name in ("both, 0.8 and 0.01", "tau 0.8"))
+    return [
+        ("refinement draws the same picture with fewer evaluations",
+         theirs[0] < 0.75 and theirs[1] < 0.01),
+        ("so does our rule, with fewer than the source's",
+         ours[0] < theirs[0] and ours[1] < 0.01),
+    ]  # fmt: skip
 
 
 # -- clusterability -------------------------------------------------------------------------------

@@ -37,12 +37,3 @@ def draw_profile(
     ax.set_ylim(low, -gap)
     ax.set_ylabel("cluster (points)")
     return blocks
-
-
-def new_axes(ax: Any, size: tuple[float, float]) -> Any:
-    """Return the axes to draw on, new ones where none are given."""
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(figsize=size, layout="constrained")[1]

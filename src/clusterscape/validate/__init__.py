@@ -9,6 +9,7 @@ from clusterscape.validate.clusterable import Clusterability, clusterability
 from clusterscape.validate.decomposability import Decomposability, near_decomposability
 from clusterscape.validate.indices import dunn_index, s_dbw, sd_index
 from clusterscape.validate.n_clusters import select_k
+from clusterscape.validate.parameter_sweep import Sweep, sweep
 from clusterscape.validate.resampling import ClusterStability, cluster_stability
 from clusterscape.validate.resampling_consensus import (
     ConsensusSummary,
@@ -29,6 +30,7 @@ __all__ = [
     "KSelection",
     "ResamplingConsensus",
     "StructureVerdict",
+    "Sweep",
     "cluster_stability",
     "clusterability",
     "dunn_index",
@@ -39,4 +41,5 @@ __all__ = [
     "select_k",
     "stability",
     "structure_test",
+    "sweep",
 ]
