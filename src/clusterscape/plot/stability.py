@@ -113,9 +113,10 @@ class StabilityDisplay(Frame):
         ax.axvline(found.threshold, color="#333333", linestyle="--", linewidth=1)
         ax.axvline(found.aggregate, color="#D55E00", linewidth=1)
         ax.set(xlabel="stability (largest affinity)", xlim=(0, 1))
-        unstable = int((~found.stable).sum())
+        inside = int(found.inside.sum())
+        unstable = inside - int(found.stable.sum())
         ax.set_title(
-            f"Mean stability {found.aggregate:.2f}, {unstable:,} of {found.stable.size:,} unstable",
+            f"Mean stability {found.aggregate:.2f}, {unstable:,} of {inside:,} unstable",
             fontsize=11,
         )
         return self
