@@ -21,6 +21,7 @@ resamples. ``--check`` leaves the 1,000 points of the peers out as well.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -122,7 +123,8 @@ def by_pyckmeans(X: np.ndarray, repetitions: int, folder: Path, python: str | No
         return None
     np.savetxt(folder / "X.csv", X, delimiter=",")
     (folder / "run.py").write_text(PY_PROGRAM)
-    alone = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PATH": "/usr/bin:/bin"}
+    alone = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    alone |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     command = [python, folder / "run.py", folder / "X.csv", str(repetitions)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=alone)
     if done.returncode:
