@@ -113,3 +113,22 @@ def test_the_gallery_shows_extremes(tmp_path) -> None:
     assert display.images[0, 1].ravel() == pytest.approx(X[best])
     with pytest.raises(ValueError, match="2 x 2 = 4 columns"):
         GalleryDisplay.from_estimator(made, X, shape=(2, 2))
+
+
+def test_every_picture_gives_its_table(points) -> None:
+    X, labels = points
+    made = Affinity().fit(X, labels)
+    bars = StabilityDisplay.from_predictions(X, labels)
+    np.testing.assert_allclose(bars.to_frame()["stability"], made.stability_)
+    some = SilhouetteDisplay.from_predictions(X, labels, max_points=30)
+    assert len(some.to_frame()) == 30
+    np.testing.assert_array_equal(some.to_frame()["cluster"], labels[some.to_frame().index])
+    gallery = GalleryDisplay.from_estimator(made, X, shape=(1, 2), random_state=0)
+    assert len(gallery.table) == 8
+    first = gallery.table.iloc[0]
+    assert first["stability"] == made.stability_[first["id"]]
+    np.testing.assert_array_equal(gallery.images[0, 0].ravel(), X[first["id"]])
+    cell = CellDisplay.from_estimator(made, made.representatives_.mean(axis=0), random_state=0)
+    assert len(cell.to_frame()) == 1000
+    picture = AffinityMapDisplay(AffinityMap(max_depth=2).fit(X, labels))
+    assert len(picture.to_frame()) == picture.refined.n_evaluations_

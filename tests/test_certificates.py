@@ -511,3 +511,43 @@ def test_indices_prefer_the_right_partition(seed: int) -> None:
     assert s_dbw(X, labels) < s_dbw(X, wrong)
     with pytest.raises(ValueError, match="needs two clusters"):
         dunn_index(X, np.zeros(120, int))
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_noise_and_unseen_points_are_two_things_and_never_stable(named) -> None:
+    X = np.array([[0.0], [1.0], [9.0], [10.0], [5.1], [0.4], [9.5]])
+    labels = np.array([0, 0, 1, 1, -1, -1, -2])
+    if named:
+        labels = np.array(["a", "a", "b", "b", "-1", "-1", "-2"])
+    found = Affinity().fit(X, labels).certificates_
+    assert found.to_frame()["cluster"].tolist() == labels.tolist()
+    assert found.stable.tolist() == [True] * 4 + [False] * 3
+    assert found.stability[5] > 0.9  # amid a cluster, and yet not of it
+    summary = found.summary()
+    assert (summary["n_noise"], summary["n_unsampled"], summary["n_unstable"]) == (2, 1, 0)
+    assert summary["stable_share"] == 1.0
+    without = Affinity().fit(X[:4], labels[:4]).certificates_
+    assert summary["stability"] == pytest.approx(without.aggregate)
+    assert summary["chance_corrected"] == pytest.approx(without.chance_corrected)
+    pd.testing.assert_frame_equal(found.per_cluster(), without.per_cluster())
+
+
+def test_points_in_one_cluster_and_unseen_ones_can_leave_their_mean() -> None:
+    X = np.array([[0.0], [1.0], [2.0]])
+    found = Affinity(leave_one_out=True).fit(X, [0, 0, -2])
+    assert found.labels_.tolist() == [0, 0, -2]
+
+
+def test_maps_divide_only_what_interpolation_misses() -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(150) % 3
+    X = 4 * np.eye(3, 2)[y] + 0.5 * rng.normal(size=(150, 2))
+    plain = AffinityMap(n_cells=64, tau=0.9, tolerance=0.0, max_depth=4).fit(X, y)
+    fewer = AffinityMap(n_cells=64, tau=0.9, tolerance=0.01, max_depth=4).fit(X, y)
+    assert fewer.n_evaluations_ < 0.5 * plain.n_evaluations_
+    assert np.abs(fewer.picture() - plain.picture()).max() < 0.02
+    table = fewer.to_frame()
+    again = fewer.affinity_.score(table[["x0", "x1"]].to_numpy())
+    np.testing.assert_allclose(table["stability"], again.stability)
+    assert table["strongest"].tolist() == again.shares.argmax(axis=1).tolist()
+    assert fewer.depth_.max() == 4

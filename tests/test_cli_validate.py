@@ -67,3 +67,28 @@ def test_wrong_options_are_refused(files, option: str, value: str) -> None:
     done = run(folder / "data.csv", folder / "one.csv", option, value)
     assert done.exit_code != 0
     assert option in done.output
+
+
+def test_errors_name_the_arguments_of_this_verb(files) -> None:
+    folder, _, _ = files
+    other = pd.read_csv(folder / "one.csv").assign(id=[f"q{i}" for i in range(60)])
+    other.to_csv(folder / "other.csv", index=False)
+    done = run(folder / "data.csv", folder / "other.csv")
+    assert done.exit_code == 2
+    assert "TABLE" in done.output
+    assert "no row for 60 of the 60" in done.output.replace("\n", " ").replace("│ ", "")
+    assert "--features" not in done.output
+    twice = run("-", "-")
+    assert "LABELS, TABLE" in twice.output
+
+
+def test_noise_is_said_and_not_counted(files) -> None:
+    folder, _, names = files
+    labels = pd.read_csv(folder / "one.csv")
+    labels.loc[:9, "first"] = "-1"
+    labels.to_csv(folder / "noisy.csv", index=False)
+    done = run(folder / "data.csv", folder / "noisy.csv", "--json")
+    assert "10 points are noise and do not count" in done.output.replace("\n", " ")
+    report = json.loads(done.stdout)
+    assert (report["n_noise"], report["n_unsampled"]) == (10, 0)
+    assert sum(report["clusters"]["size"]) == 50

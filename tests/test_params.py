@@ -220,7 +220,8 @@ def call(public: Any, name: str, value: Any) -> None:
 
 def _obedient(public: Any, given: dict[str, Any]) -> dict[str, Any]:
     """Return a value that the rules allow for every required parameter that has rules."""
-    candidates = (2, "x", 0.5, None, LABELS, X, Ensemble.from_labels(LABELS).coassociation())
+    similarities = Ensemble.from_labels(LABELS).coassociation()
+    candidates = (2, "x", 0.5, None, LABELS, X, similarities, {"n_clusters": [2]})
     found = {}
     for name in given:
         rules = public.value._parameter_rules.get(name, ())

@@ -215,3 +215,29 @@ def canonical(labels: np.ndarray, weights: np.ndarray | None = None) -> np.ndarr
     result = labels.astype(np.int64)
     result[inside] = rank[inverse]
     return result
+
+
+def numbered_like(labels: np.ndarray, earlier: np.ndarray) -> np.ndarray:
+    """Renumber clusters after those of an earlier partition that they share most points with.
+
+    Clusters are matched one to one such that the points shared are most; a cluster without a match
+    takes the first free number, the largest first. Negatives stay.
+
+    Examples
+    --------
+    >>> numbered_like(np.array([0, 0, 0, 1, 2]), np.array([1, 1, 1, 0, 0]))
+    array([1, 1, 1, 0, 2])
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    new = canonical(labels)
+    width, height = int(new.max(initial=-1)) + 1, int(earlier.max(initial=-1)) + 1
+    both = (new >= 0) & (earlier >= 0)
+    table = np.bincount(new[both] * height + earlier[both], minlength=width * height)
+    numbers = np.full(width, -1, dtype=np.int64)
+    rows, columns = linear_sum_assignment(table.reshape(width, height), maximize=True)
+    numbers[rows] = columns
+    left = np.flatnonzero(numbers < 0)
+    free = np.setdiff1d(np.arange(width + height), numbers)[: left.size]
+    numbers[left] = free
+    return np.where(new >= 0, numbers[np.maximum(new, 0)], new)

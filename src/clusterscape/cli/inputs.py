@@ -7,7 +7,8 @@ import io
 import os
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -218,6 +219,20 @@ def read_clusterings(
     _tell_columns(table, suspicious, file=features, quiet=quiet)
     X = _matched(table, found, features, by_order=join == "order", quiet=quiet)
     return found.ensemble, found.names, scaled(X, scale)[0]
+
+
+@contextmanager
+def as_arguments(**names: str) -> Iterator[None]:
+    """Name what is wrong as the verb does, where it takes ``files`` or ``features`` differently."""
+    spelled = {"FILES": names.get("files", "FILES")}
+    spelled["--features"] = names.get("features", "--features")
+    try:
+        yield
+    except typer.BadParameter as error:
+        if isinstance(error.param_hint, str):
+            parts = error.param_hint.split(", ")
+            error.param_hint = ", ".join(spelled.get(part, part) for part in parts)
+        raise
 
 
 def all_inputs(files: Sequence[str], features: str | None) -> list[str]:

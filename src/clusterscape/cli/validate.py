@@ -101,7 +101,9 @@ def validate(
 
     opt.choose("--representative", representative, ("mean", "median", "medoid"))
     opt.choose("--bound", bound, ("project", "limit", "box", "nearest"))
-    read = inputs.all_inputs([labels], data)
+    here = {"files": "LABELS", "features": "TABLE"}
+    with inputs.as_arguments(**here):
+        read = inputs.all_inputs([labels], data)
     for option, path, endings in (
         ("--output", output, (".csv",)),
         ("--plot", plot, _PICTURES),
@@ -110,9 +112,10 @@ def validate(
             out.check_file(path, read, endings, force=force, option=option)
     out.keep_apart({"--output": output, "--plot": plot})
     quiet = printing.quiet
-    ensemble, names, X = inputs.read_clusterings(
-        [labels], data, reading, join=join, scale=scale, quiet=quiet
-    )
+    with inputs.as_arguments(**here):
+        ensemble, names, X = inputs.read_clusterings(
+            [labels], data, reading, join=join, scale=scale, quiet=quiet
+        )
     at = _chosen(names, clustering, labels)
     made = Affinity(
         representative=representative,
@@ -195,9 +198,12 @@ def _tell(found: Certificates, name: str, written: dict[Path | None, str], *, qu
     summary = found.summary()
     text = (
         f"mean stability {summary['stability']:.3f} ({summary['chance_corrected']:.3f} "
-        f"corrected for chance), {summary['n_unstable']:,} of {summary['n_points']:,} points "
+        f"corrected for chance), {summary['n_unstable']:,} of {int(found.inside.sum()):,} points "
         f"unstable, {summary['outside_share']:.0%} outside of the hull of the representatives."
     )
+    for name_of, count in (("noise", "n_noise"), ("not clustered", "n_unsampled")):
+        if summary[count]:
+            text += f" {summary[count]:,} points are {name_of} and do not count."
     if found.shares.shape[1] == 1:
         text = "one cluster; there is nothing that points could move to."
     say(f"{name}: {text}", quiet=quiet)

@@ -1,8 +1,8 @@
 """k-means for many small dense problems: Lloyd and Hartigan, all restarts in one call.
 
-``fit_many`` is the way in, ``refine`` goes on from a partition; the stages (starts, ``begin``,
-``lloyd``, ``exchange``) are callable alone, on the buffers of ``new_work``. Data are
-feature-major (see ``_kmeans_parts``).
+``fit_many`` is the way in, ``fit_samples`` that for samples of the points; ``refine`` goes on from
+a partition. The stages (starts, ``begin``, ``lloyd``, ``exchange``) are callable alone, on the
+buffers of ``new_work``. Data are feature-major (see ``_kmeans_parts``).
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ __all__ = [
     "begin",
     "exchange",
     "fit_many",
+    "fit_samples",
     "lloyd",
     "new_work",
     "refine",
@@ -297,6 +298,27 @@ def _switch(plan):
     return True if plan.hartigan else None
 
 
+@jit
+def _restarts(XT, cols, weight, is_uniform, plan, limit, exchanging, state, work, labels):
+    """Set ``labels`` to the best of the restarts (the first of equals); return cost, iterations."""
+    lowest, iterations = np.inf, 0
+    for restart in range(plan.n_init):
+        if plan.plus:
+            start_plus(XT, cols, weight, work, state)
+        else:
+            start_random(weight, is_uniform, work.picks, work.cumulated, work.fresh, state)
+        begin(XT, cols, weight, work)
+        if exchanging is None:
+            cost, n_iter = lloyd(XT, cols, weight, plan, limit, work)
+        else:
+            cost, n_iter = exchange(XT, cols, weight, is_uniform, plan.max_iter, work)
+        if restart == 0 or cost < lowest:
+            lowest, iterations = cost, n_iter
+            for i in range(weight.shape[0]):
+                labels[i] = work.labels[i]
+    return lowest, iterations
+
+
 def fit_many(XT, columns, indptr, weight, plan, seeds):
     """Fit one problem per seed: problem ``p`` uses the rows ``columns[indptr[p]:indptr[p + 1]]``.
 
@@ -323,27 +345,46 @@ def _fit_many(XT, columns, indptr, weight, plan, seeds, exchanging):
         work = new_work(XT, cols, k)
         limit = plan.tol * mean_variance(XT, cols, weight) if plan.tol > 0 else 0.0
         state[0] = seeds[p]
-        for restart in range(plan.n_init):
-            if plan.plus:
-                start_plus(XT, cols, weight, work, state)
-            else:
-                start_random(weight, is_uniform, work.picks, work.cumulated, work.fresh, state)
-            begin(XT, cols, weight, work)
-            if exchanging is None:
-                cost, n_iter = lloyd(XT, cols, weight, plan, limit, work)
-            else:
-                cost, n_iter = exchange(XT, cols, weight, is_uniform, plan.max_iter, work)
-            if restart == 0 or cost < fits.inertia[p]:
-                fits.inertia[p] = cost
-                fits.n_iter[p] = n_iter
-                for i in range(weight.shape[0]):
-                    fits.labels[p, i] = work.labels[i]
+        fits.inertia[p], fits.n_iter[p] = _restarts(
+            XT, cols, weight, is_uniform, plan, limit, exchanging, state, work, fits.labels[p]
+        )
         fits.inertia[p] = within(
             XT, cols, weight, fits.labels[p], plan.spherical, work, fits.within[p]
         )
         for c in range(k):
             fits.mass[p, c] = work.mass[c]
     return fits
+
+
+def fit_samples(XT, samples, counts, plan, seeds, out):
+    """Fit every sample with every number of clusters of ``counts``, by the rest of the plan.
+
+    ``samples`` (m, size) are points, ``seeds`` (m, counts) and ``out`` (counts, m, n) labels, of
+    which those of the sample are written. A fit depends on its own sample and seed alone. Weights
+    are equal.
+    """
+    _fit_samples(XT, samples, counts, plan, seeds, out, _switch(plan))
+
+
+@jit
+def _fit_samples(XT, samples, counts, plan, seeds, out, exchanging):
+    d, size = XT.shape[0], samples.shape[1]
+    cols = np.arange(d)
+    weight = np.ones(size, np.float64)
+    part = np.empty((d, size), XT.dtype)
+    labels = np.empty(size, np.int32)
+    state = np.empty(1, np.uint64)
+    for s in range(samples.shape[0]):
+        for f in range(d):
+            for i in range(size):
+                part[f, i] = XT[f, samples[s, i]]
+        limit = plan.tol * mean_variance(part, cols, weight) if plan.tol > 0 else 0.0
+        for j in range(counts.shape[0]):
+            work = new_work(part, cols, counts[j])
+            state[0] = seeds[s, j]
+            _restarts(part, cols, weight, True, plan, limit, exchanging, state, work, labels)
+            for i in range(size):
+                out[j, s, samples[s, i]] = labels[i]
 
 
 @jit

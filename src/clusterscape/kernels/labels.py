@@ -116,13 +116,16 @@ def agreements(columns, x, weights, counts, together):
     votes_sampled(columns, x, 0, weights, counts)
 
 
-def fraction_rows(columns, weights, start, stop, out):
-    """Write co-association fractions of rows start..stop to ``out`` (stop - start, n)."""
-    _fraction_rows(columns, tallies(weights), start, stop, out)
+def fraction_rows(columns, weights, start, stop, out, unseen=0.0):
+    """Write co-association fractions of rows start..stop to ``out`` (stop - start, n).
+
+    ``unseen`` is that of a pair that no partition sampled together.
+    """
+    _fraction_rows(columns, tallies(weights), start, stop, out, unseen)
 
 
 @jit
-def _fraction_rows(columns, weights, start, stop, out):
+def _fraction_rows(columns, weights, start, stop, out, unseen):
     n = columns.shape[1]
     counts = np.empty(n, weights.dtype)
     together = np.empty(n, weights.dtype)
@@ -130,4 +133,4 @@ def _fraction_rows(columns, weights, start, stop, out):
         agreements(columns, x, weights, counts, together)
         line = out[x - start]
         for y in range(n):
-            line[y] = together[y] / counts[y] if counts[y] > 0 else 0.0
+            line[y] = together[y] / counts[y] if counts[y] > 0 else unseen

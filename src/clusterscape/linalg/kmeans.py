@@ -13,6 +13,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
+from clusterscape import kernels
 from clusterscape._core import seeds as _seeds
 from clusterscape._core.errors import ParameterError
 from clusterscape._core.params import Choice, Integer, Number, Seed, checked
@@ -175,6 +176,70 @@ def kmeans(
     task = replace(task, n_clusters=min(n_clusters, kept.shape[0]))
     labels, n_iter = engines.run(used, kept, weight[keep], task, _seeds.root_sequence(seed))
     return _finish(rows, keep, labels, weight, metric, n_iter, used)
+
+
+def kmeans_on_samples(
+    X: Any,
+    samples: np.ndarray,
+    counts: np.ndarray,
+    *,
+    algorithm: Literal["lloyd", "hartigan"] = "lloyd",
+    init: Literal["k-means++", "random"] = "k-means++",
+    n_init: int = 1,
+    max_iter: int = 300,
+    tol: float = 1e-4,
+    seeds: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Cluster samples of the rows, each into several numbers of clusters.
+
+    The same as a call of :func:`kmeans` for every sample and number, in one call where the data are
+    small: thousands of small fits take little more than their own time.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+        The rows.
+    samples : (m, size) array
+        Rows of each sample.
+    counts : (q,) array
+        Numbers of clusters, at most ``size``.
+    algorithm, init, n_init, max_iter, tol
+        As in :func:`kmeans`.
+    seeds : (m, q) array of uint64
+        A seed for every fit.
+    out : (q, m, n) array of integers
+        Receives the labels of the sampled rows; others are left alone. Some numbers may be unused.
+
+    See Also
+    --------
+    kmeans : One fit, with its centers and inertia.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.linalg.kmeans import kmeans_on_samples
+    >>> out = np.full((1, 1, 4), -2)
+    >>> seeds = np.zeros((1, 1), dtype=np.uint64)
+    >>> X = np.array([[0.0], [1.0], [8.0], [9.0]])
+    >>> kmeans_on_samples(X, np.array([[0, 1, 3]]), np.array([2]), seeds=seeds, out=out)
+    >>> labels = out[0, 0]
+    >>> bool(labels[0] == labels[1] != labels[3]), int(labels[2])
+    (True, -2)
+    """
+    task = Task(int(counts.max()), "euclidean", algorithm, init, n_init, max_iter, tol)
+    size = samples.shape[1]
+    if _choose_engine(X[:size], task, "auto") == "kernel":
+        check_range(X, "X")
+        XT = np.ascontiguousarray(X.T)
+        numbers = np.ascontiguousarray(counts, np.int64)
+        kernels.kmeans.fit_samples(XT, samples, numbers, task.plan(), seeds, out)
+        return
+    how: Any = {"algorithm": algorithm, "init": init, "n_init": n_init, "tol": tol}
+    for s, rows in enumerate(samples):
+        for j, k in enumerate(counts):
+            found = kmeans(X[rows], int(k), max_iter=max_iter, seed=int(seeds[s, j]), **how)
+            out[j, s, rows] = found.labels
 
 
 @checked({"metric": (Choice("euclidean", "cosine"),)})

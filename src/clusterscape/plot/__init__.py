@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clusterscape.plot.affinity_map import AffinityMapDisplay, CellDisplay
+from clusterscape.plot.consensus_distribution import ConsensusDistributionDisplay
 from clusterscape.plot.consensus_matrix import ConsensusMatrixDisplay
 from clusterscape.plot.contingency import ContingencyDisplay
 from clusterscape.plot.differences import DifferencesDisplay
@@ -21,6 +22,8 @@ from clusterscape.plot.palette import cluster_colors
 from clusterscape.plot.scatter import ScatterDisplay
 from clusterscape.plot.silhouette import SilhouetteDisplay
 from clusterscape.plot.stability import GalleryDisplay, StabilityDisplay
+from clusterscape.plot.sweep import SweepDisplay
+from clusterscape.plot.tracking import TrackingDisplay
 from clusterscape.plot.trajectory import TrajectoryDisplay
 from clusterscape.plot.transport import TransportDisplay
 
@@ -28,6 +31,7 @@ __all__ = [
     "AffinityMapDisplay",
     "CellDisplay",
     "ClusterImagesDisplay",
+    "ConsensusDistributionDisplay",
     "ConsensusMatrixDisplay",
     "ContingencyDisplay",
     "DifferencesDisplay",
@@ -43,6 +47,8 @@ __all__ = [
     "ScatterDisplay",
     "SilhouetteDisplay",
     "StabilityDisplay",
+    "SweepDisplay",
+    "TrackingDisplay",
     "TrajectoryDisplay",
     "TransportDisplay",
     "cluster_colors",

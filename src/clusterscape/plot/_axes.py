@@ -16,6 +16,38 @@ _MOST = 48  # clusters that fit into a legend
 _ROWS = 24  # entries of a column of the legend
 
 
+def new_axes(ax: Any, size: tuple[float, float]) -> Any:
+    """Return the axes to draw on, new ones where none are given."""
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+class Frame:
+    """What every display of one picture has: the axes and the figure, once it is drawn."""
+
+    ax_: Any
+    figure_: Any
+
+    def _begin(self, ax: Any, size: tuple[float, float]) -> Any:
+        """Return the axes to draw on, and keep them: those given, or new ones of this size."""
+        self.ax_ = new_axes(ax, size)
+        self.figure_ = self.ax_.figure
+        return self.ax_
+
+
+def axes_beside(ax: Any, share: float, *, gap: float = 0.06) -> Any:
+    """Give the right ``share`` of the area of ``ax`` to other axes."""
+    place = ax.get_subplotspec()
+    if place is None:
+        return ax.inset_axes((1.15, 0, share / (1 - share), 1))
+    parts = place.subgridspec(1, 2, width_ratios=(1 - share, share), wspace=gap)
+    ax.set_subplotspec(parts[0])
+    return ax.figure.add_subplot(parts[1])
+
+
 def axes_below(ax: Any, share: float, *, gap: float = 0.05) -> Any:
     """Give the lower ``share`` of the area of ``ax`` to axes with the same x-axis."""
     place = ax.get_subplotspec()

@@ -17,8 +17,9 @@ def draw_profile(
 ) -> list[tuple[float, float]]:
     """Fill a horizontal bar per point, the largest of each cluster on top; return block borders.
 
-    ``codes`` are cluster numbers, -1 for points in none, which come last and are grey.
+    ``codes`` are cluster numbers, negative for points in none, which come last and are grey.
     """
+    codes = np.maximum(codes, -1)
     low = 0.0
     gap = max(_GAP * values.size, 0.3)
     blocks, ticks, texts = [], [], []
@@ -37,12 +38,3 @@ def draw_profile(
     ax.set_ylim(low, -gap)
     ax.set_ylabel("cluster (points)")
     return blocks
-
-
-def new_axes(ax: Any, size: tuple[float, float]) -> Any:
-    """Return the axes to draw on, new ones where none are given."""
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(figsize=size, layout="constrained")[1]

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 import numpy as np
+import pandas as pd
 
 from clusterscape.linalg import sample_polytope
-from clusterscape.plot._profile import new_axes
+from clusterscape.plot._axes import Frame
 from clusterscape.plot.palette import cluster_colors
 
 _LEVELS = np.linspace(0.3, 0.9, 7)
 
 
-class AffinityMapDisplay:
+class AffinityMapDisplay(Frame):
     """A refined map of stability, as a heat map, as contours, or as the grid itself.
 
     Parameters
@@ -54,6 +55,11 @@ class AffinityMapDisplay:
         if refined.points_.shape[1] != 2:
             raise ValueError("refined: only a map of two dimensions can be drawn.")
         self.refined = refined
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the places that were evaluated: coordinates, stability and strongest cluster."""
+        frame: pd.DataFrame = self.refined.to_frame()
+        return frame
 
     @classmethod
     def from_estimator(
@@ -104,7 +110,7 @@ class AffinityMapDisplay:
         """
         if kind not in ("heat", "contour", "grid"):
             raise ValueError(f"kind must be 'heat', 'contour' or 'grid'; got {kind!r}.")
-        ax = new_axes(ax, (6.2, 4.8))
+        ax = self._begin(ax, (6.2, 4.8))
         found = self.refined
         picture = found.picture().T
         low = found.cells_.min(axis=0)
@@ -137,8 +143,6 @@ class AffinityMapDisplay:
             f"Stability: {found.n_evaluations_:,} of {found.n_full_:,} places evaluated",
             fontsize=11,
         )
-        self.ax_ = ax
-        self.figure_ = ax.figure
         return self
 
     def _grid(self, ax: Any) -> None:
@@ -154,7 +158,7 @@ class AffinityMapDisplay:
         )
 
 
-class CellDisplay:
+class CellDisplay(Frame):
     """Points of the cell that one point would take from its neighbours, in their colours.
 
     Use :meth:`from_estimator`.
@@ -204,6 +208,11 @@ class CellDisplay:
         self.owners = np.asarray(owners)
         self.centers = np.asarray(centers, dtype=np.float64)
         self.point = np.asarray(point, dtype=np.float64)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the samples: their two coordinates, and the cluster that each is taken from."""
+        columns = {"x": self.samples[:, 0], "y": self.samples[:, 1], "taken_from": self.owners}
+        return pd.DataFrame(columns)
 
     @classmethod
     def from_estimator(
@@ -258,7 +267,7 @@ class CellDisplay:
         -------
         self
         """
-        ax = new_axes(ax, (5.0, 4.6))
+        ax = self._begin(ax, (5.0, 4.6))
         ax.scatter(*self.samples.T, c=cluster_colors(self.owners), s=4, linewidths=0)
         k = len(self.centers)
         ax.scatter(
@@ -267,6 +276,4 @@ class CellDisplay:
         ax.scatter(*self.point, c="black", marker="x", s=50)
         share = np.bincount(self.owners, minlength=k).max() / self.owners.size
         ax.set_title(f"Cell of a point: the largest share is {share:.2f}", fontsize=11)
-        self.ax_ = ax
-        self.figure_ = ax.figure
         return self

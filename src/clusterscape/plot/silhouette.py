@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.metrics import silhouette_samples
 from sklearn.utils.validation import check_is_fitted
 
 from clusterscape._core.labels import encode
-from clusterscape.plot._profile import draw_profile, new_axes
+from clusterscape.plot._axes import Frame
+from clusterscape.plot._profile import draw_profile
 
 _FEWEST = 2
 
 
-class SilhouetteDisplay:
+class SilhouetteDisplay(Frame):
     """The silhouette of every point as a bar, sorted within clusters, with the mean.
 
     Use :meth:`from_estimator` with any clusterer, or :meth:`from_predictions`.
@@ -25,6 +27,8 @@ class SilhouetteDisplay:
         From -1 to 1.
     labels : (n,) array
         The clusters; points in none are left out.
+    points : (n,) array, optional
+        The rows of X that they belong to.
 
     Attributes
     ----------
@@ -53,9 +57,15 @@ class SilhouetteDisplay:
     'Mean silhouette 0.89'
     """
 
-    def __init__(self, silhouettes: Any, labels: Any) -> None:
+    def __init__(self, silhouettes: Any, labels: Any, *, points: Any = None) -> None:
         self.silhouettes = np.asarray(silhouettes, dtype=np.float64)
         self.labels = np.asarray(labels)
+        self.points = np.arange(self.labels.size) if points is None else np.asarray(points)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return what is drawn: cluster and silhouette of each point, by its row of X."""
+        columns = {"cluster": self.labels, "silhouette": self.silhouettes}
+        return pd.DataFrame(columns, index=pd.Index(self.points, name="point"))
 
     @classmethod
     def from_estimator(
@@ -139,7 +149,8 @@ class SilhouetteDisplay:
             kept = np.sort(rng.choice(kept, max_points, replace=False))
         if np.unique(codes[kept]).size < _FEWEST or np.unique(codes[kept]).size == kept.size:
             raise ValueError("labels: silhouettes need two clusters, and one with two points.")
-        made = cls(silhouette_samples(values[kept], codes[kept], metric=metric), names[kept])
+        found = silhouette_samples(values[kept], codes[kept], metric=metric)
+        made = cls(found, names[kept], points=kept)
         made._sampled = kept.size < (codes >= 0).sum()
         return made.plot(ax=ax)
 
@@ -157,7 +168,7 @@ class SilhouetteDisplay:
         -------
         self
         """
-        ax = new_axes(ax, (6.0, 4.2))
+        ax = self._begin(ax, (6.0, 4.2))
         codes, categories = encode(self.labels, "labels")
         k = int(codes.max(initial=-1)) + 1
         names = list(range(k)) if categories is None else list(categories)
@@ -168,6 +179,4 @@ class SilhouetteDisplay:
         ax.set_xlabel("silhouette")
         sample = f" of a sample of {self.silhouettes.size:,}" if self._sampled else ""
         ax.set_title(f"Mean silhouette {mean:.2f}{sample}", fontsize=11)
-        self.ax_ = ax
-        self.figure_ = ax.figure
         return self

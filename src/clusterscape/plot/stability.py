@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 
-from clusterscape.plot._profile import draw_profile, new_axes
+from clusterscape.plot._axes import Frame
+from clusterscape.plot._profile import draw_profile
+
+_KINDS = ("stable", "unstable")
 
 
-class StabilityDisplay:
+class StabilityDisplay(Frame):
     """The stability of every point as a bar, sorted within clusters, with the threshold.
 
-    Use :meth:`from_estimator`, or pass certificates.
+    Use :meth:`from_estimator`, :meth:`from_predictions` with the labels of any clusterer, or pass
+    certificates.
 
     Parameters
     ----------
@@ -45,6 +50,11 @@ class StabilityDisplay:
     def __init__(self, certificates: Any) -> None:
         self.certificates = certificates
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return what is drawn: one row per point, as in ``Certificates.to_frame``."""
+        frame: pd.DataFrame = self.certificates.to_frame()
+        return frame
+
     @classmethod
     def from_estimator(cls, affinity: Any, *, ax: Any = None) -> Self:
         """Draw a fitted affinity.
@@ -62,6 +72,29 @@ class StabilityDisplay:
         """
         return cls(affinity.certificates_).plot(ax=ax)
 
+    @classmethod
+    def from_predictions(cls, X: Any, labels: Any, *, ax: Any = None, **options: Any) -> Self:
+        """Draw the clustering of any clusterer.
+
+        Parameters
+        ----------
+        X : (n, d) array or sparse matrix
+            Features.
+        labels : (n,) array
+            Clusters of any type; -1 for points in none.
+        ax : matplotlib Axes, optional
+            Where to draw.
+        **options
+            Parameters of :class:`~clusterscape.validate.Affinity`.
+
+        Returns
+        -------
+        StabilityDisplay
+        """
+        from clusterscape.validate import Affinity
+
+        return cls(Affinity(**options).fit(X, labels).certificates_).plot(ax=ax)
+
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the bars, the threshold and the mean.
 
@@ -75,18 +108,17 @@ class StabilityDisplay:
         self
         """
         found = self.certificates
-        ax = new_axes(ax, (6.0, 4.2))
+        ax = self._begin(ax, (6.0, 4.2))
         draw_profile(ax, found.stability, found.codes, list(found.clusters))
         ax.axvline(found.threshold, color="#333333", linestyle="--", linewidth=1)
         ax.axvline(found.aggregate, color="#D55E00", linewidth=1)
         ax.set(xlabel="stability (largest affinity)", xlim=(0, 1))
-        unstable = int((~found.stable).sum())
+        inside = int(found.inside.sum())
+        unstable = inside - int(found.stable.sum())
         ax.set_title(
-            f"Mean stability {found.aggregate:.2f}, {unstable:,} of {found.stable.size:,} unstable",
+            f"Mean stability {found.aggregate:.2f}, {unstable:,} of {inside:,} unstable",
             fontsize=11,
         )
-        self.ax_ = ax
-        self.figure_ = ax.figure
         return self
 
 
@@ -101,6 +133,8 @@ class GalleryDisplay:
         A stable and an unstable example of each cluster; nan where there is none.
     titles : (2, k) list of str
         What stands above each.
+    table : pandas.DataFrame, optional
+        The examples: kind, cluster, id and stability of each.
 
     Attributes
     ----------
@@ -131,9 +165,10 @@ class GalleryDisplay:
     (2, 2)
     """
 
-    def __init__(self, images: Any, titles: Any) -> None:
+    def __init__(self, images: Any, titles: Any, *, table: pd.DataFrame | None = None) -> None:
         self.images = np.asarray(images, dtype=np.float64)
         self.titles = titles
+        self.table = table
 
     @classmethod
     def from_estimator(
@@ -176,6 +211,7 @@ class GalleryDisplay:
         k = len(found.clusters)
         images = np.full((2, k, *shape), np.nan)
         titles = [["" for _ in range(k)] for _ in range(2)]
+        rows = []
         for c in range(k):
             members = np.flatnonzero(found.codes == c)
             order = members[np.argsort(-found.stability[members], kind="stable")]
@@ -184,7 +220,10 @@ class GalleryDisplay:
                     x = int(rng.choice(pool))
                     images[row, c] = values[x].reshape(shape)
                     titles[row][c] = f"{found.clusters[c]}: {found.stability[x]:.2f}"
-        return cls(images, titles).plot()
+                    kind = _KINDS[row]
+                    rows.append((kind, found.clusters[c], found.ids[x], found.stability[x]))
+        table = pd.DataFrame(rows, columns=["kind", "cluster", "id", "stability"])
+        return cls(images, titles, table=table).plot()
 
     def plot(self) -> Self:
         """Draw the images on a new figure, the stable ones above.
@@ -205,6 +244,6 @@ class GalleryDisplay:
                 axes[row, c].set_title(self.titles[row][c], fontsize=8)
                 axes[row, c].set_xticks([])
                 axes[row, c].set_yticks([])
-            axes[row, 0].set_ylabel(("stable", "unstable")[row], fontsize=9)
+            axes[row, 0].set_ylabel(_KINDS[row], fontsize=9)
         self.axes_, self.figure_ = axes, figure
         return self

@@ -10,7 +10,13 @@ from clusterscape.validate.decomposability import Decomposability, near_decompos
 from clusterscape.validate.description import ClusterDescription, describe_clusters
 from clusterscape.validate.indices import dunn_index, s_dbw, sd_index
 from clusterscape.validate.n_clusters import select_k
+from clusterscape.validate.parameter_sweep import Sweep, sweep
 from clusterscape.validate.resampling import ClusterStability, cluster_stability
+from clusterscape.validate.resampling_consensus import (
+    ConsensusSummary,
+    ResamplingConsensus,
+    resampling_consensus,
+)
 from clusterscape.validate.structure import StructureVerdict, structure_test
 
 __all__ = [
@@ -21,17 +27,22 @@ __all__ = [
     "ClusterDescription",
     "ClusterStability",
     "Clusterability",
+    "ConsensusSummary",
     "Decomposability",
     "KSelection",
+    "ResamplingConsensus",
     "StructureVerdict",
+    "Sweep",
     "cluster_stability",
     "clusterability",
     "describe_clusters",
     "dunn_index",
     "near_decomposability",
+    "resampling_consensus",
     "s_dbw",
     "sd_index",
     "select_k",
     "stability",
     "structure_test",
+    "sweep",
 ]

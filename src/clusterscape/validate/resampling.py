@@ -125,13 +125,9 @@ def cluster_stability(
     [1.0, 1.0, 1.0]
     """
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
-    if not hasattr(clusterer, "fit_predict"):
-        raise TypeError(
-            f"clusterer must have fit_predict, as scikit-learn's clusterers do; "
-            f"{type(clusterer).__name__} has not."
-        )
+    check_clusterer(clusterer, "clusterer")
     own, *seeds = spawn(random_state, n_resamples + 1)
-    given = _clustered(clusterer, X, own) if labels is None else labels
+    given = clustered(clusterer, X, own) if labels is None else labels
     codes, categories = encode(given, "labels")
     if codes.shape != (X.shape[0],):
         raise ValueError(f"labels has {codes.size} entries for {X.shape[0]} rows of X.")
@@ -161,11 +157,29 @@ def cluster_stability(
     return ClusterStability(table, similar, codes, [o for o in outcomes if isinstance(o, str)])
 
 
-def _clustered(clusterer: Any, X: Any, seed: SeedSequence) -> np.ndarray:
+def clustered(clusterer: Any, X: Any, seed: SeedSequence) -> np.ndarray:
+    """Return the labels of a copy of a clusterer, whose ``random_state`` is set where it has one.
+
+    So are those of the steps of a pipeline. A seed gives the same labels again.
+    """
     made = clone(clusterer)
-    if "random_state" in made.get_params(deep=False):
-        made.set_params(random_state=sklearn_seed(seed))
+    own: dict[str, int] = {}
+    for position, name in enumerate(sorted(made.get_params())):
+        if name.split("__")[-1] == "random_state":
+            # Not spawned: that would change the seed, and the next call with it.
+            key = (*seed.spawn_key, position)
+            own[name] = sklearn_seed(SeedSequence(seed.entropy, spawn_key=key))
+    made.set_params(**own)
     return np.asarray(made.fit_predict(X))
+
+
+def check_clusterer(clusterer: Any, name: str) -> None:
+    """Refuse what has no ``fit_predict``."""
+    if not hasattr(clusterer, "fit_predict") or not hasattr(clusterer, "get_params"):
+        raise TypeError(
+            f"{name} must have fit_predict, as scikit-learn's clusterers do; "
+            f"{type(clusterer).__name__} has not."
+        )
 
 
 def _resampled(
@@ -181,7 +195,7 @@ def _resampled(
         rows = np.sort(rng.choice(n, max(1, round(ratio * n)), replace=False))
     try:
         with hear_warnings():
-            found = encode(_clustered(clusterer, X[rows], clustering), "labels")[0]
+            found = encode(clustered(clusterer, X[rows], clustering), "labels")[0]
     except Exception as error:  # a failed resample is reported, the others count
         return f"{type(error).__name__}: {error}"
     first = np.unique(rows, return_index=True)[1]

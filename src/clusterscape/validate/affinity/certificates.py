@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import entr
 
+from clusterscape._core.labels import NOISE, UNSAMPLED
 from clusterscape.linalg.cells import Shares
 
 
@@ -25,7 +26,8 @@ class Certificates:
     clusters : (k,) array
         The label of each column of ``shares``.
     codes : (n,) array
-        The column of each point's own cluster; -1 for a point in no cluster.
+        The column of each point's own cluster; -1 for noise and -2 for a point that the clustering
+        did not see. Neither counts in the aggregates.
     off_hull : (n,) array
         Distance of the point from the affine hull of the representatives, in which its cell is
         measured: a point far off is not well described by its shares.
@@ -111,14 +113,19 @@ class Certificates:
         return entr(self.shares).sum(axis=1)
 
     @property
+    def inside(self) -> np.ndarray:
+        """Whether each point is in a cluster."""
+        return self.codes >= 0
+
+    @property
     def stable(self) -> np.ndarray:
-        """Whether the stability of each point is above the threshold."""
-        return self.stability > self.threshold
+        """Whether each point is in a cluster and its stability above the threshold."""
+        return self.inside & (self.stability > self.threshold)
 
     @property
     def aggregate(self) -> float:
-        """Mean stability; at least 1/k, whatever the data."""
-        return float(self.stability.mean())
+        """Mean stability of the points in clusters; at least 1/k, whatever the data."""
+        return float(self.stability[self.inside].mean())
 
     @property
     def chance_corrected(self) -> float:
@@ -139,13 +146,14 @@ class Certificates:
         pandas.DataFrame
             The index holds the points' ids. The columns:
 
-            - ``cluster``: as given; for new points the cluster with the largest share.
+            - ``cluster``: as given, -1 for noise and -2 for points that the clustering did not see;
+              for new points the cluster with the largest share.
             - ``stability``: the largest share.
             - ``strongest``: the cluster that has it; ``own_share``: that of the point's cluster.
             - ``runner_up``, ``runner_up_share``: the second largest share and its cluster, missing
               where no other cluster has any.
             - ``entropy``: of the shares, in nats.
-            - ``stable``: whether the stability is above the threshold.
+            - ``stable``: whether the point is in a cluster and its stability above the threshold.
             - ``confidence``, ``consistency``: where a model was given.
             - ``off_hull``, ``outside``, ``clipped``, ``empty``: see the attributes.
             - ``standard_error``: the largest of the point's shares, where they were sampled.
@@ -156,13 +164,16 @@ class Certificates:
         best = order[:, 0]
         second = order[:, 1] if k > 1 else best
         share = self.shares[rows, second] if k > 1 else np.zeros(n)
-        inside = self.codes >= 0
+        inside = self.inside
         own = np.where(inside, self.shares[rows, np.maximum(self.codes, 0)], np.nan)
         names = pd.Series(self.clusters)
-        noise = "-1" if self.clusters.dtype.kind in "OU" else -1
-        cluster = names.reindex(self.codes).to_numpy(copy=True)
+        cluster = names.to_numpy()[np.maximum(self.codes, 0)]
         if not inside.all():
-            cluster = np.where(inside, names.to_numpy()[np.maximum(self.codes, 0)], noise)
+            missing = self.codes.astype(object)
+            if self.clusters.dtype.kind in "OU":
+                missing = missing.astype(str)
+            mixed = np.where(inside, cluster.astype(object), missing)
+            cluster = mixed.astype(np.int64) if self.clusters.dtype.kind in "iu" else mixed
         runner = names.to_numpy()[second].astype(object)
         runner[share <= 0] = None
         columns: dict[str, Any] = {
@@ -201,7 +212,7 @@ class Certificates:
             ``outside_share`` (members outside of the hull).
         """
         k = len(self.clusters)
-        inside = self.codes >= 0
+        inside = self.inside
         codes = self.codes[inside]
         size = np.bincount(codes, minlength=k)
         own = self.shares[inside, codes]
@@ -230,18 +241,22 @@ class Certificates:
         Returns
         -------
         dict
-            Points and clusters, the mean stability, the same corrected for chance, the share of
-            stable points and the number of unstable ones, the share outside of the hull, the
-            numbers of clipped and empty cells, and the largest standard error.
+            Points and clusters, the points that are noise and those that the clustering did not
+            see; of the points in clusters the mean stability, the same corrected for chance, the
+            share of stable ones and the number of unstable ones; the share of all points outside
+            of the hull, the numbers of clipped and empty cells, and the largest standard error.
         """
         n, k = self.shares.shape
+        inside = self.inside
         return {
             "n_points": n,
             "n_clusters": k,
+            "n_noise": int((self.codes == NOISE).sum()),
+            "n_unsampled": int((self.codes == UNSAMPLED).sum()),
             "stability": self.aggregate,
             "chance_corrected": self.chance_corrected,
-            "stable_share": float(self.stable.mean()),
-            "n_unstable": int((~self.stable).sum()),
+            "stable_share": float(self.stable[inside].mean()),
+            "n_unstable": int((inside & ~self.stable).sum()),
             "outside_share": float(self.outside.mean()),
             "n_clipped": int(self.clipped.sum()),
             "n_empty": int(self.empty.sum()),

@@ -136,9 +136,10 @@ class Affinity(BaseEstimator):
     stability_ : (n,) array
         The largest share of each point.
     aggregate_stability_ : float
-        Their mean.
+        Their mean over the points in clusters.
     labels_ : (n,) array
-        The clustering, as columns of ``affinity_``; -1 for points in no cluster.
+        The clustering, as columns of ``affinity_``; -1 for noise, -2 for points that it did not
+        see.
     representatives_ : (k, d) array
         One per cluster; not with a kernel.
     clusters_ : (k,) array
@@ -358,7 +359,7 @@ class Affinity(BaseEstimator):
                 representative=array.shape,
             )
         names = np.arange(k) if categories is None else np.array(list(categories))
-        return np.maximum(codes.astype(np.int64), -1), names
+        return codes.astype(np.int64), names
 
     def _check_choices(self, X: Any) -> None:
         """Refuse combinations that have no meaning."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.extmath import randomized_svd
@@ -38,8 +39,9 @@ class AffinityMap(BaseEstimator):
     """Stability of every place of a plane, found by refining a coarse grid where it matters.
 
     A cell of the grid whose corners are all highly stable and lie in one cluster is left as it is;
-    any other is divided and looked at again [1]_. In two or three columns the grid covers the data;
-    for more it covers a plane through them.
+    any other is divided and looked at again [1]_. So is one whose parts lie in one cluster and show
+    nothing that interpolation would not have shown. In two or three columns the grid covers the
+    data; for more it covers a plane through them.
 
     Parameters
     ----------
@@ -49,6 +51,10 @@ class AffinityMap(BaseEstimator):
         Cells of the coarse grid, about; by default the square root of the number of points.
     tau : float
         Cells whose corners all have at least this stability, in one cluster, are not divided.
+    tolerance : float
+        Cells of one cluster are not divided again when interpolation between the corners of the
+        cell that they come from misses none of their own corners by more; 0 goes by ``tau`` alone,
+        as the source does.
     max_depth : int
         Times that a cell can be divided.
     margin : float
@@ -106,6 +112,7 @@ class AffinityMap(BaseEstimator):
         "affinity": [Null(), Instance(Affinity)],
         "n_cells": [Null(), Integer(1)],
         "tau": [Number(0, 1)],
+        "tolerance": [Number(0)],
         "max_depth": [Integer(0, 12)],
         "margin": [Number(0)],
         "plane": [Choice("auto", "pca"), _PLANE],
@@ -117,6 +124,7 @@ class AffinityMap(BaseEstimator):
         *,
         n_cells: int | None = None,
         tau: float = 0.8,
+        tolerance: float = 0.01,
         max_depth: int = 5,
         margin: float = 0.1,
         plane: Any = "auto",
@@ -124,6 +132,7 @@ class AffinityMap(BaseEstimator):
         self.affinity = affinity
         self.n_cells = n_cells
         self.tau = tau
+        self.tolerance = tolerance
         self.max_depth = max_depth
         self.margin = margin
         self.plane = plane
@@ -206,6 +215,8 @@ class AffinityMap(BaseEstimator):
             at = np.searchsorted(keys, key)
             settled = (sigma[at] >= self.tau).all(axis=1)
             settled &= (best[at] == best[at][:, :1]).all(axis=1)
+            if depth and self.tolerance > 0:
+                settled |= _foreseen(sigma[at], best[at], offsets, self.tolerance)
             if depth == self.max_depth:
                 settled[:] = True
             leaves.append(cells[settled])
@@ -229,11 +240,16 @@ class AffinityMap(BaseEstimator):
             return np.empty(0), np.empty(0, dtype=np.int64)
         names = getattr(self.affinity_, "feature_names_in_", None)
         if names is not None:
-            import pandas as pd
-
             places = pd.DataFrame(places, columns=names)
         found = self.affinity_.score(places)
         return found.stability, found.shares.argmax(axis=1)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the places that were evaluated: coordinates, stability and strongest cluster."""
+        check_is_fitted(self, "cells_")
+        axes = {f"x{i}": column for i, column in enumerate(self.corners_.T)}
+        strongest = np.asarray(self.affinity_.clusters_)[self.strongest_]
+        return pd.DataFrame({**axes, "stability": self.stability_, "strongest": strongest})
 
     def to_features(self, places: Any) -> np.ndarray:
         """Return places of the grid in the coordinates of the features.
@@ -278,3 +294,22 @@ class AffinityMap(BaseEstimator):
             place = cells[:, None, :] + steps
             out[tuple(np.moveaxis(place, -1, 0))] = values
         return out
+
+
+def _foreseen(
+    sigma: np.ndarray, best: np.ndarray, offsets: np.ndarray, tolerance: float
+) -> np.ndarray:
+    """Return which cells need no division: those of cells that interpolation described well.
+
+    Rows are cells, in groups that come from one larger cell, columns their corners.
+    """
+    parts = len(offsets)
+    values = sigma.reshape(-1, parts, parts)
+    own = np.arange(parts)
+    corners = values[:, own, own]  # of the larger cell: corner c of its part c
+    place = (offsets[:, None, :] + offsets) / 2.0  # of the parts' corners in the larger cell
+    shares = np.where(offsets[:, None, None, :], place, 1.0 - place).prod(axis=-1)
+    gap = np.abs(values - np.einsum("gc,cab->gab", corners, shares))
+    strongest = best.reshape(-1, parts * parts)
+    calm = (gap <= tolerance).all(axis=(1, 2)) & (strongest == strongest[:, :1]).all(axis=1)
+    return np.repeat(calm, parts)

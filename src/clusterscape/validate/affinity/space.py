@@ -65,7 +65,7 @@ class LinearSpace:
         k = len(self.centers)
         centers = np.repeat(np.pad(self.centers, ((0, 0), (0, 1)))[None], n, axis=0)
         here = np.column_stack([points, off])
-        rows = np.flatnonzero((codes >= 0) & (sizes[codes] > 1))
+        rows = np.flatnonzero((codes >= 0) & (sizes[np.maximum(codes, 0)] > 1))
         own = codes[rows]
         centers[rows, own] += (centers[rows, own] - here[rows]) / (sizes[own] - 1.0)[:, None]
         if width < k - 1 or width == self.axes.shape[0]:
