@@ -20,10 +20,10 @@ from clusterscape import kernels
 from clusterscape._core.frames import refuse_repeated_columns
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import N_JOBS, Choice, Integer, Seed, checked
-from clusterscape._core.seeds import RandomState, spawn
-from clusterscape.generate import EnsembleGenerator
-from clusterscape.linalg.kmeans import kmeans
-from clusterscape.validate.n_clusters import select_k
+from clusterscape._core.seeds import RandomState, kernel_seed, spawn
+from clusterscape.linalg.ncut import eigengap
+from clusterscape.linalg.rowspace import RowSpace
+from clusterscape.linalg.transfer_cut import bipartite_spectrum
 
 _COMPONENTS = 50
 _AXIS_COMPONENTS = 10  # in which the references of the first axis vary
@@ -95,7 +95,7 @@ def structure_test(
     X: Any,
     *,
     n_references: int = 10,
-    n_partitions: int = 30,
+    n_partitions: int = 20,
     max_points: int = 300,
     metric: Literal["euclidean", "cosine"] = "euclidean",
     random_state: RandomState = None,
@@ -397,17 +397,37 @@ def _measure(task: _Task) -> list[float]:
     if task.kind:
         data = task.shape.reference(task.kind, np.random.default_rng(drawing))
     total = ((data - data.mean(axis=0)) ** 2).sum()
-    found = [
-        -np.log(max(kmeans(data, k, n_init=3, seed=seed).inertia / total, 1e-12))
-        for k, seed in zip(_CLUSTERS, starts, strict=True)
-    ]
+    found = []
+    for k, seed in zip(_CLUSTERS, starts, strict=True):
+        inertia = _fits(data, k, 3, np.array([kernel_seed(seed)], np.uint64)).inertia[0]
+        found.append(-np.log(max(float(inertia) / total, 1e-12)))
+    return [*found, _fine_gap(_normal_scores(data), task.n_partitions, making)]
+
+
+def _fits(data: np.ndarray, k: int, n_init: int, seeds: np.ndarray) -> Any:
+    """Return one k-means for each seed, without the checks of the public function.
+
+    Hundreds of tiny problems are solved in each test, and the checks would take most of the time.
+    """
+    XT = np.ascontiguousarray(data.T)
+    ends = np.arange(seeds.size + 1) * len(XT)
+    columns = np.tile(np.arange(len(XT)), seeds.size)
+    plan = kernels.kmeans.Plan(int(min(k, len(data))), True, False, False, n_init, 300, 1e-4)
+    return kernels.kmeans.fit_many(XT, columns, ends, np.ones(len(data)), plan, seeds)
+
+
+def _fine_gap(data: np.ndarray, n_partitions: int, seed: SeedSequence) -> float:
+    """Return the best eigengap of fine k-means partitions, above that of one cluster."""
     high = int(np.ceil(np.sqrt(len(data))))
     low = max(2, high // 2)
-    generator = EnsembleGenerator(
-        task.n_partitions, n_clusters=(low, high), random_state=making, progress=False
-    )
-    gaps = select_k(generator.generate(_normal_scores(data)), (2, low + 1)).gaps
-    return [*found, float(gaps[1:].max() - gaps[0])]
+    ks = np.linspace(low, high, n_partitions).round().astype(int)
+    seeds = np.array([kernel_seed(s) for s in seed.spawn(n_partitions)], np.uint64)
+    labels = np.concatenate([_fits(data, k, 1, seeds[ks == k]).labels for k in np.unique(ks)])
+    offsets = np.concatenate([[0], np.cumsum(labels.max(axis=1) + 1)])
+    space = RowSpace(np.ascontiguousarray(labels.T), offsets)
+    values = bipartite_spectrum(space, low + 2, column_weight=np.ones(offsets[-1])).values
+    gaps = eigengap(values, max_clusters=low + 1)[1]
+    return float(gaps[1:].max() - gaps[0])
 
 
 def _joint_p(own: np.ndarray, references: np.ndarray) -> tuple[float, float, np.ndarray]:
