@@ -7,8 +7,9 @@ two on one axis, 3 standard deviations apart; two of equal size, 6 apart over al
 and 10 %, 6.5 apart over all columns; five around random directions, 4 from the middle. Cases in
 which an earlier version of the test was wrong: independent 0/1 columns (ones in 10 and in 50 %) and
 one far cell, which are no clusters; two groups 6 standard deviations apart in one of 3 and of 10
-columns that are then scaled to unit deviation. Beside it in the same run: a SigClust-type test (2-means against Gaussian data of the same variances), the dip of
-the first principal axis against the uniform distribution, and the gap statistic.
+columns that are then scaled to unit deviation. Beside it in the same run: a SigClust-type test
+(2-means against Gaussian data of the same variances), the dip of the first principal axis against
+the uniform distribution, and the gap statistic.
 
 The bars: at most 5 % on the first five kinds of data without clusters and on the wrong cases, plus
 two standard errors; more than the .45, 1.00, .94 and .94 that a SigClust-type test was known to

@@ -8,11 +8,13 @@ from clusterscape.validate.affinity import Affinity, AffinityMap, Certificates, 
 from clusterscape.validate.clusterable import Clusterability, clusterability
 from clusterscape.validate.decomposability import Decomposability, near_decomposability
 from clusterscape.validate.indices import dunn_index, s_dbw, sd_index
+from clusterscape.validate.k_criteria import K_CRITERIA, KCriterion
 from clusterscape.validate.n_clusters import select_k
 from clusterscape.validate.resampling import ClusterStability, cluster_stability
 from clusterscape.validate.structure import StructureVerdict, structure_test
 
 __all__ = [
+    "K_CRITERIA",
     "ActiveClustering",
     "Affinity",
     "AffinityMap",
@@ -20,6 +22,7 @@ __all__ = [
     "ClusterStability",
     "Clusterability",
     "Decomposability",
+    "KCriterion",
     "KSelection",
     "StructureVerdict",
     "cluster_stability",
