@@ -7,15 +7,16 @@ two on one axis, 3 standard deviations apart; two of equal size, 6 apart over al
 and 10 %, 6.5 apart over all columns; five around random directions, 4 from the middle. Cases in
 which an earlier version of the test was wrong: independent 0/1 columns (ones in 10 and in 50 %) and
 one far cell, which are no clusters; two groups 6 standard deviations apart in one of 3 and of 10
-columns that are then scaled to unit deviation. Beside it in the same run: a SigClust-type test
-(2-means against Gaussian data of the same variances), the dip of the first principal axis against
-the uniform distribution, and the gap statistic.
+columns that are then scaled to unit deviation. Beside it in the same run: ``clusterability`` with
+two clusters and 19 references, a SigClust-type test (2-means against Gaussian data of the same
+variances), the dip of the first principal axis against the uniform distribution, and the gap
+statistic.
 
-The bars: at most 5 % on the first five kinds of data without clusters and on the wrong cases, plus
-two standard errors; more than the .45, 1.00, .94 and .94 that a SigClust-type test was known to
-reach, and more than the one of this run, or all, on each kind of clusters; at least 95 % on groups
-in one scaled column; less CPU time than KMeans(n_init=10) on 100,000 points. ``--check`` makes 8
-runs of each kind (3 of 1,000 points).
+The bars: at most 5 % on the first five kinds of data without clusters (also of ``clusterability``)
+and on the wrong cases, plus two standard errors; more than the .45, 1.00, .94 and .94 that a
+SigClust-type test was known to reach, and more than the one of this run, or all, on each kind of
+clusters; at least 95 % on groups in one scaled column; less CPU time than KMeans(n_init=10) on
+100,000 points. ``--check`` makes 8 runs of each kind (3 of 1,000 points).
 """
 
 from __future__ import annotations
@@ -113,6 +114,13 @@ def ours(X: np.ndarray, seed: int) -> bool:
     return structure_test(X, random_state=seed).found
 
 
+def stable(X: np.ndarray, seed: int) -> bool:
+    """Return whether two k-means clusters are more stable than those of references."""
+    from clusterscape.validate import clusterability
+
+    return clusterability(X, 2, n_references=19, n_init=3, random_state=seed).p_value <= LEVEL
+
+
 def principal(X: np.ndarray) -> np.ndarray:
     """Return the principal scores."""
     left, size, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
@@ -160,7 +168,13 @@ def gap(X: np.ndarray, seed: int) -> bool:
     return bool(value[0] < value[1] - error[1])
 
 
-TESTS = {"ours": ours, "SigClust-type": sigclust, "dip of PC 1": dip, "gap": gap}
+TESTS = {
+    "ours": ours,
+    "clusterability": stable,
+    "SigClust-type": sigclust,
+    "dip of PC 1": dip,
+    "gap": gap,
+}
 
 
 def rates(kinds: dict[str, Draw], shape: tuple[int, int], runs: int) -> dict[str, dict[str, float]]:
@@ -213,7 +227,10 @@ def main() -> None:
     def limit(n: int) -> float:
         return LEVEL + 2 * float(np.sqrt(LEVEL * (1 - LEVEL) / n))
 
-    loud = [k for k in NULLS if quiet["ours"][k] > limit(runs) or flat["ours"][k] > limit(few)]
+    loud = [
+        f"{k} ({test})" for k in NULLS for test in ("ours", "clusterability")
+        if quiet[test][k] > limit(runs) or flat[test][k] > limit(few)
+    ]  # fmt: skip
     loud += [k for k in WRONG if attacks["ours"][k] > limit(runs)]
     blind = [k for k in MISSED if attacks["ours"][k] < SURE]
     weak = [
