@@ -366,7 +366,7 @@ def test_select_k_tells_features_from_labels():
     with pytest.raises(ValueError, match="taken for features, but features= is given"):
         select_k(X, features=X)
     with pytest.raises(ValueError, match="references are drawn like the features"):
-        select_k([[0, 1], [1, 0]], n_references=5)
+        select_k([[0, 1], [1, 0]], n_references=19)
     with pytest.raises(ValueError, match='"gap" is a difference from references'):
         select_k(X, criteria=["gap"])
 

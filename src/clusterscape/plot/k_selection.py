@@ -146,7 +146,8 @@ class KSelectionDisplay:
         ax.plot(table["k"], table[criterion], color=_OTHER, marker="o", markersize=4)
         for number, colour, name in ((k, _CHOSEN, "chosen"), (second, _SECOND, "runner-up")):
             at = table["k"] == number
-            ax.plot(table["k"][at], table[criterion][at], "o", color=colour, label=name)
+            if at.any():  # one cluster is no candidate
+                ax.plot(table["k"][at], table[criterion][at], "o", color=colour, label=name)
         self._draw_references(ax, criterion)
         words = criterion.replace("_", " ")
         ax.set(xlabel="number of clusters", ylabel=words)

@@ -71,12 +71,19 @@ _CRITERIA = Such(
 )
 
 
+_COUNT = Such(
+    lambda v: Integer(0).allows(v) and (v == 0 or v >= _REFERENCES),
+    f"0 or an integer >= {_REFERENCES}, below which no p-value reaches 5 %",
+    refused=[-1, 5, 19.5],
+)
+
+
 @checked(
     {
         "ks": [Null(), _KS],
         "generator": [Null(), Instance(EnsembleGenerator)],
         "criteria": [_CRITERIA],
-        "n_references": [Null(), Integer(0)],
+        "n_references": [Null(), _COUNT],
         "metric": [Choice("euclidean", "cosine")],
         "n_neighbors": [Integer(1)],
         "n_resamples": [Integer(0)],
@@ -130,7 +137,8 @@ def select_k(
         given, or are sparse.
     n_references : int, optional
         Gaussian datasets with the covariance of the features, which are clustered in the same way:
-        every criterion is compared with theirs. None is 19 for ``criteria="all"``, and else 0.
+        every criterion is compared with theirs. At least 19, so that a p-value can reach 5 %, or 0.
+        None is 19 for ``criteria="all"`` where there are dense features, and else 0.
     metric : {"euclidean", "cosine"}
         Distance of near neighbours.
     n_neighbors : int
@@ -205,7 +213,10 @@ def select_k(
     else:
         source = as_ensemble(ensemble)
     names = list(K_CRITERIA) if criteria == "all" else [] if criteria == "deciding" else criteria
-    count = (_REFERENCES if criteria == "all" else 0) if n_references is None else n_references
+    count = n_references
+    if count is None:
+        dense = features is not None and not sparse.issparse(features)
+        count = _REFERENCES if criteria == "all" and dense else 0
     _check_request(names, n_references, count, features)
     usable = source.n_clusters > 0
     if not usable.any():
@@ -245,8 +256,8 @@ def _check_request(names: Sequence[str], asked: int | None, count: int, features
         raise ValueError("n_references: references are drawn like the features: give features=.")
     if sparse.issparse(features) and asked:
         raise TypeError("n_references: references need a dense array of features.")
-    if "gap" in names and count == 0:
-        raise ValueError('criteria: "gap" is a difference from references: set n_references >= 1.')
+    if "gap" in names and count == 0 and features is not None and not sparse.issparse(features):
+        raise ValueError('criteria: "gap" is a difference from references: set n_references >= 19.')
 
 
 def _candidates(ks: Sequence[int] | None, most: int = _FIRST_MOST) -> np.ndarray:
