@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from scipy.stats import spearmanr
 from sklearn.base import clone
 from sklearn.cluster import DBSCAN, KMeans
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -23,6 +24,7 @@ from clusterscape.validate import (
     sd_index,
     stability,
 )
+from clusterscape.validate.references import SmoothShape
 
 
 def blobs(seed: int, k: int = 4, d: int = 6, n: int = 40, spread: float = 1.0):
@@ -418,6 +420,38 @@ def test_samples_are_those_of_the_recipe() -> None:
 
 
 # ---- clusterability and clusters under resampling -----------------------------------------------
+
+
+def test_references_keep_skewness_tails_and_correlations() -> None:
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(20_000, 2)) @ np.linalg.cholesky([[1, 0.6], [0.6, 1]]).T
+    X = np.column_stack([np.exp(z[:, 0]), 3 + 2 * z[:, 1], rng.random(20_000), z[:, 0] > 1])
+    shape = SmoothShape.of(X)
+    # A lognormal column is the curve with g = 1 and h = 0, a normal one that with g = h = 0.
+    np.testing.assert_allclose(shape.skew[:2], [1, 0], atol=0.05)
+    np.testing.assert_allclose(shape.tails[:2], 0, atol=0.03)
+    np.testing.assert_allclose(shape.scale[:2], [1, 2], rtol=0.05)
+    assert shape.tails[2] < -0.1  # lighter than normal
+    assert (shape.skew[3], shape.tails[3]) == (0, 0)  # a column of steps
+    drawn = shape.reference(20_000, rng)
+    assert spearmanr(drawn[:, 0], drawn[:, 1])[0] == pytest.approx(
+        spearmanr(X[:, 0], X[:, 1])[0], abs=0.03
+    )
+    np.testing.assert_allclose(
+        np.quantile(drawn[:, :2], [0.1, 0.5, 0.9], axis=0),
+        np.quantile(X[:, :2], [0.1, 0.5, 0.9], axis=0),
+        atol=0.15,  # four standard errors of two samples
+    )
+
+
+@pytest.mark.parametrize("draw", ["lognormal", "uniform"])
+def test_skewed_and_flat_data_are_not_clusterable(draw: str) -> None:
+    rng = np.random.default_rng(0)
+    settings = {"n_references": 19, "n_init": 2, "random_state": 0}
+    found = [
+        clusterability(getattr(rng, draw)(size=(120, 5)), 2, **settings).p_value for _ in range(6)
+    ]
+    assert sum(p <= 0.05 for p in found) <= 2
 
 
 def test_clusterability_falls_with_the_spread() -> None:

@@ -32,11 +32,13 @@ RUN_FILES = {
     "report.html",
     "consensus.png",
     "ensemble.npz",
+    "k_selection.csv",
     "k_selection.png",
     "labels.csv",
     "model.npz",
     "run.json",
 }
+CHOICE = {"k_selection.csv", "k_selection.png"}
 COLUMNS = ["id", "label", "confidence", "runner_up", "runner_up_share"]
 
 
@@ -268,7 +270,7 @@ def test_earlier_results_are_replaced_and_other_files_are_not(table: str) -> Non
     assert call("run", table, "-o", "out", *QUICK).exit_code == 0
     assert call("run", table, "-o", "out", "-k", "2", *QUICK).exit_code == 0
     # The picture of a choice that this run did not make is gone.
-    assert set(os.listdir("out")) == RUN_FILES - {"k_selection.png"}
+    assert set(os.listdir("out")) == RUN_FILES - CHOICE
     Path("mine").mkdir()
     Path("mine/notes.txt").write_text("keep me")
     assert call("run", table, "-o", "mine", *QUICK).exit_code == 0
@@ -359,6 +361,20 @@ def test_the_classes_are_not_clustered(table: str) -> None:
     )
 
 
+def test_the_number_of_clusters_as_a_range(table: str) -> None:
+    done = call("run", table, "-o", "out", "-k", "2-4", "--json", *QUICK)
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["parameters"]["clusters"] == [2, 4]
+    candidates = pd.read_csv("out/k_selection.csv")
+    assert list(candidates["k"]) == [2, 3, 4]
+    best = candidates["k"][candidates["score"].argmax()]
+    assert json.loads(Path("out/run.json").read_text())["result"]["n_clusters"] == best
+    auto = call("run", table, "-o", "auto", "-k", "auto", "--json", *QUICK)
+    assert json.loads(auto.stdout)["result"]["k_selection"]["columns"]["k"][:3] == [2, 3, 4]
+    for wrong in ("4-2", "0", "two", "2-", "1-1", "2-3-4"):
+        assert "is not a number, a range" in refused("run", table, "-k", wrong, code=2)
+
+
 def test_no_structure_is_reported(here: Path) -> None:
     X = np.random.default_rng(0).normal(size=(80, 2))
     pd.DataFrame(X, columns=["x", "y"]).to_csv("noise.csv", index=False)
@@ -368,7 +384,7 @@ def test_no_structure_is_reported(here: Path) -> None:
     assert "(decided by the test for structure)" in done.stdout
     assert "largest eigengap" not in done.stdout
     assert "No cluster structure found" in done.stdout
-    # No eigenvalue had a say, so there is no picture of them.
+    # The candidates had no say, so there is no picture of them; the table is there to be read.
     assert set(os.listdir("out")) == RUN_FILES - {"k_selection.png"}
     assert (pd.read_csv("out/labels.csv")["confidence"] == 0).all()
     done = call("run", "noise.csv", "-o", "out", "-r", "20", "-k", "3")
@@ -751,7 +767,7 @@ def test_demo(here: Path) -> None:
     done = call("demo")
     assert done.exit_code == 0, done.stderr
     words = done.stdout
-    written = RUN_FILES - {"k_selection.png"} | {"classes.png"}  # k was given
+    written = RUN_FILES - CHOICE | {"classes.png"}  # k was given
     assert set(os.listdir("demo-output")) == written
     assert "3 clusters (as asked)" in words
     assert "Compared with the 3 known classes" in words

@@ -10,17 +10,18 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine, make_blobs, make_circles, make_moons
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from clusterscape import ConsensusClustering, EnsembleGenerator, kernels
+from clusterscape import ConsensusClustering, Ensemble, EnsembleGenerator, kernels
 from clusterscape.combine import EAC, METHODS, MajorityVote, OneOpinionWarning, mean_coassociation
 from clusterscape.generate import diverse, random_k
 from clusterscape.generate.scales import FeatureScaleWarning, SparseCountsWarning
 from clusterscape.model import NoStructureWarning
-from clusterscape.validate import n_clusters, select_k, structure_test
+from clusterscape.validate import K_CRITERIA, n_clusters, select_k, structure_test
+from clusterscape.validate.k_criteria import Cuts
 
 # A light generator for tests that do not look at quality.
 QUICK = EnsembleGenerator(12, n_clusters=(2, "sqrt"))
@@ -280,6 +281,94 @@ def test_select_k_counts_groups_that_are_never_mixed():
         select_k()
     with pytest.raises(ValueError, match="no partition has a cluster"):
         select_k([[-1, -1]])
+
+
+def test_a_few_far_points_do_not_cut_the_others():
+    rng = np.random.default_rng(0)
+    cloud, two = rng.normal(size=(300, 2)), rng.normal(size=(300, 2))
+    two[:150, 0] += 9
+    far = rng.normal(scale=0.2, size=(4, 2)) + [4, 30]
+    assert ConsensusClustering(random_state=0).fit(np.r_[cloud, far]).n_clusters_ == 1
+    model = ConsensusClustering(random_state=0).fit(np.r_[two, far])
+    assert model.n_clusters_ in (2, 3)
+    for part in (slice(0, 150), slice(150, 300)):  # neither of the two is cut
+        assert np.unique(model.labels_[part]).size == 1
+
+
+def test_the_search_goes_on_while_there_are_more_clusters():
+    rng = np.random.default_rng(0)
+    middles = 8.0 * np.array([(i, j) for i in range(5) for j in range(5)])
+    X = np.concatenate([m + rng.normal(size=(20, 2)) for m in middles])
+    ensemble = EnsembleGenerator(30, n_clusters=(25, 50), random_state=0).generate(X)
+    found = select_k(ensemble, features=X)
+    assert found.n_clusters == 25
+    assert found.table["k"].max() == 40
+    asked = select_k(ensemble, (2, 10), features=X)
+    assert asked.table["k"].max() == 10  # not beyond what was asked
+    votes = np.column_stack([np.arange(300) % 30 * 3 + rng.integers(0, 3, 300) for _ in range(20)])
+    assert select_k(votes).n_clusters == 30
+
+
+def test_criteria_against_data_without_clusters():
+    X, _ = blobs(seed=0, n=60, k=3)
+    settings = {"generator": EnsembleGenerator(10, n_clusters=(2, 8)), "n_references": 19}
+    found = select_k(X, (2, 4), criteria=list(K_CRITERIA), **settings)
+    table = found.table.set_index("k")
+    assert found.n_clusters == 3
+    assert "0 have a score as high (p = 0.05)" in found.reason
+    for name, entry in K_CRITERIA.items():
+        assert np.isfinite(table[name]).all(), name
+        assert (f"{name}_p" in table) == (entry.larger is not None)
+    for name in ("score", "silhouette", "gap", "aggregate_stability"):
+        assert table.loc[3, f"{name}_p"] == 0.05
+    assert table["silhouette"].idxmax() == table["calinski_harabasz"].idxmax() == 3
+    assert table["davies_bouldin"].idxmin() == 3
+    assert table.loc[3, "pac"] == 0
+    assert table.loc[4, "pac"] > 0
+    cloud = np.random.default_rng(3).normal(size=(120, 2))
+    none = select_k(cloud, (2, 4), **settings)
+    assert none.n_clusters == 1
+    assert none.runner_up in (2, 3, 4)
+    assert none.reason.startswith("No evidence of clusters.")
+
+
+def test_criteria_of_known_cuts():
+    ks, truth = np.array([2, 3]), np.repeat([0, 1, 2], 20)
+    two = np.minimum(truth, 1)
+    other = np.where(truth == 2, 1, 0)
+    X = truth[:, None] * 10.0 + np.linspace(0, 1, 60)[:, None]
+    ensemble = Ensemble.from_labels(np.column_stack([truth, two]))
+    cuts = Cuts(ks, [two, truth], [[two, truth], [other, truth]], ensemble, X, "euclidean",
+                np.random.SeedSequence(0))  # fmt: skip
+    value = {name: entry.measure(cuts) for name, entry in K_CRITERIA.items()}
+    # Of 1770 pairs the middle group joins one or the other: 2 * 20 * 20 pairs are ambiguous.
+    np.testing.assert_allclose(value["pac"], [800 / 1770, 0.0])
+    together = np.array([3 * 190 + 800 / 2, 3 * 190]) / 1770
+    np.testing.assert_allclose(value["cdf_area"], 1 - together)
+    np.testing.assert_allclose(
+        value["delta_area"], [1 - together[0], (together[0] - together[1]) / (1 - together[0])]
+    )
+    np.testing.assert_allclose(value["cophenetic"][1], 1.0)
+    np.testing.assert_allclose(value["silhouette"][1], silhouette_score(X, truth))
+    within = sum(((X[truth == c] - X[truth == c].mean()) ** 2).sum() for c in range(3))
+    np.testing.assert_allclose(value["gap"][1], -np.log(within))
+    np.testing.assert_array_equal(value["smallest"], [20, 20])
+
+
+def test_select_k_tells_features_from_labels():
+    X, _ = blobs(seed=0, n=60, k=2)
+    assert "separated" in select_k(X, (2, 3)).table
+    labels = np.repeat([[0, 1], [1, 0], [2, 2]], 10, axis=0)
+    table = select_k(labels, criteria=["zeta", "silhouette"]).table
+    assert "separated" not in table
+    np.testing.assert_allclose(table["zeta"][1], 0.0)  # three clusters that are never mixed
+    assert table["silhouette"].isna().all()
+    with pytest.raises(ValueError, match="taken for features, but features= is given"):
+        select_k(X, features=X)
+    with pytest.raises(ValueError, match="references are drawn like the features"):
+        select_k([[0, 1], [1, 0]], n_references=19)
+    with pytest.raises(ValueError, match='"gap" is a difference from references'):
+        select_k(X, criteria=["gap"])
 
 
 def test_k_by_near_neighbors_has_a_table_and_a_runner_up():

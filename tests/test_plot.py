@@ -65,8 +65,13 @@ def test_display_draws_on_given_axes(model):
 def test_k_selection(model):
     display = KSelectionDisplay.from_estimator(model)
     # One bar per candidate, and the runner-up's in another colour.
-    assert len(display.ax_.patches) == len(model.k_selection_.table) + 1
+    assert len(display.ax_.patches) == len(model.k_selection_.table)
     assert f"runner-up {model.k_selection_.runner_up}" in display.ax_.get_title()
+    table = model.k_selection_.table
+    curve = KSelectionDisplay.from_estimator(model, criterion="stability").ax_.lines[0]
+    np.testing.assert_array_equal(curve.get_ydata(), table["stability"])
+    with pytest.raises(ValueError, match="criterion='elbow' is not a column"):
+        KSelectionDisplay(model.k_selection_).plot(criterion="elbow")
     forest = ClusterForest(n_vectors=5, random_state=0).fit(make_blobs(60, random_state=0)[0])
     display = KSelectionDisplay.from_estimator(forest)
     assert len(display.ax_.patches) == len(forest.k_selection_.eigenvalues)

@@ -99,8 +99,8 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
     n_clusters : int, "auto" or (least, most), optional
         Number of clusters. None and "auto" choose it by :func:`~clusterscape.validate.select_k`
         from 2 to ``max_clusters``, a pair from its own range; ``k_selection_`` has the table of the
-        candidates. The answer is 1 when the test for structure finds none (without the test, at
-        least 2).
+        candidates, and ``select_k(model.ensemble_, features=X, criteria="all")`` has more of it.
+        The answer is 1 when the test for structure finds none (without the test, at least 2).
     generator : EnsembleGenerator or str
         What makes the partitions: the name of a preset of :mod:`clusterscape.generate`, or a
         generator, which is used as it is. "diverse" has members of several kinds (spectral
@@ -117,8 +117,9 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
     n_references : int
         Reference datasets of each kind in :func:`~clusterscape.validate.structure_test`, at least
         3; 0 skips the test, and ``structure_`` is then None.
-    max_clusters : int
-        Largest number of clusters to choose.
+    max_clusters : int, optional
+        Largest number of clusters to choose. None begins with 20, and goes on to twice as many as
+        long as there seem to be more.
     metric : {None, "precomputed", "precomputed_affinity"}
         What X holds: features, distances between the points, or similarities, as in
         :class:`~clusterscape.generate.EnsembleGenerator`. Without features "diverse"
@@ -217,7 +218,7 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         "n_references": [
             Such(lambda v: v == 0 or Integer(3).allows(v), "0 or an integer >= 3", [2, -1]),
         ],
-        "max_clusters": [Integer(2)],
+        "max_clusters": [Null(), Integer(2)],
         "metric": METRIC,
         "random_state": [Seed()],
         "n_jobs": N_JOBS,
@@ -233,7 +234,7 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         consensus: BaseConsensus | str = "auto",
         n_partitions: int = 100,
         n_references: int = 10,
-        max_clusters: int = 20,
+        max_clusters: int | None = None,
         metric: Metric = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -428,7 +429,9 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
 
     def _choose_k(self, features: Any, seed: np.random.SeedSequence) -> None:
         """Choose the number of clusters, and record how."""
-        ks = self.n_clusters if isinstance(self.n_clusters, tuple) else (2, self.max_clusters)
+        ks = None if self.max_clusters is None else (2, self.max_clusters)
+        if isinstance(self.n_clusters, tuple):
+            ks = self.n_clusters
         angles = any(
             record.algorithm == "cosine" or record.params.get("metric") == "cosine"
             for record in self.ensemble_.records

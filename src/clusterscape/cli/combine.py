@@ -11,7 +11,7 @@ def combine(
     files: opt.LabelFiles,
     *,
     output: opt.OutputFile = None,
-    clusters: opt.Clusters = None,
+    clusters: opt.ClustersOrRange = None,
     consensus: opt.Consensus = "auto",
     features: opt.Features = None,
     join: opt.Join = "same",

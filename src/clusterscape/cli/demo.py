@@ -31,7 +31,7 @@ def demo(
     ] = "iris",
     *,
     output: opt.Folder = Path("demo-output"),
-    clusters: opt.Clusters = None,
+    clusters: opt.ClustersOrRange = None,
     seed: opt.Seed = 0,
     jobs: opt.Jobs = 1,
     force: opt.Force = False,

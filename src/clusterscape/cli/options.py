@@ -227,7 +227,36 @@ Clusters = Annotated[
         "-k",
         metavar="K",
         min=1,
-        help="Number of clusters; chosen by near neighbours and the eigengap when not given.",
+        help="Number of clusters; chosen when not given.",
+        show_default=False,
+        rich_help_panel=WORK,
+    ),
+]
+
+
+def number_or_range(text: str) -> int | str | tuple[int, int]:
+    """Read a number of clusters: a number, a range such as 2-8, or "auto"."""
+    parts = [part.strip() for part in text.split("-")]
+    if text.strip() == "auto":
+        return "auto"
+    if all(part.isdecimal() for part in parts) and len(parts) in (1, 2):
+        least, most = int(parts[0]), int(parts[-1])
+        if len(parts) == 1 and least >= 1:
+            return least
+        if len(parts) == 2 and 1 <= least <= most and most >= 2:
+            return (least, most)
+    raise typer.BadParameter(f"{text!r} is not a number, a range such as 2-8, or auto.")
+
+
+ClustersOrRange = Annotated[
+    Any,
+    typer.Option(
+        "--clusters",
+        "-k",
+        metavar="K",
+        parser=number_or_range,
+        help="Number of clusters: 3, a range such as 2-8 to choose from, or auto (the same as "
+        "leaving it out), which goes on from 2 as far as there seem to be more.",
         show_default=False,
         rich_help_panel=WORK,
     ),
@@ -330,7 +359,7 @@ def chosen_generator(given: str | None, algorithm: str | None) -> str:
     return generator
 
 
-def check_consensus(consensus: str, clusters: int | None) -> None:
+def check_consensus(consensus: str, clusters: Any) -> None:
     """Refuse unknown methods, clusters for a method that takes none, and missing packages."""
     from clusterscape.combine import METHODS
     from clusterscape.ensemble import Ensemble
@@ -339,7 +368,7 @@ def check_consensus(consensus: str, clusters: int | None) -> None:
     if consensus == "auto":
         return
     method = METHODS[consensus]
-    if clusters is not None and not method.takes_k:
+    if clusters not in (None, "auto") and not method.takes_k:
         raise typer.BadParameter(
             f"{consensus} finds the number of clusters itself; leave --clusters out.",
             param_hint="--clusters",

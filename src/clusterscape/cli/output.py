@@ -23,7 +23,8 @@ FILES = {
     "report.html": "all of it on one page: open it in a browser",
     "labels.csv": "the cluster of every point, its confidence (0 to 1) and the next best cluster",
     "consensus.png": "how often the clusterings put each two points together, sorted by cluster",
-    "k_selection.png": "the criteria by which the number of clusters was chosen",
+    "k_selection.png": "what decided on the number of clusters, for every candidate",
+    "k_selection.csv": "the same as a table",
     "ensemble.npz": "all the clusterings, for 'clusterscape combine' and 'clusterscape compare'",
     "model.npz": "the fitted model, for 'clusterscape predict'; it holds points of the data",
     "run.json": "every parameter, seed, version and finding",
@@ -262,7 +263,7 @@ def page(
 
 
 def pictures(model: ConsensusClustering) -> dict[str, Callable[[Path], object]]:
-    """Return functions that draw the consensus matrix, and the eigenvalues where they chose k."""
+    """Return functions that draw the consensus matrix, and draw and write what chose k."""
     from matplotlib.figure import Figure
 
     from clusterscape import plot
@@ -279,10 +280,15 @@ def pictures(model: ConsensusClustering) -> dict[str, Callable[[Path], object]]:
         plot.KSelectionDisplay.from_estimator(model, ax=figure.subplots())
         figure.savefig(path, dpi=150)
 
+    def k_table(path: Path) -> None:
+        assert model.k_selection_ is not None
+        model.k_selection_.table.to_csv(path, index=False, lineterminator="\n")
+
     tested = model.structure_ is not None and not model.structure_.found
     named = METHODS.get(str(model.consensus))  # none for "auto"
-    by_gap = not tested and (named is None or not named.k_rule)
     drawn: dict[str, Callable[[Path], object]] = {"consensus.png": consensus}
-    if model.k_selection_ is not None and by_gap:
-        drawn["k_selection.png"] = k_selection
+    if model.k_selection_ is not None and (named is None or not named.k_rule):
+        drawn["k_selection.csv"] = k_table
+        if not tested:
+            drawn["k_selection.png"] = k_selection
     return drawn

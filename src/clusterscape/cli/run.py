@@ -17,7 +17,7 @@ def run(
     data: opt.Data,
     *,
     output: opt.Folder = Path("clusterscape-output"),
-    clusters: opt.Clusters = None,
+    clusters: opt.ClustersOrRange = None,
     partitions: opt.Partitions = 100,
     generator: opt.Generator = None,
     algorithm: opt.Algorithm = None,
@@ -43,16 +43,16 @@ def run(
 
     Writes into DIR, all of them or none: report.html (everything on one page, for a browser),
     labels.csv, ensemble.npz (all clusterings), model.npz (for 'clusterscape predict'; it holds
-    points of the data), consensus.png, k_selection.png (when the number of clusters was chosen) and
-    run.json (the columns used, every parameter, seed, version and finding; it records --jobs, so it
-    alone differs between numbers of workers).
+    points of the data), consensus.png, k_selection.csv and k_selection.png (every candidate, when
+    the number of clusters was chosen) and run.json (the columns used, every parameter, seed,
+    version and finding; it records --jobs, so it alone differs between numbers of workers).
 
     The columns of labels.csv: id (numbered from 0 where the points have none), label (-1: in no
     cluster), confidence (0 to 1; empty where the clusterings are all the same, which is no
     evidence), runner_up (the cluster that comes next for the point) and runner_up_share (its share
     of the point's votes).
 
-    Example: `clusterscape run wine.csv --clusters 3 --reference class -o result`
+    Example: `clusterscape run wine.csv --clusters 2-8 --reference class -o result`
     """
     from clusterscape.cli import inputs
     from clusterscape.cli import output as out

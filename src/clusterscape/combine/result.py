@@ -54,9 +54,9 @@ class KSelection:
         ``separated`` is the share of near neighbours in other clusters, ``separation_rise`` the
         log ratio by which one more cluster would raise it, ``eigengap`` the log ratio of the
         spectrum, ``chosen`` how many halves of the partitions chose k, ``stability`` the mean
-        adjusted Rand index of their cuts with that of all, ``smallest`` the points of the smallest
-        cluster; ``dunn_owa``, ``silhouette``, ``calinski_harabasz`` and ``davies_bouldin`` (the
-        smaller the better) are the usual indices of the same cuts.
+        adjusted Rand index of their cuts with that of all. Further columns are those asked for by
+        ``criteria`` of :func:`~clusterscape.validate.select_k`, each followed, where there are
+        references, by their mean (``_null``) and a p-value (``_p``).
         """
         return pd.DataFrame(dict(self.columns))
 

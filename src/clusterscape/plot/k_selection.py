@@ -8,15 +8,17 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 _FEW = 25  # eigenvalues that are numbered one by one
+_CHOSEN, _SECOND, _OTHER, _CUT = "#0072B2", "#56B4E9", "#999999", "#D55E00"
 
 
 class KSelectionDisplay:
     """Scores of the candidates, with the choice and its runner-up marked.
 
-    Where features were looked at, every candidate has a bar: the rise of the share of separated
-    near neighbours plus half of the eigengap; above it, in how many random halves of the
-    partitions it was chosen. Otherwise the eigenvalues of the normalised co-association are drawn,
-    and the chosen gap. Use :meth:`from_estimator`.
+    Where features were looked at, every candidate has a bar, its score; above it, in how many
+    random halves of the partitions it was chosen; and a mark where data without clusters are on
+    average, if such references were made. Otherwise the eigenvalues of the normalised
+    co-association are drawn, and the chosen gap. ``criterion`` draws any other column of the table
+    against the number of clusters, such as the stability. Use :meth:`from_estimator`.
 
     Parameters
     ----------
@@ -55,13 +57,15 @@ class KSelectionDisplay:
         self.selection = selection
 
     @classmethod
-    def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:
+    def from_estimator(cls, model: Any, *, criterion: str | None = None, ax: Any = None) -> Self:
         """Draw a fitted model that chose its own number of clusters.
 
         Parameters
         ----------
         model : ConsensusClustering or ClusterForest
             Fitted with ``n_clusters=None``.
+        criterion : str, optional
+            A column of ``k_selection_.table``, instead of what decided.
         ax : matplotlib Axes, optional
             Where to draw.
 
@@ -81,13 +85,15 @@ class KSelectionDisplay:
                 "the model was given n_clusters, so there is no choice to show; fit it with "
                 "n_clusters=None."
             )
-        return cls(model.k_selection_).plot(ax=ax)
+        return cls(model.k_selection_).plot(criterion=criterion, ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
+    def plot(self, *, criterion: str | None = None, ax: Any = None) -> Self:
         """Draw the score of every candidate, or the eigenvalues where nothing else was looked at.
 
         Parameters
         ----------
+        criterion : str, optional
+            A column of the table, instead of what decided.
         ax : matplotlib Axes, optional
             Where to draw.
 
@@ -99,7 +105,9 @@ class KSelectionDisplay:
             import matplotlib.pyplot as plt
 
             ax = plt.subplots(figsize=(6, 3.6), layout="constrained")[1]
-        if "separation_rise" in self.selection.columns:
+        if criterion is not None:
+            self._draw_curve(ax, criterion)
+        elif "separation_rise" in self.selection.columns:
             self._draw_scores(ax)
         else:
             self._draw_eigenvalues(ax)
@@ -110,32 +118,60 @@ class KSelectionDisplay:
     def _draw_scores(self, ax: Any) -> None:
         """Draw what decided: one bar per candidate, the choice and the runner-up marked."""
         table, k, second = self.selection.table, self.selection.n_clusters, self.selection.runner_up
-        colours = ["#0072B2" if c == k else "#999999" for c in table["k"]]
+        colours = [_CHOSEN if c == k else _SECOND if c == second else _OTHER for c in table["k"]]
         ax.bar(table["k"], table["score"], color=colours, width=0.7)
-        if second is not None:
-            height = float(table.loc[table["k"] == second, "score"].iloc[0])
-            ax.bar([second], [height], color="#56B4E9", width=0.7)
         chosen = table["chosen"].sum()
         for row in table.itertuples():
             if row.chosen:
                 where = (row.k, max(float(row.score), 0.0))
                 ax.annotate(f"{row.chosen}/{chosen}", where, ha="center", va="bottom", fontsize=8)
+        self._draw_references(ax, "score")
+        ax.axhline(0.0, color="black", linewidth=0.6)
         title = f"{k} cluster{'s' if k != 1 else ''} chosen"
         title += f", runner-up {second}" if second is not None else ""
         ax.set_title(title, fontsize=11)
-        ax.set(xlabel="number of clusters", ylabel="separation rise + eigengap / 2")
+        ax.set(xlabel="number of clusters", ylabel="score (rise, eigengap, stability)")
         ax.margins(y=0.12)
         self._number(ax, np.asarray(table["k"]))
+
+    def _draw_curve(self, ax: Any, criterion: str) -> None:
+        """Draw one column against the number of clusters."""
+        table, k, second = self.selection.table, self.selection.n_clusters, self.selection.runner_up
+        if criterion not in table or criterion == "k":
+            raise ValueError(
+                f"criterion={criterion!r} is not a column of the table; it has "
+                f"{', '.join(name for name in table if name != 'k')}. Ask select_k for others by "
+                "criteria=."
+            )
+        ax.plot(table["k"], table[criterion], color=_OTHER, marker="o", markersize=4)
+        for number, colour, name in ((k, _CHOSEN, "chosen"), (second, _SECOND, "runner-up")):
+            at = table["k"] == number
+            if at.any():  # one cluster is no candidate
+                ax.plot(table["k"][at], table[criterion][at], "o", color=colour, label=name)
+        self._draw_references(ax, criterion)
+        words = criterion.replace("_", " ")
+        ax.set(xlabel="number of clusters", ylabel=words)
+        ax.set_title(f"{words[0].upper()}{words[1:]} by number of clusters", fontsize=11)
+        ax.legend(fontsize=8, frameon=False)
+        self._number(ax, np.asarray(table["k"]))
+
+    def _draw_references(self, ax: Any, criterion: str) -> None:
+        """Mark the mean of data without clusters, where there are such references."""
+        table = self.selection.table
+        if f"{criterion}_null" in table:
+            height = table[f"{criterion}_null"]
+            ax.plot(table["k"], height, "_", color=_CUT, markersize=12, label="without clusters")
+            ax.legend(fontsize=8, frameon=False)
 
     def _draw_eigenvalues(self, ax: Any) -> None:
         """Draw the spectrum, and where it was cut."""
         values = self.selection.eigenvalues
         k = self.selection.n_clusters
         position = np.arange(1, len(values) + 1)
-        colours = np.where(position <= k, "#0072B2", "#999999")
+        colours = np.where(position <= k, _CHOSEN, _OTHER)
         ax.bar(position, values, color=colours, width=0.7)
-        ax.axvline(k + 0.5, color="#D55E00", linestyle="--", linewidth=1.2)
-        ax.annotate(f"{k} cluster{'s' if k != 1 else ''}", (k + 0.6, 1.02), color="#D55E00")
+        ax.axvline(k + 0.5, color=_CUT, linestyle="--", linewidth=1.2)
+        ax.annotate(f"{k} cluster{'s' if k != 1 else ''}", (k + 0.6, 1.02), color=_CUT)
         ax.set(xlabel="rank", ylabel="eigenvalue", ylim=(0, 1.12))
         ax.set_title("Spectrum of the normalised co-association", fontsize=11)
         self._number(ax, position)

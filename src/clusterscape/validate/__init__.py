@@ -9,6 +9,7 @@ from clusterscape.validate.clusterable import Clusterability, clusterability
 from clusterscape.validate.decomposability import Decomposability, near_decomposability
 from clusterscape.validate.description import ClusterDescription, describe_clusters
 from clusterscape.validate.indices import dunn_index, s_dbw, sd_index
+from clusterscape.validate.k_criteria import K_CRITERIA, KCriterion
 from clusterscape.validate.n_clusters import select_k
 from clusterscape.validate.parameter_sweep import Sweep, sweep
 from clusterscape.validate.resampling import ClusterStability, cluster_stability
@@ -20,6 +21,7 @@ from clusterscape.validate.resampling_consensus import (
 from clusterscape.validate.structure import StructureVerdict, structure_test
 
 __all__ = [
+    "K_CRITERIA",
     "ActiveClustering",
     "Affinity",
     "AffinityMap",
@@ -29,6 +31,7 @@ __all__ = [
     "Clusterability",
     "ConsensusSummary",
     "Decomposability",
+    "KCriterion",
     "KSelection",
     "ResamplingConsensus",
     "StructureVerdict",

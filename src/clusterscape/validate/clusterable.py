@@ -16,6 +16,9 @@ from clusterscape._core.params import N_JOBS, Instance, Integer, Null, Seed, che
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.linalg.kmeans import kmeans
 from clusterscape.validate.affinity import Affinity, Certificates
+from clusterscape.validate.references import SmoothShape
+
+_SHAPE_POINTS = 5_000  # from which the shape of the references is measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +90,9 @@ def clusterability(
     affinity : Affinity, optional
         How stability is measured.
     n_references : int
-        Reference datasets, Gaussian with the covariance of the data, that k-means clusters in the
-        same way; they need dense data and are compared with the k-means partition only.
+        Reference datasets without clusters that k-means clusters in the same way. Their columns
+        have the skewness and the tails of those of the data and one mode each, and the same rank
+        correlations. They need dense data and are compared with the k-means partition only.
     n_init : int
         Starts of k-means.
     random_state : int, generator or None
@@ -108,8 +112,9 @@ def clusterability(
     Notes
     -----
     Mean stability falls as clusters overlap and it depends on k, on the dimension and on the rule
-    for points outside of the hull: compare data of one kind, or with the references. It is a
-    picture of how well centres describe the data, not a test.
+    for points outside of the hull: compare data of one kind, or with the references. The level of
+    the p-value is checked in ``benchmarks/quality/structure.py``; it asks about centres only, so
+    prefer :func:`structure_test` for clusters of any shape.
 
     References
     ----------
@@ -148,8 +153,11 @@ def clusterability(
     if n_references:
         if sparse.issparse(X):
             raise TypeError("X: references need a dense array.")
-        factor = _factor(X, np.random.default_rng(drawing))
-        tasks = [(X.shape[0], factor, k, n_init, made, seed) for seed in seeds]
+        rng = np.random.default_rng(drawing)
+        n = X.shape[0]
+        some = X if n <= _SHAPE_POINTS else X[rng.choice(n, _SHAPE_POINTS, replace=False)]
+        shape = SmoothShape.of(np.asarray(some, dtype=np.float64))
+        tasks = [(n, shape, k, n_init, made, seed) for seed in seeds]
         references = np.array(parallel_map(_reference, tasks, n_jobs=n_jobs))
     above = int((references >= found.aggregate).sum())
     return Clusterability(
@@ -163,19 +171,10 @@ def clusterability(
     )
 
 
-def _factor(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return a matrix F such that standard normal rows times F have the covariance of X."""
-    some = X if X.shape[0] <= 5000 else X[rng.choice(X.shape[0], 5000, replace=False)]
-    centred = np.asarray(some, dtype=np.float64) - some.mean(axis=0)
-    values, axes = np.linalg.svd(centred, full_matrices=False)[1:]
-    return values[:, None] * axes / np.sqrt(len(some))
-
-
-def _reference(task: tuple[int, np.ndarray, int, int, Affinity, SeedSequence]) -> float:
-    n, factor, k, n_init, affinity, seed = task
+def _reference(task: tuple[int, SmoothShape, int, int, Affinity, SeedSequence]) -> float:
+    n, shape, k, n_init, affinity, seed = task
     drawing, clustering = seed.spawn(2)
-    normal = np.random.default_rng(drawing).normal(size=(n, len(factor)))
-    data = normal @ factor
+    data = shape.reference(n, np.random.default_rng(drawing))
     labels = kmeans(data, k, n_init=n_init, seed=clustering).labels
     options = affinity.get_params(deep=False)
     return Affinity(**options).fit(data, labels).aggregate_stability_

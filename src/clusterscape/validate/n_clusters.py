@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.random import SeedSequence
 from scipy import sparse
-from sklearn.metrics import (
-    calinski_harabasz_score,
-    davies_bouldin_score,
-    pairwise_distances,
-    silhouette_score,
-)
+from sklearn.base import clone
 
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import N_JOBS, Choice, Instance, Integer, Null, Seed, Such, checked
@@ -24,25 +20,32 @@ from clusterscape.combine.result import KSelection
 from clusterscape.compare import adjusted_rand
 from clusterscape.ensemble import Ensemble, as_ensemble
 from clusterscape.generate import EnsembleGenerator, diverse
-from clusterscape.linalg.dunn_owa import neighbor_edges
 from clusterscape.linalg.kmeans import kmeans
 from clusterscape.linalg.ncut import eigengap, log_gaps
 from clusterscape.linalg.neighbors import nearest_neighbors
 from clusterscape.linalg.rowspace import RowSpace
 from clusterscape.linalg.transfer_cut import bipartite_spectrum, coassociation_spectrum
+from clusterscape.validate.k_criteria import K_CRITERIA, Cuts
+from clusterscape.validate.references import covariance_factor
 
-Criterion = Literal["auto", "neighbors", "eigengap"]
-
-BY_NEIGHBORS = "rise of the share of separated near neighbours, and the eigengap"
+BY_NEIGHBORS = "rise of the share of separated near neighbours, eigengap and stability"
 BY_GAP = "largest eigengap of the normalised co-association, as a ratio of 1 - eigenvalue"
+BY_REFERENCES = "comparison with data without clusters"
 
 _THETA = 0.4  # of the weights of the clusters, as in LWGP
 # A share of separated neighbours below this is as good as none: a few points on a border.
 _NOTHING = 0.005
-# The eigengap beside the rise of the share. Chosen with _NOTHING on the sets of
-# benchmarks/quality/choose_k.py; 0.25 to 1 hardly differ.
+# The eigengap and the logarithm of the stability beside the rise of the share. Chosen with
+# _NOTHING on the sets of benchmarks/quality/choose_k.py; 0.25 to 1 hardly differ.
 _GAP_WEIGHT = 0.5
-_INDEX_POINTS = 1_000  # for the silhouette
+_STABILITY_WEIGHT = 0.5
+_UNSTABLE = 0.05  # stabilities below are equally bad
+_FIRST_MOST = 20  # largest number of clusters that is tried at first
+_OPEN = 0.02  # cuts that separate fewer neighbours than this may leave clusters uncut
+_APART = 0.99  # eigenvalues above are those of groups that are hardly ever mixed
+_POINTS_EACH = 8  # sampled points per cluster that a further search needs
+_REFERENCES, _LEVEL = 19, 0.05
+_REFERENCE_POINTS, _REFERENCE_HALVES = 400, 5
 
 
 def _is_ks(value: Any) -> bool:
@@ -57,11 +60,30 @@ _KS = Such(
 )
 
 
+def _known(names: Any) -> bool:
+    return isinstance(names, (list, tuple)) and all(name in K_CRITERIA for name in names)
+
+
+_CRITERIA = Such(
+    lambda v: v in ("deciding", "all") if isinstance(v, str) else _known(v),
+    f"'deciding', 'all' or a list of {', '.join(K_CRITERIA)}",
+    refused=["some", ["elbow"], 3],
+)
+
+
+_COUNT = Such(
+    lambda v: Integer(0).allows(v) and (v == 0 or v >= _REFERENCES),
+    f"0 or an integer >= {_REFERENCES}, below which no p-value reaches 5 %",
+    refused=[-1, 5, 19.5],
+)
+
+
 @checked(
     {
-        "ks": [_KS],
+        "ks": [Null(), _KS],
         "generator": [Null(), Instance(EnsembleGenerator)],
-        "criterion": [Choice("auto", "neighbors", "eigengap")],
+        "criteria": [_CRITERIA],
+        "n_references": [Null(), _COUNT],
         "metric": [Choice("euclidean", "cosine")],
         "n_neighbors": [Integer(1)],
         "n_resamples": [Integer(0)],
@@ -71,12 +93,13 @@ _KS = Such(
     }
 )
 def select_k(
-    ensemble: Any = None,
-    ks: Sequence[int] = (2, 20),
+    data: Any = None,
+    ks: Sequence[int] | None = None,
     *,
     features: Any = None,
     generator: EnsembleGenerator | None = None,
-    criterion: Criterion = "auto",
+    criteria: Literal["deciding", "all"] | Sequence[str] = "deciding",
+    n_references: int | None = None,
     metric: Literal["euclidean", "cosine"] = "euclidean",
     n_neighbors: int = 10,
     n_resamples: int = 10,
@@ -90,22 +113,32 @@ def select_k(
     :class:`~clusterscape.combine.LWGP` does, and the near neighbours of the points decide: as long
     as a further cut runs between clusters it separates hardly any neighbours, and the first cut
     through a cluster separates many. The number with the largest such rise (as a log ratio), plus
-    half of the eigengap (also a log ratio), is chosen. Without features the largest eigengap of the
+    half of the eigengap (also a log ratio), plus half the logarithm of the agreement of the cuts of
+    random halves of the partitions, is chosen. Without features the largest eigengap of the
     co-association decides alone.
 
     Parameters
     ----------
-    ensemble : Ensemble or (n, r) labels, optional
-        Best made of partitions that are finer than the clusters sought. None makes one of the
-        features.
-    ks : (least, most) or list of int
-        The candidates. The answer is 1 when every partition is one cluster.
+    data : Ensemble, (n, r) labels, or (n, d) features, optional
+        An ensemble, best made of partitions that are finer than the clusters sought; arrays of
+        integers or strings are the labels of one. Arrays and frames of floats and sparse matrices
+        are features (features of whole numbers are given as ``features=``).
+    ks : (least, most) or list of int, optional
+        The candidates. None tries 2 to 20, and on to twice as many as long as the largest number
+        is still among the best, or the cuts still separate hardly any neighbours.
     features : (n, d) array or sparse matrix, optional
         Features of the points.
     generator : EnsembleGenerator, optional
-        Makes the ensemble where none is given; :func:`~clusterscape.generate.diverse` by default.
-    criterion : {"auto", "neighbors", "eigengap"}
-        "auto" is "neighbors" where there are features.
+        Makes the ensemble where none is given, and those of the references;
+        :func:`~clusterscape.generate.diverse` by default.
+    criteria : {"deciding", "all"} or list of str
+        Columns of the table beside those that decide: names of
+        ``clusterscape.validate.K_CRITERIA``. They are NaN where they need features that are not
+        given, or are sparse.
+    n_references : int, optional
+        Gaussian datasets with the covariance of the features, which are clustered in the same way:
+        every criterion is compared with theirs. At least 19, so that a p-value can reach 5 %, or 0.
+        None is 19 for ``criteria="all"`` where there are dense features, and else 0.
     metric : {"euclidean", "cosine"}
         Distance of near neighbours.
     n_neighbors : int
@@ -116,28 +149,35 @@ def select_k(
     max_points : int
         Of more points than this a random sample decides.
     random_state : int, generator or None
-        Seed of the samples and of k-means.
+        Seed of the samples, of k-means and of the references.
     n_jobs : int or None
-        Halves are looked at in parallel; the result does not depend on it.
+        Halves and references are looked at in parallel; the result does not depend on it.
 
     Returns
     -------
     KSelection
-        With ``table``, one row per candidate; ``runner_up``; and ``choices``, what each half chose.
+        With ``table``, one row per candidate; ``runner_up``; ``choices``, what each half chose; and
+        ``reason``, the recommendation in words. With references the table has for every criterion
+        their mean (``..._null``) and the share of them that are as good (``..._p``, a p-value of
+        each k), and the answer is 1 where the best score is not above those of the references
+        (5 %).
 
     See Also
     --------
-    structure_test : Whether there are clusters at all.
+    structure_test : Whether there are clusters at all; better calibrated than the references here.
     clusterscape.combine.LWGP : The consensus whose cuts are compared.
     clusterscape.plot.KSelectionDisplay : A picture of the choice.
 
     Notes
     -----
-    It always finds something, and never a single cluster: use :func:`structure_test` first.
-    Clusters that touch over a wide front are not told from one; of nested groups the clearest level
-    is taken, and ``runner_up`` is often the other level. Clusters of a handful of points, such as
-    groups of outliers, are not counted. The eigengap alone fails where partitions are coarser than
-    the clusters, and where long shapes fall into pieces.
+    Without references it always finds something, and one cluster only where every partition is
+    one: use :func:`structure_test` first. Long tails and skewed columns differ from Gaussian
+    references without being clusters. The references and the data beside them are samples of at
+    most 400 points, so that groups of a few points are not seen there. Clusters that touch over a
+    wide front are not told from one; of nested groups the clearest level is taken, and
+    ``runner_up`` is often the other level. Clusters of a handful of points, such as groups of
+    outliers, are not counted. The eigengap alone fails where partitions are coarser than the
+    clusters, and where long shapes fall into pieces.
 
     References
     ----------
@@ -145,6 +185,11 @@ def select_k(
        395-416, 2007. doi:10.1007/s11222-007-9033-z
     .. [2] D. Huang, C.-D. Wang and J.-H. Lai, "Locally weighted ensemble clustering", IEEE
        Transactions on Cybernetics 48, 1460-1473, 2018. doi:10.1109/TCYB.2017.2702343
+    .. [3] R. Tibshirani, G. Walther and T. Hastie, "Estimating the number of clusters in a data set
+       via the gap statistic", Journal of the Royal Statistical Society B 63, 411-423, 2001.
+       doi:10.1111/1467-9868.00293
+    .. [4] Y. Senbabaoglu, G. Michailidis and J. Z. Li, "Critical limitations of consensus
+       clustering in class discovery", Scientific Reports 4, 6207, 2014. doi:10.1038/srep06207
 
     Examples
     --------
@@ -155,36 +200,69 @@ def select_k(
     3
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(200, noise=0.05, random_state=0)
-    >>> chosen = select_k(features=X, ks=(2, 6))
+    >>> chosen = select_k(X, (2, 6), criteria=["silhouette"])
     >>> chosen.n_clusters, list(chosen.table["k"])
     (2, [2, 3, 4, 5, 6])
     """
-    generating, picking, cutting = spawn(random_state, 3)
-    if ensemble is None and features is None:
-        raise ValueError("select_k needs an ensemble, or features to make one of; got neither.")
+    ensemble, features = _told_apart(data, features)
+    generating, picking, cutting, drawing = spawn(random_state, 4)
+    made = diverse(100) if generator is None else clone(generator)
     if ensemble is None:
-        made = diverse(100) if generator is None else generator
-        made.set_params(**({"random_state": generating} if made.random_state is None else {}))
-        source = made.generate(features)
+        seed = {"random_state": generating} if made.random_state is None else {}
+        source = made.set_params(**seed).generate(features)
     else:
         source = as_ensemble(ensemble)
-    if criterion == "neighbors" and features is None:
-        raise ValueError('criterion="neighbors" looks at near neighbours: give features=.')
+    names = list(K_CRITERIA) if criteria == "all" else [] if criteria == "deciding" else criteria
+    count = n_references
+    if count is None:
+        dense = features is not None and not sparse.issparse(features)
+        count = _REFERENCES if criteria == "all" and dense else 0
+    _check_request(names, n_references, count, features)
     usable = source.n_clusters > 0
     if not usable.any():
         raise ValueError("ensemble: no partition has a cluster, so there is no k to choose.")
     kept = source if usable.all() else source.select(usable)
-    candidates = _candidates(ks)
     alone = bool((kept.n_clusters == 1).all())
-    if criterion == "eigengap" or features is None or alone or kept.n_points <= candidates[0] + 1:
-        return _by_gap(kept, candidates)
-    settings = _Settings(candidates, metric, n_neighbors, n_resamples, max_points)
-    return _by_neighbors(kept, features, settings, (picking, cutting), n_jobs)
+    least = 2 if ks is None else max(2, int(ks[0]))
+    settings = _Settings(ks, tuple(names), metric, n_neighbors, n_resamples, max_points)
+    if features is None or alone or kept.n_points <= least + 1:
+        return _by_gap(kept, settings, (picking, cutting), n_jobs)
+    found = _by_neighbors(kept, features, settings, (picking, cutting), n_jobs)
+    if count == 0:
+        return found
+    return _against_references(found, features, settings, (made, count, drawing), n_jobs)
 
 
-def _candidates(ks: Sequence[int]) -> np.ndarray:
+def _told_apart(data: Any, features: Any) -> tuple[Any, Any]:
+    """Return the ensemble and the features, of which one may be None."""
+    if data is None and features is None:
+        raise ValueError("select_k needs an ensemble, or features to make one of; got neither.")
+    if data is None or isinstance(data, Ensemble):
+        return data, features
+    values = data.to_numpy() if isinstance(data, pd.DataFrame) else data
+    if sparse.issparse(values) or (isinstance(values, np.ndarray) and values.dtype.kind == "f"):
+        if features is not None:
+            raise ValueError(
+                "data has floats, so it is taken for features, but features= is given as well; "
+                "give labels as integers or strings, or one of the two."
+            )
+        return None, data
+    return data, features
+
+
+def _check_request(names: Sequence[str], asked: int | None, count: int, features: Any) -> None:
+    """Refuse criteria and references for which something is missing."""
+    if features is None and asked:
+        raise ValueError("n_references: references are drawn like the features: give features=.")
+    if sparse.issparse(features) and asked:
+        raise TypeError("n_references: references need a dense array of features.")
+    if "gap" in names and count == 0 and features is not None and not sparse.issparse(features):
+        raise ValueError('criteria: "gap" is a difference from references: set n_references >= 19.')
+
+
+def _candidates(ks: Sequence[int] | None, most: int = _FIRST_MOST) -> np.ndarray:
     """Return the numbers of clusters that are compared; a pair is a range."""
-    values = [int(k) for k in ks]
+    values = [2, most] if ks is None else [int(k) for k in ks]
     if len(values) == 2:
         values = list(range(values[0], values[1] + 1))
     return np.unique([max(k, 2) for k in values])
@@ -193,23 +271,37 @@ def _candidates(ks: Sequence[int]) -> np.ndarray:
 # ---- without features -----------------------------------------------------------------------
 
 
-def _by_gap(ensemble: Ensemble, candidates: np.ndarray) -> KSelection:
+def _by_gap(
+    ensemble: Ensemble,
+    settings: _Settings,
+    seeds: tuple[SeedSequence, SeedSequence],
+    n_jobs: int | None,
+) -> KSelection:
     """Choose by the spectrum of the co-association alone."""
-    small = ensemble.compress().ensemble
-    most = int(candidates[-1])
-    found = coassociation_spectrum(
-        small.coassociation(normalize="counts"), most + 1, sample_weight=small.sample_weight
-    )
-    values = np.clip(found.values, 0.0, 1.0)
-    if values.size <= most:  # the rest of the spectrum is zero: nothing is left out
-        values = np.append(values, 0.0)
-    best, gaps = eigengap(values, max_clusters=most, min_clusters=int(candidates[0]))
+    ks, small = settings.ks, ensemble.compress().ensemble
+    together = small.coassociation(normalize="counts")
+    largest = int(small.n_clusters.max())
+    candidates = _candidates(ks)
+    while True:
+        most = int(candidates[-1])
+        found = coassociation_spectrum(together, most + 1, sample_weight=small.sample_weight)
+        values = np.clip(found.values, 0.0, 1.0)
+        if values.size <= most:  # the rest of the spectrum is zero: nothing is left out
+            values = np.append(values, 0.0)
+        best, gaps = eigengap(values, max_clusters=most, min_clusters=int(candidates[0]))
+        ended = best < most - 1 and values[-1] < _APART
+        if ks is not None or ended or most >= largest:
+            break
+        candidates = _candidates(None, 2 * most)
     inside = candidates[candidates <= gaps.size]
     ranked = inside[np.argsort(-gaps[inside - 1], kind="stable")]
     if best >= candidates[0] and ranked.size:  # below it every partition is one cluster
         best = int(ranked[0])
     gap = float(gaps[best - 1])
     table = {"k": inside, "eigengap": gaps[inside - 1], "score": gaps[inside - 1]}
+    if settings.names and best >= 2 and ensemble.n_points > inside[-1] + 1:
+        found_cuts = _cut(ensemble, None, replace(settings, ks=list(inside)), seeds, n_jobs)
+        table |= found_cuts.criteria(settings.names)
     others = ranked[ranked != best]
     return KSelection(
         best,
@@ -228,7 +320,8 @@ def _by_gap(ensemble: Ensemble, candidates: np.ndarray) -> KSelection:
 
 @dataclass(frozen=True)
 class _Settings:
-    candidates: np.ndarray
+    ks: Sequence[int] | None
+    names: tuple[str, ...]
     metric: Any
     n_neighbors: int
     n_resamples: int
@@ -262,6 +355,60 @@ class _Task:
     seed: SeedSequence
 
 
+@dataclass(frozen=True)
+class _Found:
+    """What was measured of every candidate."""
+
+    looks: list[_Look]
+    candidates: np.ndarray
+    cuts: Cuts
+
+    def scores(self) -> np.ndarray:
+        """Return what decides, by look and candidate."""
+        own = np.array([look.score() for look in self.looks])
+        if len(self.looks) == 1:
+            return own
+        return own + _STABILITY_WEIGHT * np.log(np.maximum(self.stability(), _UNSTABLE))
+
+    def stability(self) -> np.ndarray:
+        """Return the mean agreement of the halves' cuts with those of all partitions."""
+        whole, *halves = self.looks
+        if not halves:
+            return np.full(len(whole.cuts), np.nan)
+        pairs = [zip(whole.cuts, half.cuts, strict=True) for half in halves]
+        return np.mean([[adjusted_rand(a, b) for a, b in pair] for pair in pairs], axis=0)
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """Return the columns of what decides."""
+        scores = self.scores()
+        choices = self.candidates[scores[1:].argmax(axis=1)]
+        return {
+            "k": self.candidates,
+            "score": scores.mean(axis=0),
+            "separation_rise": np.mean([look.rise() for look in self.looks], axis=0),
+            "separated": np.mean([look.separated for look in self.looks], axis=0)[::2],
+            "eigengap": np.mean([look.gaps for look in self.looks], axis=0),
+            "chosen": np.array([int((choices == k).sum()) for k in self.candidates]),
+            "stability": self.stability(),
+        }
+
+    def criteria(self, names: Sequence[str]) -> dict[str, np.ndarray]:
+        """Return further columns; NaN where a criterion lacks what it needs."""
+        found = {}
+        for name in names:
+            entry = K_CRITERIA[name]
+            missing = np.full(self.candidates.size, np.nan)
+            found[name] = entry.measure(self.cuts) if entry.applies(self.cuts) else missing
+        return found
+
+    def is_open(self) -> bool:
+        """Return whether there may be more clusters than were looked for."""
+        columns = self.columns()
+        last = self.candidates[-2:]
+        best = self.candidates[columns["score"].argmax()]
+        return bool(best in last or columns["separated"][-1] < _OPEN)
+
+
 def _by_neighbors(
     ensemble: Ensemble,
     features: Any,
@@ -270,6 +417,18 @@ def _by_neighbors(
     n_jobs: int | None,
 ) -> KSelection:
     """Choose by the near neighbours that the cuts separate."""
+    found = _cut(ensemble, features, settings, seeds, n_jobs)
+    return _concluded(found, settings)
+
+
+def _cut(
+    ensemble: Ensemble,
+    features: Any,
+    settings: _Settings,
+    seeds: tuple[SeedSequence, SeedSequence],
+    n_jobs: int | None,
+) -> _Found:
+    """Cut an ensemble, and random halves of it, into every candidate number of clusters."""
     rng = np.random.default_rng(seeds[0])
     n = ensemble.n_points
     rows = np.arange(n)
@@ -278,21 +437,35 @@ def _by_neighbors(
     placed = (ensemble.labels[rows] >= 0).any(axis=1)
     rows = rows[placed]  # a point in no cluster of any partition has no side
     small = ensemble.subset(rows)
-    X = features[rows] if hasattr(features, "shape") else np.asarray(features)[rows]
-    candidates = settings.candidates[settings.candidates < rows.size - 1]
-    count = min(settings.n_neighbors, rows.size - 1)
-    near = nearest_neighbors(X, count, metric=settings.metric)[1]
+    X, near = None, np.arange(rows.size)[:, None]  # without features, nobody is near another
+    if features is not None:
+        X = features[rows] if hasattr(features, "shape") else np.asarray(features)[rows]
+        count = min(settings.n_neighbors, rows.size - 1)
+        near = nearest_neighbors(X, count, metric=settings.metric)[1]
     column = column_weights(small, "eci", _THETA)
-    whole, *seeds_of_halves = seeds[1].spawn(settings.n_resamples + 1)
-    tasks = [_Task(small, column, candidates, near, 5, whole)]
     owner = np.repeat(np.arange(small.n_partitions), small.n_clusters)
-    for seed in seeds_of_halves:
-        size = max(1, small.n_partitions // 2)
-        half = np.sort(rng.choice(small.n_partitions, size, replace=False))
-        part = small.select(half)
-        tasks.append(_Task(part, column[np.isin(owner, half)], candidates, near, 1, seed))
-    looks = parallel_map(_look, tasks, n_jobs=n_jobs, prefer="threads")
-    return _concluded(looks, candidates, X, settings.metric)
+    size = max(1, small.n_partitions // 2)
+    draws = [
+        rng.choice(small.n_partitions, size, replace=False) for _ in range(settings.n_resamples)
+    ]
+    most = _FIRST_MOST
+    while True:
+        candidates = _candidates(settings.ks, most)
+        candidates = candidates[candidates < rows.size - 1]
+        whole, measuring, *parts = seeds[1].spawn(settings.n_resamples + 2)
+        tasks = [_Task(small, column, candidates, near, 5, whole)]
+        for half, seed in zip(draws, parts, strict=True):
+            kept = np.isin(owner, half)
+            part = small.select(np.sort(half))
+            tasks.append(_Task(part, column[kept], candidates, near, 1, seed))
+        looks = parallel_map(_look, tasks, n_jobs=n_jobs, prefer="threads")
+        halves = [look.cuts for look in looks[1:]]
+        cuts = Cuts(candidates, looks[0].cuts, halves, small, X, settings.metric, measuring)
+        found = _Found(looks, candidates, cuts)
+        room = 2 * most * _POINTS_EACH <= rows.size
+        if settings.ks is not None or not room or not found.is_open():
+            return found
+        most *= 2
 
 
 def _look(task: _Task) -> _Look:
@@ -328,36 +501,24 @@ def _separated(labels: np.ndarray, near: np.ndarray) -> float:
     return float(shares.mean())
 
 
-def _concluded(looks: list[_Look], candidates: np.ndarray, X: Any, metric: Any) -> KSelection:
+def _concluded(found: _Found, settings: _Settings) -> KSelection:
     """Weigh the candidates, and say what was found."""
-    whole, halves = looks[0], looks[1:]
-    scores = np.array([look.score() for look in looks])
-    score = scores.mean(axis=0)
-    order = np.argsort(-score, kind="stable")
+    candidates, columns = found.candidates, found.columns()
+    order = np.argsort(-columns["score"], kind="stable")
     at, best = order[0], int(candidates[order[0]])
     runner_up = int(candidates[order[1]]) if candidates.size > 1 else None
-    choices = candidates[scores[1:].argmax(axis=1)]
-    shares = np.mean([look.separated for look in looks], axis=0)
-    columns = {
-        "k": candidates,
-        "score": score,
-        "separation_rise": np.mean([look.rise() for look in looks], axis=0),
-        "separated": shares[::2],
-        "eigengap": np.mean([look.gaps for look in looks], axis=0),
-        "chosen": np.array([int((choices == k).sum()) for k in candidates]),
-        "stability": _stability(whole, halves),
-        **_indices(whole.cuts, X, metric),
-    }
+    choices = candidates[found.scores()[1:].argmax(axis=1)]
+    next_one = np.mean([look.separated for look in found.looks], axis=0)[1::2]
     reason = (
-        f"{best} clusters separate {shares[2 * at]:.1%} of the near neighbours and {best + 1} "
-        f"would separate {shares[2 * at + 1]:.1%}{_firmness(best, runner_up, choices)}."
+        f"{best} clusters separate {columns['separated'][at]:.1%} of the near neighbours and "
+        f"{best + 1} would separate {next_one[at]:.1%}{_firmness(best, runner_up, choices)}."
     )
     if candidates.size > 1 and best == candidates[-1]:
         reason += f" {best} is the largest number that was tried: there may be more clusters."
-    gaps = log_gaps(np.append(whole.values, 0.0))
+    values = found.looks[0].values
     return KSelection(
-        best, BY_NEIGHBORS, whole.values, gaps, reason,
-        columns=columns, runner_up=runner_up, choices=choices,
+        best, BY_NEIGHBORS, values, log_gaps(np.append(values, 0.0)), reason,
+        columns=columns | found.criteria(settings.names), runner_up=runner_up, choices=choices,
     )  # fmt: skip
 
 
@@ -373,31 +534,101 @@ def _firmness(best: int, runner_up: int | None, choices: np.ndarray) -> str:
     return text + (f", else {' or '.join(others)}" if others else "")
 
 
-def _stability(whole: _Look, halves: list[_Look]) -> np.ndarray:
-    """Return the mean agreement of the halves' cuts with those of all partitions."""
-    if not halves:
-        return np.full(len(whole.cuts), np.nan)
-    found = [[adjusted_rand(a, b) for a, b in zip(whole.cuts, h.cuts, strict=True)] for h in halves]
-    return np.mean(found, axis=0)
+# ---- against data without clusters ------------------------------------------------------------
 
 
-def _indices(cuts: list[np.ndarray], X: Any, metric: Any) -> dict[str, np.ndarray]:
-    """Return the usual indices of the cuts; NaN where one is not defined."""
-    n = len(cuts[0])
-    edges = neighbor_edges(X, n_neighbors=min(25, n - 1), metric=metric)
-    some = slice(0, _INDEX_POINTS)  # the points are a random sample, or all of few
-    dense = None if sparse.issparse(X) else np.asarray(X)
-    distances = pairwise_distances(X[some], metric=metric)
-    np.fill_diagonal(distances, 0.0)
-    names = ("smallest", "dunn_owa", "silhouette", "calinski_harabasz", "davies_bouldin")
-    found = np.full((len(names), len(cuts)), np.nan)
-    for i, cut in enumerate(cuts):
-        sizes = np.bincount(cut)
-        found[0, i] = sizes[sizes > 0].min()
-        found[1, i] = edges.dunn_owa(cut, smallest=max(1, n // 100))
-        if 1 < np.unique(cut[some]).size < distances.shape[0]:
-            found[2, i] = silhouette_score(distances, cut[some], metric="precomputed")
-        if dense is not None and 1 < (sizes > 0).sum() < n:
-            found[3, i] = calinski_harabasz_score(dense, cut)
-            found[4, i] = davies_bouldin_score(dense, cut)
-    return dict(zip(names, found, strict=True))
+@dataclass(frozen=True)
+class _Reference:
+    data: np.ndarray
+    factor: np.ndarray | None  # of the covariance; None for the data themselves
+    generator: EnsembleGenerator
+    settings: _Settings
+    seed: SeedSequence
+
+
+def _against_references(
+    found: KSelection,
+    features: Any,
+    settings: _Settings,
+    how: tuple[EnsembleGenerator, int, SeedSequence],
+    n_jobs: int | None,
+) -> KSelection:
+    """Compare every criterion with those of Gaussian data of the same covariance.
+
+    A sample of the data is clustered anew in just the same way, because criteria depend on the
+    number of points.
+    """
+    generator, count, seed = how
+    picking, own, *seeds = seed.spawn(count + 2)
+    X = np.asarray(features, dtype=np.float64)
+    if len(X) > _REFERENCE_POINTS:
+        rng = np.random.default_rng(picking)
+        X = X[np.sort(rng.choice(len(X), _REFERENCE_POINTS, replace=False))]
+    ks = np.asarray(found.columns["k"])
+    ks = ks[ks < len(X) - 1]
+    settings = replace(settings, ks=ks, n_resamples=_REFERENCE_HALVES)
+    factor = covariance_factor(X)
+    tasks = [_Reference(X, None, generator, settings, own)]
+    tasks += [_Reference(X, factor, generator, settings, s) for s in seeds]
+    measured = parallel_map(_measured, tasks, n_jobs=n_jobs)
+    columns: dict[str, np.ndarray] = {}
+    for name, values in found.columns.items():
+        columns[name] = values
+        if name in measured[0]:
+            theirs = np.array([one[name] for one in measured[1:]])
+            columns |= _beside(name, measured[0][name], theirs, values.size)
+    if "gap" in columns:
+        columns["gap"] = _padded(measured[0]["gap"], columns["k"].size) - columns["gap_null"]
+    return _with_verdict(replace(found, columns=columns), measured)
+
+
+def _measured(task: _Reference) -> dict[str, np.ndarray]:
+    """Return the criteria of one dataset."""
+    drawing, making, picking, cutting = task.seed.spawn(4)
+    X = task.data
+    if task.factor is not None:
+        normal = np.random.default_rng(drawing).standard_normal((len(X), len(task.factor)))
+        X = normal @ task.factor
+    made = clone(task.generator).set_params(random_state=making, progress=False, n_jobs=1)
+    found = _cut(made.generate(X), X, task.settings, (picking, cutting), 1)
+    kept = ("score", "separation_rise", "eigengap", "stability")
+    columns = {name: values for name, values in found.columns().items() if name in kept}
+    return columns | found.criteria(task.settings.names)
+
+
+def _padded(values: np.ndarray, size: int) -> np.ndarray:
+    """Return values with NaN for candidates that a sample is too small for."""
+    return np.concatenate([values, np.full(size - values.size, np.nan)])
+
+
+def _beside(name: str, ours: np.ndarray, theirs: np.ndarray, size: int) -> dict[str, np.ndarray]:
+    """Return the mean of the references, and the share of them that are as good as the data."""
+    found = {f"{name}_null": _padded(theirs.mean(axis=0), size)}
+    larger = K_CRITERIA[name].larger if name in K_CRITERIA else True
+    if larger is None:
+        return found
+    sign = 1.0 if larger else -1.0
+    above = (sign * theirs >= sign * ours).sum(axis=0)
+    p_value = np.where(np.isnan(ours), np.nan, (1 + above) / (1 + len(theirs)))
+    return found | {f"{name}_p": _padded(p_value, size)}
+
+
+def _with_verdict(found: KSelection, measured: list[dict[str, np.ndarray]]) -> KSelection:
+    """Take one cluster where the best score is not above those of the references."""
+    ours, *theirs = (float(one["score"].max()) for one in measured)
+    above = sum(other >= ours for other in theirs)
+    p_value = (1 + above) / (1 + len(theirs))
+    text = (
+        f"Of {len(theirs)} Gaussian datasets of the same covariance {above} have a score as high "
+        f"(p = {p_value:.2g})"
+    )
+    if p_value <= _LEVEL:
+        return replace(found, reason=f"{found.reason} {text}.")
+    return replace(
+        found,
+        n_clusters=1,
+        criterion=BY_REFERENCES,
+        reason=f"No evidence of clusters. {text}. If there are clusters all the same: "
+        f"{found.reason}",
+        runner_up=found.n_clusters,
+    )
