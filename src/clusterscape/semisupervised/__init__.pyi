@@ -1,5 +1,12 @@
 # The public names of the package: type checkers read this list, and so does __init__.py.
+# -- constraints
+from clusterscape.semisupervised.base import ViolationWarning as ViolationWarning
 from clusterscape.semisupervised.closure import Closure as Closure
 from clusterscape.semisupervised.closure import ContradictionError as ContradictionError
 from clusterscape.semisupervised.constraints import Constraints as Constraints
 from clusterscape.semisupervised.constraints import Violations as Violations
+from clusterscape.semisupervised.landmarks import (
+    FastConstrainedSpectral as FastConstrainedSpectral,
+)
+from clusterscape.semisupervised.landmarks import LandmarkSpectral as LandmarkSpectral
+from clusterscape.semisupervised.landmarks import sphere_embedding as sphere_embedding
