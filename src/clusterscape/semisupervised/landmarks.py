@@ -108,26 +108,37 @@ class SphereEmbedding:
         Their means.
     rows : (n, m) array
         The points of fit.
+    is_sphere : bool
+        Whether rows have unit length.
     """
 
     table: np.ndarray
     shift: np.ndarray
     rows: np.ndarray
+    is_sphere: bool = True
 
     @classmethod
-    def of(cls, matrix: sparse.csr_matrix, vectors: np.ndarray) -> SphereEmbedding:
-        """Return the embedding of the points by vectors on the landmarks."""
+    def of(
+        cls, matrix: sparse.csr_matrix, vectors: np.ndarray, column: np.ndarray | None = None
+    ) -> SphereEmbedding:
+        """Return the embedding of the points by vectors on the landmarks.
+
+        With ``column``, lengths of the columns, rows are not scaled.
+        """
         columns = matrix @ vectors
         mean = columns.mean(axis=0)
         columns -= mean
         length = np.linalg.norm(columns, axis=0)
         inverse = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
+        inverse = inverse if column is None else inverse * column
         columns *= inverse
-        return cls(vectors * inverse, mean * inverse, unit_rows(columns))
+        rows = unit_rows(columns) if column is None else columns
+        return cls(vectors * inverse, mean * inverse, rows, column is None)
 
     def extend(self, matrix: sparse.csr_matrix) -> np.ndarray:
         """Return the coordinates of new points."""
-        return unit_rows(matrix @ self.table - self.shift)
+        rows = matrix @ self.table - self.shift
+        return unit_rows(rows) if self.is_sphere else rows
 
 
 def sphere_embedding(vectors: np.ndarray, degrees: np.ndarray | None = None) -> np.ndarray:
@@ -209,8 +220,11 @@ class BaseLandmarkClusterer(BaseConstrainedClusterer):
             self._rows = LandmarkRows.of(graph)
             self.n_landmarks_ = int(self._rows.used.size)
             vectors, self.eigenvalues_ = self._vectors(self._rows, known)
-            self._sphere = SphereEmbedding.of(self._rows.matrix, vectors)
+            self._sphere = self._embed(vectors)
             return self._divide(self._sphere.rows, sampling, dividing)
+
+    def _embed(self, vectors: np.ndarray) -> SphereEmbedding:
+        return SphereEmbedding.of(self._rows.matrix, vectors)
 
     def _divide(self, rows: np.ndarray, sampling: Any, dividing: Any) -> np.ndarray:
         """Return the clusters of k-means on a sample of the rows, for all of them."""
@@ -264,10 +278,11 @@ def leading_vectors(rows: LandmarkRows, count: int) -> tuple[np.ndarray, np.ndar
 
 
 class LandmarkSpectral(BaseLandmarkClusterer):
-    """Spectral clustering of the graph of points and landmarks (LSC-R, LSC-K), linear in the points.
+    """Spectral clustering of the graph of points and landmarks (LSC-R, LSC-K).
 
     Every point is written as a mixture of its nearest landmarks; the affinity of two points is how
-    far their mixtures overlap [1]_. Its eigenvectors are those of a p x p matrix.
+    far their mixtures overlap [1]_. Its eigenvectors are those of a p x p matrix, and all else is
+    linear in the points.
 
     Parameters
     ----------
