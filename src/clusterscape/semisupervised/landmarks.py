@@ -432,7 +432,8 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
     The printed eigenproblem is singular: constants cost nothing on either side, and cannot-links
     have a rank below their number of points. Here the constant is left out, the pencil is swapped
     and the right side made positive by a small shift. Without any constraint the answer is that of
-    :class:`LandmarkSpectral`. Few and wrong constraints can do harm: look at ``violations_``.
+    :class:`LandmarkSpectral`. Where classes overlap, and labels are many beside the landmarks, it
+    follows single labelled points at the cost of the others; :class:`COPKMeans` does not.
 
     References
     ----------
