@@ -10,7 +10,6 @@ from scipy import sparse
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
-from clusterscape._core.errors import ParameterError
 from clusterscape._core.parallel import one_thread
 from clusterscape._core.params import Choice, Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
@@ -21,24 +20,12 @@ from clusterscape.linalg.kmeans_engines import cluster_sums
 from clusterscape.semisupervised._placement import BeliefState, Items, Placement, temperatures
 from clusterscape.semisupervised.base import BaseConstrainedClusterer, warn_of_violations
 from clusterscape.semisupervised.constraints import Constraints
+from clusterscape.semisupervised.votes import InfeasibleError, certain_part, refuse_too_few
 
 _SEED_POINTS = 10  # points of a component whose mean may start a cluster
 _SEED_ITEMS = 2000  # components that are looked at for that
 _START_ROWS = 10_000  # points on which other starts are found
 _RETRIES = 10  # further starts where constraints are not met
-
-
-class InfeasibleError(ParameterError):
-    """No placement was found that respects all certain constraints.
-
-    Examples
-    --------
-    >>> from clusterscape.semisupervised import COPKMeans
-    >>> COPKMeans(2).fit([[0.0], [1.0], [2.0]], [0, 1, 2])
-    Traceback (most recent call last):
-    clusterscape.semisupervised.cop_kmeans.InfeasibleError: the constraints keep 3 groups of points
-    apart from each other, but n_clusters=2; ask for at least 3, or use on_infeasible='violate'.
-    """
 
 
 @dataclass(frozen=True)
@@ -171,14 +158,9 @@ class COPKMeans(BaseConstrainedClusterer):
         self.random_state = random_state
 
     def _cluster(self, X: Any, known: Constraints) -> np.ndarray:
-        least = known.closure.least_clusters()
-        hopeless = least > self.n_clusters
-        if hopeless and self.on_infeasible == "raise":
-            raise InfeasibleError(
-                f"the constraints keep {least} groups of points apart from each other, but "
-                f"{{n_clusters}}; ask for at least {least}, or use on_infeasible='violate'.",
-                n_clusters=self.n_clusters,
-            )
+        if self.on_infeasible == "raise":
+            refuse_too_few(known, self.n_clusters)
+        hopeless = known.closure.least_clusters() > self.n_clusters
         with one_thread():
             items = Items.of(X, known)
             found = self._best(X, items, hopeless)
@@ -237,17 +219,10 @@ class COPKMeans(BaseConstrainedClusterer):
         squares = float(row_norms(X, squared=True).astype(np.float64).sum())
         self.inertia_ = max(squares - float((sizes * (centers**2).sum(axis=1)).sum()), 0.0)
         self._numbered_centers = centers[order]
-        wrong = known.violations(labels)
-        certain = Constraints._of(
-            known.n_points,
-            known.must.take(known.must.weight == 1.0),
-            known.cannot.take(known.cannot.weight == 1.0),
-            [s for s in known.label_sets if s.weight == 1.0],
-            None,
-        )
-        if wrong.count and certain.violations(labels).count:
+        wrong = certain_part(known).violations(labels)
+        if wrong.count:
             why = f"{self.n_clusters} clusters cannot meet all of them, as far as was found."
-            warn_of_violations("COPKMeans", certain.violations(labels), why, stacklevel=4)
+            warn_of_violations("COPKMeans", wrong, why, stacklevel=4)
 
     def _finish(self, labels: np.ndarray, known: Constraints) -> None:
         super()._finish(labels, known)
