@@ -7,8 +7,8 @@ standardised. Figures printed for it (ARI over all points, the constrained ones 
 seconds on its machine) stand beside ours on the very same pairs. Must-links join random points, so
 at 5 per cent they chain most of a class together, and ARI says little about generalising.
 
-The bars: no certain constraint violated, ARI at least PCCC's printed figure (to its three digits) on
-the mean over the seeds, in less time than its own, and MNIST with 1 per cent in under 60 seconds.
+The bars: no certain constraint violated, ARI at least PCCC's printed figure (to its three digits)
+on the mean over the seeds, in less time than its own, and MNIST with 1 per cent in under 60 seconds.
 """
 
 from __future__ import annotations

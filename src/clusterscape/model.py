@@ -437,9 +437,9 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
     def _respect(self, known: Constraints) -> None:
         """Move as few votes as possible so that certain constraints hold."""
         if len(known):
-            self.labels_ = canonical(
-                enforced(self._compute_scores().membership, self.labels_, known)
-            )
+            votes = self._compute_scores().membership
+            k = max(self.n_clusters_, self._asked or known.closure.least_clusters())
+            self.labels_ = canonical(enforced(votes, self.labels_, known, n_clusters=k))
             self.n_clusters_ = int(self.labels_.max()) + 1
         self.violations_ = known.violations(self.labels_)
 

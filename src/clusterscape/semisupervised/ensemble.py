@@ -293,15 +293,10 @@ class ConstrainedEnsemble(ResultMixin, BaseConstrainedClusterer):
         self.labels_ = self.consensus_.labels_
         self.n_clusters_ = self.consensus_.n_clusters_
         if self.enforce and len(known):
-            self.labels_ = enforced(self._votes(), self.labels_, known)
+            votes = self._compute_scores().membership
+            self.labels_ = enforced(votes, self.labels_, known, n_clusters=self.n_clusters)
         self._finish(self.labels_, known)
         self._members = [member for member, _ in self._members]
-
-    def _votes(self) -> np.ndarray:
-        """Return the votes for each of the clusters asked for, also where one won no point."""
-        shares = self._compute_scores().membership
-        missing = self.n_clusters - shares.shape[1]
-        return np.pad(shares, ((0, 0), (0, missing))) if missing > 0 else shares
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the clusters of new points: the consensus of what the members say of them.

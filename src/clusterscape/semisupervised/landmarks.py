@@ -54,7 +54,7 @@ class LandmarkRows:
     @classmethod
     def of(cls, graph: LandmarkGraph) -> LandmarkRows:
         """Return the rows of a landmark graph whose weights are shares."""
-        Z = graph.matrix.astype(np.float64)
+        Z = _shares(graph.matrix)
         mass = np.asarray(Z.sum(axis=0)).ravel()
         used = np.flatnonzero(mass > _UNUSED)
         scale = 1.0 / np.sqrt(mass[used])
@@ -69,7 +69,7 @@ class LandmarkRows:
 
     def extend(self, X: Any) -> sparse.csr_matrix:
         """Return the rows of new points."""
-        return self._scaled(self.graph.extend(X).astype(np.float64), self.used, self.scale)
+        return self._scaled(_shares(self.graph.extend(X)), self.used, self.scale)
 
     @property
     def constant(self) -> np.ndarray:
@@ -86,6 +86,14 @@ class LandmarkRows:
         """Return vectors of the complement's basis in the basis of the landmarks."""
         padded = np.vstack([np.zeros((1, vectors.shape[1])), vectors])
         return _reflect(padded, self.constant)
+
+
+def _shares(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Return rows that sum to one in double precision, or G - G^2 would have negative values."""
+    Z = matrix.astype(np.float64)
+    total = np.asarray(Z.sum(axis=1)).ravel()
+    Z.data /= np.repeat(np.where(total > 0, total, 1.0), np.diff(Z.indptr))
+    return Z
 
 
 def _reflect(columns: np.ndarray, first: np.ndarray) -> np.ndarray:

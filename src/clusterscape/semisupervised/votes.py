@@ -109,7 +109,9 @@ def certain_part(known: Constraints) -> Constraints:
     )
 
 
-def enforced(membership: np.ndarray, labels: np.ndarray, known: Constraints) -> np.ndarray:
+def enforced(
+    membership: np.ndarray, labels: np.ndarray, known: Constraints, *, n_clusters: int
+) -> np.ndarray:
     """Return labels that respect all certain constraints, at the least loss of votes.
 
     Points without a certain constraint keep their labels. Groups that must be together go where
@@ -124,6 +126,8 @@ def enforced(membership: np.ndarray, labels: np.ndarray, known: Constraints) -> 
         Clusters.
     known : Constraints
         What is known.
+    n_clusters : int
+        Clusters that there may be; those without a vote so far included.
 
     Returns
     -------
@@ -137,8 +141,9 @@ def enforced(membership: np.ndarray, labels: np.ndarray, known: Constraints) -> 
     sure = certain_part(known)
     if len(sure) == 0 or sure.violations(labels).count == 0:
         return labels
-    k = membership.shape[1]
+    k = max(n_clusters, membership.shape[1])
     refuse_too_few(sure, k)
+    membership = np.pad(membership, ((0, 0), (0, k - membership.shape[1])))
     with one_thread():
         items = Items.of(np.ascontiguousarray(membership), sure)
         # A point that no partition placed has no votes and may go anywhere; its own label is kept
