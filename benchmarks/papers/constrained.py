@@ -5,8 +5,8 @@ CCS-L and CCS-LS for c labelled points. Figure 2: CCS-LS with other sample rates
 3: the ensembles CK-SE, SCACS-SE, CCSS-SE and CCSS-SER, and beside them what the paper names as
 future work: members of two kinds, judged by a fifth of the labels. p = 500 landmarks,
 r = 3, alpha = 5, beta = 0.1, 40 dimensions; constraints pull but are not enforced, as in the
-paper. Letter is taken as it is, MNIST divided by 255, CoverType standardised (the paper does not say). Its figures are curves
-without numbers: what it claims of them are the bars.
+paper. Letter is taken as it is, MNIST divided by 255, CoverType standardised (the paper does not
+say). Its figures are curves without numbers: what it claims of them are the bars.
 
 The bars, on means over the trials: (1) CCS-LS above LSC-R at the largest c, and rising from the
 smallest c to the largest, in CA and NMI; (2) CCS-LS within 0.01 of CCS-L, and faster; (3) CCS-LS at

@@ -8,7 +8,7 @@ seconds on its machine) stand beside ours on the very same pairs. Must-links joi
 at 5 per cent they chain most of a class together, and ARI says little about generalising.
 
 The bars: no certain constraint violated, ARI at least PCCC's printed figure (to its three digits)
-on the mean over the seeds, in less time than its own, and MNIST with 1 per cent in under 60 seconds.
+on the mean over the seeds, in less time than its own, and MNIST with 1 per cent in under a minute.
 """
 
 from __future__ import annotations

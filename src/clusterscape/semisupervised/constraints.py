@@ -295,9 +295,9 @@ class Constraints:
         *,
         n_points: int | None = None,
         index: Any = None,
-        link: Link | None = None,
+        link: Link | Literal["labels"] | None = None,
     ) -> Constraints:
-        """Read pairs from a CSV file with a header.
+        """Read pairs, or labels, from a CSV file with a header.
 
         Parameters
         ----------
@@ -308,8 +308,9 @@ class Constraints:
             Points of the data; the file then holds row numbers from 0.
         index : sequence, optional
             Names of all points, in the order of the data; the file then holds names.
-        link : {"must", "cannot"}, optional
-            What all pairs are, where the file has no column ``link``.
+        link : {"must", "cannot", "labels"}, optional
+            What all pairs are, where the file has no column ``link``. With "labels" the file holds
+            points and their classes instead, in its first two columns.
 
         Returns
         -------
@@ -325,6 +326,10 @@ class Constraints:
             )
         names = None if index is None else pd.Index(index)
         size = int(n_points) if names is None else len(names)  # type: ignore[arg-type]
+        if link == "labels":
+            labels = np.full(size, None, dtype=object)
+            labels[_rows(table.iloc[:, 0], size, names, path)] = table.iloc[:, 1].to_numpy()
+            return cls.from_labels(labels, index=names)
         ends = np.column_stack([_rows(table.iloc[:, j], size, names, path) for j in (0, 1)])
         kinds = _kinds(table, link, path)
         weight = _weights(table, path)

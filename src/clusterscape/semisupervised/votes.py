@@ -30,9 +30,9 @@ class InfeasibleError(ParameterError):
 def member_scores(ensemble: Ensemble, known: Constraints) -> np.ndarray:
     """Return how well each partition respects the constraints, beyond chance.
 
-    The share of the must-links that it keeps together, and of the cannot-links that it keeps apart,
-    are each corrected by what a partition with clusters of the same sizes would reach by chance;
-    the score is their mean, 1 where all are respected, 0 at chance.
+    The share of the constraints that it respects is corrected by what a partition with clusters of
+    the same sizes would reach by chance: 1 where all are respected, 0 at chance. Of cannot-links
+    alone, partitions into many small clusters respect most.
 
     Parameters
     ----------
@@ -64,14 +64,9 @@ def member_scores(ensemble: Ensemble, known: Constraints) -> np.ndarray:
         sizes = np.bincount(labels[labels >= 0]).astype(np.float64)
         together = float((sizes * (sizes - 1)).sum() / max(n * (n - 1.0), 1.0))
         seen = known.violations(labels)
-        scores = []
-        if must and together < 1:
-            share = 1.0 - seen.must_link / must
-            scores.append((share - together) / (1.0 - together))
-        if cannot and together > 0:
-            share = 1.0 - seen.cannot_link / cannot
-            scores.append((share - (1.0 - together)) / together)
-        out[i] = np.mean(scores) if scores else 0.0
+        right = 1.0 - seen.count / (must + cannot)
+        chance = (must * together + cannot * (1.0 - together)) / (must + cannot)
+        out[i] = (right - chance) / (1.0 - chance) if chance < 1 else 0.0
     return out
 
 
