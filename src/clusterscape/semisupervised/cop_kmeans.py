@@ -79,7 +79,8 @@ class COPKMeans(BaseConstrainedClusterer):
         few violations, a :class:`ViolationWarning` and ``violations_``.
     n_init : int
         Starts; the one with the lowest cost is kept. The first starts from large groups that must
-        be together, where there are any.
+        be together, where there are any; where there are enough for all clusters, it is the only
+        one.
     max_iter : int
         Updates of the centres at most.
     tol : float
@@ -145,7 +146,7 @@ class COPKMeans(BaseConstrainedClusterer):
         n_clusters: int = 8,
         *,
         on_infeasible: Literal["raise", "violate"] = "raise",
-        n_init: int = 3,
+        n_init: int = 10,
         max_iter: int = 100,
         tol: float = 1e-5,
         random_state: RandomState = None,
@@ -180,24 +181,26 @@ class COPKMeans(BaseConstrainedClusterer):
         """Return the best of several starts; more of them where constraints are not met yet."""
         prices = _Prices(items)
         unit = float((prices.squares * items.weight).sum() / items.weight.sum())
+        groups = _component_seeds(items, self.n_clusters)
+        wanted = 1 if groups.size == self.n_clusters else self.n_init
         best: _Found | None = None
         for number, seed in enumerate(spawn(self.random_state, self.n_init + _RETRIES)):
             enough = best is not None and (hopeless or best.conflicts == 0)
-            if number >= self.n_init and enough:
+            if number >= wanted and enough:
                 break
-            found = self._from_start(X, items, prices, (number, unit, seed))
+            start = groups if number == 0 else groups[:0]
+            found = self._from_start(X, items, prices, (start, unit, seed))
             if best is None or (found.conflicts, found.cost) < (best.conflicts, best.cost):
                 best = found
         assert best is not None
         return best
 
     def _from_start(
-        self, X: Any, items: Items, prices: _Prices, start: tuple[int, float, Any]
+        self, X: Any, items: Items, prices: _Prices, start: tuple[np.ndarray, float, Any]
     ) -> _Found:
-        number, unit, seed = start
+        groups, unit, seed = start
         sampling, dividing, searching = seed.spawn(3)
-        seeds = _component_seeds(items, self.n_clusters) if number == 0 else items.bound[:0]
-        centers = _start_centers(X, items, seeds, self.n_clusters, (sampling, dividing))
+        centers = _start_centers(X, items, groups, self.n_clusters, (sampling, dividing))
         placement = Placement(items, self.n_clusters, unit, np.random.default_rng(searching))
         preference = None
         if placement.tangled.size and self.n_clusters > 1:
