@@ -27,6 +27,7 @@ _SUBPACKAGES = (
     "linalg",
     "plot",
     "report",
+    "semisupervised",
     "validate",
 )
 _NAMES = {
@@ -53,6 +54,7 @@ __all__ = [
     "linalg",
     "plot",
     "report",
+    "semisupervised",
     "validate",
 ]
 
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
         linalg,
         plot,
         report,
+        semisupervised,
         validate,
     )
     from clusterscape.ensemble import Ensemble, PartitionRecord

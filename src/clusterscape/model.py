@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from clusterscape import combine, generate
 from clusterscape._core.errors import ParameterError, ParameterWarning
+from clusterscape._core.labels import canonical
 from clusterscape._core.params import (
     N_JOBS,
     PROGRESS,
@@ -45,6 +46,10 @@ from clusterscape.generate.assign import Assigner
 from clusterscape.generate.features import point_ids, validated_features
 from clusterscape.generate.precomputed import METRIC, Metric, Relations, read_relations
 from clusterscape.generate.scales import warn_of_features
+from clusterscape.semisupervised.base import constraints_of
+from clusterscape.semisupervised.constraints import Constraints
+from clusterscape.semisupervised.queries import suggest_queries
+from clusterscape.semisupervised.votes import enforced, weighed
 from clusterscape.validate import (
     ClusterDescription,
     KSelection,
@@ -163,6 +168,8 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         How the number of clusters was chosen; None when it was given.
     structure_ : StructureVerdict or None
         Whether the data have clusters at all.
+    violations_ : Violations
+        Constraints that the answer does not respect; of certain ones there are none.
     assigner_ : Assigner
         Gives new points the labels of the members, for :meth:`predict`; ``assigner_.unable`` lists
         the members that cannot. Absent after :meth:`fit_ensemble`.
@@ -253,7 +260,7 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         self.progress = progress
         self.store = store
 
-    def fit(self, X: Any, y: Any = None, *, index: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, index: Any = None, constraints: Any = None) -> Self:
         """Generate the partitions, combine them, and score the result.
 
         Parameters
@@ -264,6 +271,11 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
             Not used, present for API consistency.
         index : (n,) array, optional
             The points' ids; by default the index of a pandas data frame.
+        constraints : Constraints or (n, n) matrix, optional
+            What is known of the points (:class:`~clusterscape.semisupervised.Constraints`). Members
+            are made without it and weighed by how well they respect it; certain constraints
+            are respected in the answer, at the least loss of votes. A number of clusters that is
+            chosen here is at least the number of groups that must be apart.
 
         Returns
         -------
@@ -271,7 +283,8 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
         if self.metric is not None:
-            return self._fit_relations(read_relations(X, self.metric, index=index))
+            relations = read_relations(X, self.metric, index=index)
+            return self._fit_relations(relations, constraints)
         ids = point_ids(X) if index is None else index
         X = validated_features(self, X, contiguous=False)
         n = X.shape[0]
@@ -280,6 +293,7 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
                 f"{{n_clusters}} is more than the {n} samples in X; ask for fewer.",
                 n_clusters=self.n_clusters,
             )
+        known = constraints_of(constraints, None, n)
         seeds = self._seeds()
         generator = self._generator(X.shape, seeds[0], sparse=sparse.issparse(X))
         metric = generator.distance
@@ -289,7 +303,7 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
             # First, because it refuses a store of another run and counts that do not fit.
             made = generator.generate_with_assigner(X, index=ids)
             self.structure_ = self._test(X, metric, seeds[2])
-            self._conclude(made.ensemble, seeds[1], X)
+            self._conclude(made.ensemble, seeds[1], X, known)
             self.assigner_: Assigner = made.assigner
             self.transfer_ = LabelTransfer.of(
                 self.ensemble_, self.labels_, comparable=not self._scores().message
@@ -300,23 +314,24 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         """Give what has no ``n_jobs`` of its own the workers of this estimator."""
         return nullcontext() if self.n_jobs is None else parallel_config(n_jobs=self.n_jobs)
 
-    def _fit_relations(self, relations: Relations) -> Self:
+    def _fit_relations(self, relations: Relations, constraints: Any) -> Self:
         """Fit to distances or similarities."""
         relation, seeds = relations.views[0], self._seeds()
+        known = constraints_of(constraints, None, relation.shape[0])
         generator = self._generator(relation.shape, seeds[0], graph=relation.is_graph)
         self.structure_ = None
         self._forget_features()
         self.n_features_in_ = relation.shape[0]
         with showing(self.progress), self._workers():
             ensemble = generator.generate(relation.matrix, index=relations.index)
-            self._conclude(ensemble, seeds[1], None)
+            self._conclude(ensemble, seeds[1], None, known)
         return self
 
     def _forget_features(self) -> None:
         if hasattr(self, "assigner_"):
             del self.assigner_, self.transfer_  # of an earlier fit
 
-    def fit_ensemble(self, ensemble: Any, *, features: Any = None) -> Self:
+    def fit_ensemble(self, ensemble: Any, *, features: Any = None, constraints: Any = None) -> Self:
         """Combine and score clusterings that exist already; nothing is clustered anew.
 
         Parameters
@@ -325,6 +340,8 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
             The partitions.
         features : array, optional
             Features of the points, for a consensus that uses them.
+        constraints : Constraints or (n, n) matrix, optional
+            What is known of the points, as in :meth:`fit`.
 
         Returns
         -------
@@ -336,7 +353,9 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         self.structure_ = None
         self._forget_features()
         with showing(self.progress), self._workers():
-            self._conclude(as_ensemble(ensemble), self._seeds()[1], features)
+            votes = as_ensemble(ensemble)
+            known = constraints_of(constraints, None, votes.n_points)
+            self._conclude(votes, self._seeds()[1], features, known)
         return self
 
     def make_generator(
@@ -406,15 +425,31 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
             **{name: value for name, value in mine.items() if getattr(made, name) is None}
         )
 
-    def _conclude(self, ensemble: Ensemble, seed: np.random.SeedSequence, features: Any) -> None:
-        """Choose k where it is not given, combine, and score."""
-        self.ensemble_ = ensemble
+    def _conclude(
+        self,
+        ensemble: Ensemble,
+        seed: np.random.SeedSequence,
+        features: Any,
+        known: Constraints,
+    ) -> None:
+        """Choose k where it is not given, combine, respect what is known, and score."""
+        self.ensemble_ = weighed(ensemble, known)
         self.consensus_choice_: MethodChoice | None = None
         self.k_selection_: KSelection | None = None
         if self._asked is None:
             self._choose_k(features, seed)
-        self._combine(seed, features)
+        self._combine(seed, features, known.closure.least_clusters())
+        self._respect(known)
         self._score()
+
+    def _respect(self, known: Constraints) -> None:
+        """Move as few votes as possible so that certain constraints hold."""
+        if len(known):
+            votes = self._compute_scores().membership
+            k = max(self.n_clusters_, self._asked or known.closure.least_clusters())
+            self.labels_ = canonical(enforced(votes, self.labels_, known, n_clusters=k))
+            self.n_clusters_ = int(self.labels_.max()) + 1
+        self.violations_ = known.violations(self.labels_)
 
     def _test(self, X: Any, metric: Any, seed: np.random.SeedSequence) -> StructureVerdict | None:
         if self.n_references == 0:
@@ -449,8 +484,14 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
             chosen = replace(chosen, n_clusters=1, criterion="test for structure", reason=message)
         self.k_selection_ = chosen
 
-    def _combine(self, seed: np.random.SeedSequence, features: Any) -> None:
+    def _combine(self, seed: np.random.SeedSequence, features: Any, least: int) -> None:
         k = self._asked if self.k_selection_ is None else self.k_selection_.n_clusters
+        if self.k_selection_ is not None and self.k_selection_.n_clusters < least:
+            k = least
+            reason = f"the constraints keep {least} groups of points apart from each other."
+            self.k_selection_ = replace(
+                self.k_selection_, n_clusters=k, criterion="constraints", reason=reason
+            )
         unstructured = self.structure_ is not None and not self.structure_.found
         method = self._method(k)
         rule = method.k_rule() if self._asked is None else ""
@@ -525,6 +566,25 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return describe_clusters(X, self.labels_, n_columns=n_columns)
+
+    def suggest_queries(self, n: int = 10, *, constraints: Any = None) -> pd.DataFrame:
+        """Return the pairs of points to ask an expert about next: together, or apart?
+
+        Parameters
+        ----------
+        n : int
+            Pairs.
+        constraints : Constraints, optional
+            What is known already, and is not asked again.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As :func:`~clusterscape.semisupervised.suggest_queries` has it. Give the answers to
+            :meth:`fit` as ``constraints``.
+        """
+        check_is_fitted(self)
+        return suggest_queries(self.ensemble_, self.labels_, n, constraints=constraints)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the clusters of new points: the consensus of what the members say of them.

@@ -11,6 +11,7 @@ from clusterscape import __version__
 from clusterscape.cli import (
     combine,
     compare,
+    constrain,
     demo,
     explain,
     explore,
@@ -60,7 +61,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-_MAKING = (run, predict, generate, combine, forest, landscape)
+_MAKING = (run, predict, generate, combine, forest, constrain, landscape)
 for verb in (*_MAKING, compare, explain, validate, report, explore, export, info, demo):
     app.command(cls=_Command)(getattr(verb, verb.__name__.rpartition(".")[2]))
 

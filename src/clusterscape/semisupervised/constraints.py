@@ -1,0 +1,681 @@
+"""Constraints: which points must be together and which cannot be, from labels or from pairs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from clusterscape._core.labels import encode
+from clusterscape._core.seeds import RandomState, root_sequence
+from clusterscape.semisupervised.closure import Closure, LabelSet, closure_of
+
+Link = Literal["must", "cannot"]
+
+_WORDS = {
+    "must": "must", "must-link": "must", "must_link": "must", "ml": "must", "1": "must",
+    "+1": "must", "cannot": "cannot", "cannot-link": "cannot", "cannot_link": "cannot",
+    "cl": "cannot", "-1": "cannot",
+}  # fmt: skip
+_LISTED = 1000  # violated pairs of labelled points that are listed, at most
+
+
+@dataclass(frozen=True)
+class Violations:
+    """Which constraints a partition does not respect.
+
+    Attributes
+    ----------
+    must_link, cannot_link : int
+        Pairs that are violated, all of them counted.
+    must_pairs, cannot_pairs : (m, 2) array
+        The pairs. Of labelled points, whose pairs may be very many, the first 1000 are listed.
+    weight : float
+        Sum of the weights of the violated pairs.
+    total_weight : float
+        Sum of the weights of all pairs.
+
+    See Also
+    --------
+    Constraints.violations : Count them.
+    """
+
+    must_link: int
+    cannot_link: int
+    must_pairs: np.ndarray
+    cannot_pairs: np.ndarray
+    weight: float
+    total_weight: float
+
+    @property
+    def count(self) -> int:
+        """All violated pairs."""
+        return self.must_link + self.cannot_link
+
+    @property
+    def satisfied(self) -> float:
+        """Share of the constraints, by weight, that are respected; 1 where there are none."""
+        return 1.0 - self.weight / self.total_weight if self.total_weight > 0 else 1.0
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Pairs of points with weights, each pair once, with the smaller point first."""
+
+    ends: np.ndarray
+    weight: np.ndarray
+
+    @classmethod
+    def checked(cls, pairs: Any, weight: Any, n_points: int, name: str) -> _Pairs:
+        ends = np.asarray([] if pairs is None else pairs)
+        ends = ends.reshape(-1, 2) if ends.size == 0 else ends
+        if ends.ndim != 2 or ends.shape[1] != 2:
+            raise ValueError(
+                f"{name} must be pairs of points, an array of shape (m, 2); got shape {ends.shape}."
+            )
+        if ends.size and ends.dtype.kind not in "iu":
+            raise TypeError(f"{name} must hold row numbers; got the type {ends.dtype}.")
+        ends = ends.astype(np.int64)
+        if ends.size and (ends.min() < 0 or ends.max() >= n_points):
+            wrong = int(ends.min() if ends.min() < 0 else ends.max())
+            raise ValueError(
+                f"{name} names the point {wrong}, but there are {n_points} points, 0 to "
+                f"{n_points - 1}."
+            )
+        same = np.flatnonzero(ends[:, 0] == ends[:, 1])
+        if same.size:
+            raise ValueError(
+                f"{name}: pair {int(same[0])} joins the point {int(ends[same[0], 0])} with itself; "
+                "leave it out."
+            )
+        return cls._unique(np.sort(ends, axis=1), _checked_weight(weight, len(ends), name))
+
+    @classmethod
+    def _unique(cls, ends: np.ndarray, weight: np.ndarray) -> _Pairs:
+        """Keep each pair once, with the largest of its weights."""
+        order = np.lexsort((-weight, ends[:, 1], ends[:, 0]))
+        ends, weight = ends[order], weight[order]
+        first = np.ones(len(ends), dtype=bool)
+        first[1:] = (ends[1:] != ends[:-1]).any(axis=1)
+        return cls(ends[first], weight[first])
+
+    @property
+    def certain(self) -> np.ndarray:
+        return self.ends[self.weight == 1.0]
+
+    def joined(self, other: _Pairs) -> _Pairs:
+        ends = np.concatenate([self.ends, other.ends])
+        return self._unique(ends, np.concatenate([self.weight, other.weight]))
+
+    def take(self, chosen: np.ndarray) -> _Pairs:
+        return _Pairs(self.ends[chosen], self.weight[chosen])
+
+    def adjacency(self, n_points: int) -> sparse.csr_matrix:
+        both = np.concatenate([self.ends, self.ends[:, ::-1]])
+        values = np.concatenate([self.weight, self.weight])
+        return sparse.csr_matrix((values, (both[:, 0], both[:, 1])), shape=(n_points, n_points))
+
+
+def _checked_weight(weight: Any, size: int, name: str) -> np.ndarray:
+    given = np.ones(size) if weight is None else np.asarray(weight, dtype=np.float64)
+    given = np.full(size, float(given)) if given.ndim == 0 else given
+    if given.shape != (size,):
+        raise ValueError(f"{name} has {size} pairs, but {given.size} weights; give one per pair.")
+    bad = ~((given > 0) & (given <= 1))
+    if bad.any():
+        raise ValueError(
+            f"{name}: the weight {given[bad][0]:g} is not in (0, 1]; 1 means certain, less a "
+            "confidence. Leave pairs of weight 0 out."
+        )
+    return given
+
+
+class Constraints:
+    """Which points must be together and which cannot be.
+
+    A constraint has a weight in (0, 1], the confidence in it. Those of weight 1 are certain: what
+    they imply together is computed at once (:attr:`closure`), and a contradiction among them is an
+    error that names the points and the chain of must-links. Those below 1 may contradict each
+    other. Labelled points are kept as classes, never as pairs, so that 100,000 of them take no more
+    room than their labels.
+
+    Parameters
+    ----------
+    n_points : int
+        Points of the data.
+    must_link, cannot_link : (m, 2) array, optional
+        Pairs of row numbers. A pair that is given twice counts once, with the larger weight.
+    must_weight, cannot_weight : float or (m,) array, optional
+        Weights of the pairs in (0, 1]; 1 by default.
+    index : sequence, optional
+        Names of the points, for messages.
+
+    Attributes
+    ----------
+    n_points : int
+        As given.
+    closure : Closure
+        What the certain constraints imply.
+    n_must_link, n_cannot_link : int
+        Pairs, those of labelled points included.
+
+    Raises
+    ------
+    ContradictionError
+        Where certain constraints contradict each other.
+
+    See Also
+    --------
+    COPKMeans : Respects certain constraints always.
+    FastConstrainedSpectral : Spectral clustering with constraints, linear in the points.
+
+    Notes
+    -----
+    A constraint is knowledge about two points only. Random pairs of many classes are nearly all
+    cannot-links and say little; labels of the same points say far more.
+
+    References
+    ----------
+    .. [1] K. Wagstaff, C. Cardie, S. Rogers, S. Schroedl, "Constrained k-means clustering with
+       background knowledge", International Conference on Machine Learning, 577-584, 2001.
+
+    Examples
+    --------
+    >>> from clusterscape.semisupervised import Constraints
+    >>> known = Constraints.from_labels([0, 0, -1, 1, -1])
+    >>> known.n_must_link, known.n_cannot_link
+    (1, 2)
+    >>> both = known.merge(Constraints(5, must_link=[(2, 3)]))
+    >>> both.violations([0, 0, 0, 1, 1]).must_pairs
+    array([[2, 3]])
+    """
+
+    def __init__(
+        self,
+        n_points: int,
+        *,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        must_weight: Any = None,
+        cannot_weight: Any = None,
+        index: Any = None,
+    ) -> None:
+        self.n_points = int(n_points)
+        self.must = _Pairs.checked(must_link, must_weight, self.n_points, "must_link")
+        self.cannot = _Pairs.checked(cannot_link, cannot_weight, self.n_points, "cannot_link")
+        self.label_sets: tuple[LabelSet, ...] = ()
+        self.index = None if index is None else pd.Index(index)
+        self._close()
+
+    @classmethod
+    def _of(
+        cls, n_points: int, must: _Pairs, cannot: _Pairs, sets: Sequence[LabelSet], index: Any
+    ) -> Constraints:
+        made = cls.__new__(cls)
+        made.n_points, made.must, made.cannot = n_points, must, cannot
+        made.label_sets, made.index = tuple(sets), index
+        made._close()
+        return made
+
+    def _close(self) -> None:
+        certain = [s for s in self.label_sets if s.weight == 1.0]
+        self.closure: Closure = closure_of(
+            self.n_points, self.must.certain, self.cannot.certain, certain, self.index
+        )
+
+    @classmethod
+    def from_labels(cls, labels: Any, *, weight: float = 1.0, index: Any = None) -> Constraints:
+        """Return the constraints of labelled points: a class is together, two classes are not.
+
+        Parameters
+        ----------
+        labels : (n,) array
+            Integers or strings; -1 (and a missing value) where the class is not known.
+        weight : float
+            Confidence in the labels, in (0, 1].
+        index : sequence, optional
+            Names of the points, for messages.
+
+        Returns
+        -------
+        Constraints
+        """
+        codes = encode(labels, "labels")[0]
+        points = np.flatnonzero(codes >= 0)
+        weight = float(_checked_weight(weight, 1, "labels")[0])
+        n = len(codes)
+        none = _Pairs.checked(None, None, n, "")
+        classes = LabelSet(points, codes[points].astype(np.int64), weight)
+        index = None if index is None else pd.Index(index)
+        return cls._of(n, none, none, [classes] if points.size else [], index)
+
+    @classmethod
+    def from_matrix(cls, Q: Any, *, index: Any = None) -> Constraints:
+        """Return the constraints of a symmetric matrix: positive must-link, negative cannot-link.
+
+        Parameters
+        ----------
+        Q : (n, n) sparse matrix or array
+            The absolute value of an entry is its weight, at most 1. The diagonal is not read, and
+            one triangle is enough.
+        index : sequence, optional
+            Names of the points, for messages.
+
+        Returns
+        -------
+        Constraints
+        """
+        entries = sparse.coo_matrix(Q)
+        n = entries.shape[0]
+        if entries.shape != (n, n):
+            raise ValueError(f"Q must be square, points x points; got shape {entries.shape}.")
+        off = (entries.row != entries.col) & (entries.data != 0)
+        ends = np.column_stack([entries.row[off], entries.col[off]]).astype(np.int64)
+        value = np.asarray(entries.data[off], dtype=np.float64)
+        plus = value > 0
+        return cls(
+            n,
+            must_link=ends[plus],
+            cannot_link=ends[~plus],
+            must_weight=value[plus],
+            cannot_weight=-value[~plus],
+            index=index,
+        )
+
+    @classmethod
+    def from_csv(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        n_points: int | None = None,
+        index: Any = None,
+        link: Link | Literal["labels"] | None = None,
+    ) -> Constraints:
+        """Read pairs, or labels, from a CSV file with a header.
+
+        Parameters
+        ----------
+        path : path
+            The first two columns hold the points of a pair. A column ``link`` says "must" or
+            "cannot" (or 1 and -1), a column ``weight`` the confidence; both may be absent.
+        n_points : int, optional
+            Points of the data; the file then holds row numbers from 0.
+        index : sequence, optional
+            Names of all points, in the order of the data; the file then holds names.
+        link : {"must", "cannot", "labels"}, optional
+            What all pairs are, where the file has no column ``link``. With "labels" the file holds
+            points and their classes instead, in its first two columns.
+
+        Returns
+        -------
+        Constraints
+        """
+        if (n_points is None) == (index is None):
+            raise ValueError("from_csv needs either n_points or index, to know the points.")
+        table = pd.read_csv(path, dtype=str, skipinitialspace=True)
+        if table.shape[1] < 2:
+            raise ValueError(
+                f"{path}: pairs take two columns, but there is {table.shape[1]}; separate the two "
+                "points by a comma."
+            )
+        names = None if index is None else pd.Index(index)
+        size = int(n_points) if names is None else len(names)  # type: ignore[arg-type]
+        if link == "labels":
+            labels = np.full(size, None, dtype=object)
+            labels[_rows(table.iloc[:, 0], size, names, path)] = table.iloc[:, 1].to_numpy()
+            return cls.from_labels(labels, index=names)
+        ends = np.column_stack([_rows(table.iloc[:, j], size, names, path) for j in (0, 1)])
+        kinds = _kinds(table, link, path)
+        weight = _weights(table, path)
+        must = kinds == "must"
+        return cls(
+            size,
+            must_link=ends[must],
+            cannot_link=ends[~must],
+            must_weight=weight[must],
+            cannot_weight=weight[~must],
+            index=names,
+        )
+
+    def merge(self, *others: Constraints) -> Constraints:
+        """Return all constraints of this and of others over the same points.
+
+        Parameters
+        ----------
+        *others : Constraints
+            Over as many points.
+
+        Returns
+        -------
+        Constraints
+        """
+        must, cannot, sets, index = self.must, self.cannot, self.label_sets, self.index
+        for other in others:
+            if other.n_points != self.n_points:
+                raise ValueError(
+                    f"constraints over {self.n_points} and over {other.n_points} points cannot be "
+                    "merged; they must be about the same points."
+                )
+            must, cannot = must.joined(other.must), cannot.joined(other.cannot)
+            sets += other.label_sets
+            index = other.index if index is None else index
+        return self._of(self.n_points, must, cannot, sets, index)
+
+    # -- what there is -----------------------------------------------------------------------------
+
+    @property
+    def n_must_link(self) -> int:
+        """Pairs that must be together, those of labelled points included."""
+        return len(self.must.ends) + sum(_pairs_within(s) for s in self.label_sets)
+
+    @property
+    def n_cannot_link(self) -> int:
+        """Pairs that cannot be together, those of labelled points included."""
+        return len(self.cannot.ends) + sum(_pairs_between(s) for s in self.label_sets)
+
+    def __len__(self) -> int:
+        return self.n_must_link + self.n_cannot_link
+
+    def __repr__(self) -> str:
+        return (
+            f"Constraints({self.n_points:,} points, {self.points.size:,} of them constrained: "
+            f"{self.n_must_link:,} must-links, {self.n_cannot_link:,} cannot-links)"
+        )
+
+    @cached_property
+    def points(self) -> np.ndarray:
+        """The points that have a constraint, ascending."""
+        parts = [self.must.ends.ravel(), self.cannot.ends.ravel()]
+        return np.unique(np.concatenate([*parts, *(s.points for s in self.label_sets)]))
+
+    def matrix(self) -> sparse.csr_matrix:
+        """Return the symmetric matrix Q of all pairs: positive must-link, negative cannot-link.
+
+        Pairs of labelled points are written out here, which takes memory of the order of their
+        number squared; the estimators do without.
+
+        Returns
+        -------
+        (n, n) CSR matrix
+        """
+        total = self.must.adjacency(self.n_points) - self.cannot.adjacency(self.n_points)
+        for s in self.label_sets:
+            same = s.codes[:, None] == s.codes[None, :]
+            block = np.where(same, s.weight, -s.weight)
+            np.fill_diagonal(block, 0.0)
+            rows = np.repeat(s.points, s.points.size)
+            columns = np.tile(s.points, s.points.size)
+            total = total + sparse.csr_matrix((block.ravel(), (rows, columns)), shape=total.shape)
+        return sparse.csr_matrix(total)
+
+    # -- what a partition makes of them ------------------------------------------------------------
+
+    def violations(self, labels: Any) -> Violations:
+        """Return which constraints a partition does not respect.
+
+        Parameters
+        ----------
+        labels : (n,) array
+            Clusters; a negative label is a cluster of that point alone.
+
+        Returns
+        -------
+        Violations
+        """
+        found = np.asarray(labels)
+        if found.shape != (self.n_points,):
+            raise ValueError(
+                f"labels has shape {found.shape}, but the constraints are about {self.n_points} "
+                "points; give one label per point."
+            )
+        alone = found < 0
+        found = np.where(alone, found.max(initial=0) + 1 + np.arange(found.size), found)
+        apart = found[self.must.ends[:, 0]] != found[self.must.ends[:, 1]]
+        joint = found[self.cannot.ends[:, 0]] == found[self.cannot.ends[:, 1]]
+        must, cannot = [self.must.ends[apart]], [self.cannot.ends[joint]]
+        counts = [int(apart.sum()), int(joint.sum())]
+        weight = float(self.must.weight[apart].sum() + self.cannot.weight[joint].sum())
+        total = float(self.must.weight.sum() + self.cannot.weight.sum())
+        for s in self.label_sets:
+            split, mixed = _label_violations(s, found)
+            counts[0] += split
+            counts[1] += mixed
+            weight += s.weight * (split + mixed)
+            total += s.weight * (_pairs_within(s) + _pairs_between(s))
+            must.append(_listed_pairs(s, found, "must", split))
+            cannot.append(_listed_pairs(s, found, "cannot", mixed))
+        return Violations(
+            counts[0], counts[1], np.concatenate(must), np.concatenate(cannot), weight, total
+        )
+
+    def split(
+        self, share: float = 0.2, *, random_state: RandomState = None
+    ) -> tuple[Constraints, Constraints]:
+        """Divide the constraints at random: some to use, the others to judge by.
+
+        Labelled points are divided as points, pairs as pairs.
+
+        Parameters
+        ----------
+        share : float
+            Of the constraints that are held back.
+        random_state : int, generator or None
+            Seed.
+
+        Returns
+        -------
+        kept, held : Constraints
+        """
+        rng = np.random.default_rng(root_sequence(random_state))
+        parts: list[Constraints] = []
+        held = [rng.random(len(p.ends)) < share for p in (self.must, self.cannot)]
+        held_points = [rng.random(s.points.size) < share for s in self.label_sets]
+        for back in (False, True):
+            pairs = [p.take(h == back) for p, h in zip((self.must, self.cannot), held, strict=True)]
+            sets = []
+            for s, h in zip(self.label_sets, held_points, strict=True):
+                codes = s.codes[h == back]
+                if codes.size:
+                    renamed = np.unique(codes, return_inverse=True)[1]
+                    sets.append(LabelSet(s.points[h == back], renamed, s.weight))
+            parts.append(self._of(self.n_points, pairs[0], pairs[1], sets, self.index))
+        return parts[0], parts[1]
+
+    # -- products, without writing pairs of labelled points out ------------------------------------
+
+    def laplacian_apply(self, values: np.ndarray, link: Link) -> np.ndarray:
+        """Return the Laplacian of the must-link or cannot-link graph times the columns of values.
+
+        Parameters
+        ----------
+        values : (n, m) array
+            Columns.
+        link : {"must", "cannot"}
+            Which graph.
+
+        Returns
+        -------
+        (n, m) array
+        """
+        pairs = self.must if link == "must" else self.cannot
+        out = np.zeros(values.shape)
+        if len(pairs.ends):
+            gap = (values[pairs.ends[:, 0]] - values[pairs.ends[:, 1]]) * pairs.weight[:, None]
+            np.add.at(out, pairs.ends[:, 0], gap)
+            np.subtract.at(out, pairs.ends[:, 1], gap)
+        for s in self.label_sets:
+            own = values[s.points]
+            sums = _indicator(s).T @ own
+            within = s.sizes[s.codes][:, None] * own - sums[s.codes]
+            every = s.points.size * own - sums.sum(axis=0)
+            np.add.at(out, s.points, s.weight * (within if link == "must" else every - within))
+        return out
+
+    def laplacian_product(self, Z: sparse.csr_matrix, link: Link) -> np.ndarray:
+        """Return Z^T L Z for the Laplacian of the must-link or cannot-link graph.
+
+        Parameters
+        ----------
+        Z : (n, p) CSR matrix
+            Sparse rows, as of a landmark graph.
+        link : {"must", "cannot"}
+            Which graph.
+
+        Returns
+        -------
+        (p, p) array
+        """
+        pairs = self.must if link == "must" else self.cannot
+        total = np.zeros((Z.shape[1], Z.shape[1]))
+        if len(pairs.ends):
+            gap = Z[pairs.ends[:, 0]] - Z[pairs.ends[:, 1]]
+            total += _dense(gap.T @ sparse.diags(pairs.weight) @ gap)
+        for s in self.label_sets:
+            rows = Z[s.points]
+            sums = _dense(_indicator(s).T @ rows)
+            within = _dense(rows.T @ sparse.diags(s.sizes[s.codes].astype(float)) @ rows)
+            within -= sums.T @ sums
+            if link == "cannot":
+                whole = sums.sum(axis=0)
+                every = s.points.size * _dense(rows.T @ rows) - np.outer(whole, whole)
+                within = every - within
+            total += s.weight * within
+        return (total + total.T) / 2.0
+
+    def signed_product(self, Z: sparse.csr_matrix) -> np.ndarray:
+        """Return Z^T Q Z, with Q as in :meth:`matrix`.
+
+        Parameters
+        ----------
+        Z : (n, p) CSR matrix
+            Sparse rows.
+
+        Returns
+        -------
+        (p, p) array
+        """
+        Q = self.must.adjacency(self.n_points) - self.cannot.adjacency(self.n_points)
+        total = _dense(Z.T @ (Q @ Z)) if Q.nnz else np.zeros((Z.shape[1], Z.shape[1]))
+        for s in self.label_sets:
+            rows = Z[s.points]
+            sums = _dense(_indicator(s).T @ rows)
+            whole = sums.sum(axis=0)
+            own = _dense(rows.T @ rows)
+            total += s.weight * (2.0 * sums.T @ sums - np.outer(whole, whole) - own)
+        return (total + total.T) / 2.0
+
+
+def _indicator(s: LabelSet) -> sparse.csr_matrix:
+    """Return the (points, classes) matrix of ones."""
+    c = s.points.size
+    return sparse.csr_matrix((np.ones(c), s.codes, np.arange(c + 1)), shape=(c, s.sizes.size))
+
+
+def _dense(product: Any) -> np.ndarray:
+    return product.toarray() if sparse.issparse(product) else np.asarray(product)
+
+
+def _pairs_within(s: LabelSet) -> int:
+    sizes = s.sizes.astype(np.int64)
+    return int((sizes * (sizes - 1) // 2).sum())
+
+
+def _pairs_between(s: LabelSet) -> int:
+    c = int(s.points.size)
+    return c * (c - 1) // 2 - _pairs_within(s)
+
+
+def _label_violations(s: LabelSet, found: np.ndarray) -> tuple[int, int]:
+    """Return how many pairs of a class are apart, and how many of two classes together."""
+    clusters, own = np.unique(found[s.points], return_inverse=True)
+    table = sparse.csr_matrix(
+        (np.ones(own.size, np.int64), (s.codes, own)), shape=(s.sizes.size, clusters.size)
+    )
+    table.sum_duplicates()
+
+    def pairs(counts: np.ndarray) -> int:
+        return int((counts * (counts - 1) // 2).sum())
+
+    both = pairs(table.data)
+    return pairs(s.sizes.astype(np.int64)) - both, pairs(np.bincount(own)) - both
+
+
+def _listed_pairs(s: LabelSet, found: np.ndarray, link: Link, count: int) -> np.ndarray:
+    """Return the first violated pairs of labelled points."""
+    rows: list[np.ndarray] = []
+    missing = min(count, _LISTED)
+    own = found[s.points]
+    for i in range(s.points.size):
+        if missing == 0:
+            break
+        later = slice(i + 1, None)
+        same_class, same_cluster = s.codes[later] == s.codes[i], own[later] == own[i]
+        wrong = same_class & ~same_cluster if link == "must" else ~same_class & same_cluster
+        others = s.points[later][wrong][:missing]
+        missing -= others.size
+        rows.append(np.column_stack([np.full(others.size, s.points[i]), others]))
+    return np.concatenate(rows) if rows else np.empty((0, 2), np.int64)
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def _rows(column: pd.Series, size: int, names: pd.Index | None, path: Any) -> np.ndarray:
+    """Return the row numbers that a column of a file of pairs means."""
+    if names is not None:
+        places = pd.Index(names.astype(str))
+        if places.has_duplicates:
+            raise ValueError("index: several points have the same name; names must be different.")
+        found = places.get_indexer(column.str.strip())
+        missing = np.flatnonzero(found < 0)
+        if missing.size:
+            raise ValueError(
+                f"{path}: row {int(missing[0]) + 2} names the point "
+                f"{column.iloc[int(missing[0])]!r}, which is not in the data."
+            )
+        return found
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
+    bad = ~np.isfinite(numbers) | (numbers != np.rint(numbers)) | (numbers < 0) | (numbers >= size)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(
+            f"{path}: row {row + 2} has {column.iloc[row]!r}, which is not a row number from 0 to "
+            f"{size - 1}; give index= where the points have names."
+        )
+    return numbers.astype(np.int64)
+
+
+def _kinds(table: pd.DataFrame, link: Link | None, path: Any) -> np.ndarray:
+    if "link" not in table.columns[2:]:
+        if link is None:
+            raise ValueError(
+                f"{path} has no column 'link' that says must or cannot; add one, or pass link=."
+            )
+        return np.full(len(table), link)
+    given = table["link"].str.strip().str.lower()
+    kinds = given.map(_WORDS)
+    if kinds.isna().any():
+        row = int(np.argmax(kinds.isna().to_numpy()))
+        raise ValueError(
+            f"{path}: row {row + 2} has the link {table['link'].iloc[row]!r}; it must be 'must' or "
+            "'cannot'."
+        )
+    if link is not None and (kinds != link).any():
+        raise ValueError(f"{path} has other links than {link!r} in its column 'link'.")
+    return kinds.to_numpy()
+
+
+def _weights(table: pd.DataFrame, path: Any) -> np.ndarray:
+    if "weight" not in table.columns[2:]:
+        return np.ones(len(table))
+    numbers = pd.to_numeric(table["weight"], errors="coerce").to_numpy(dtype=np.float64)
+    if np.isnan(numbers).any():
+        row = int(np.argmax(np.isnan(numbers)))
+        raise ValueError(f"{path}: row {row + 2} has no number in the column 'weight'.")
+    return numbers

@@ -1,0 +1,253 @@
+"""Constraints and ensembles: members, the main job, queries and the command line."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from sklearn.datasets import load_wine, make_blobs
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from typer.testing import CliRunner
+
+from clusterscape import ConsensusClustering, Ensemble
+from clusterscape.cli.app import app
+from clusterscape.compare import adjusted_rand
+from clusterscape.semisupervised import (
+    ConstrainedEnsemble,
+    Constraints,
+    FastConstrainedSpectral,
+    InfeasibleError,
+    LandmarkSpectral,
+    member_scores,
+    suggest_queries,
+)
+from clusterscape.semisupervised.votes import enforced, weighed
+from test_constraints import constraint_sets
+from test_semisupervised import some_labels
+
+BASE = FastConstrainedSpectral(n_landmarks=30, n_init=1)
+
+
+# The labels that the checks pass as y may have more classes than clusters: they are not enforced.
+@parametrize_with_checks(
+    [ConstrainedEnsemble(3, base=BASE, n_partitions=3, enforce=False, random_state=0)]
+)
+def test_estimator_contract(estimator, check) -> None:
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    X, blob = make_blobs(600, centers=8, cluster_std=1.5, n_features=3, random_state=5)
+    return X, blob % 4
+
+
+def test_members_vary_in_clusters_and_landmarks(blobs) -> None:
+    X, y = blobs
+    known = some_labels(y, 60)
+    model = ConstrainedEnsemble(4, base=BASE, n_partitions=18, random_state=0).fit(X, known)
+    asked = [record.params["n_clusters"] for record in model.ensemble_.records]
+    assert asked == [2, 3, 4, 5, 6, 7, 8] * 2 + [2, 3, 4, 5]
+    first, second = (m._rows.graph.landmarks for m in model._members[:2])
+    assert not np.array_equal(first, second)
+    assert model.violations_.count == 0
+    alone = [BASE.set_params(n_clusters=4, random_state=s).fit(X, known) for s in range(5)]
+    single = np.mean([adjusted_rand(one.labels_, y) for one in alone])
+    assert adjusted_rand(model.labels_, y) > single
+    again = ConstrainedEnsemble(4, base=BASE, n_partitions=18, random_state=0, n_jobs=2)
+    assert (again.fit(X, known).labels_ == model.labels_).all()
+    assert adjusted_rand(model.predict(X), model.labels_) > 0.8
+    frame = model.to_frame()
+    assert list(frame["label"]) == list(model.labels_)
+
+
+def test_kinds_take_turns_and_are_judged_by_what_was_held_back(blobs) -> None:
+    X, y = blobs
+    bad = LandmarkSpectral(n_landmarks=10, nearest=1, n_init=1)
+    model = ConstrainedEnsemble(
+        4,
+        base=[BASE, bad],
+        n_partitions=12,
+        k_range=(4, 4),
+        held_back=0.4,
+        keep=0.5,
+        random_state=1,
+    ).fit(X, some_labels(y, 150))
+    kinds = [record.algorithm for record in model.ensemble_.records]
+    assert len(kinds) == 6
+    assert model.scores_.shape == (12,)
+    assert model.scores_[0::2].mean() > model.scores_[1::2].mean() + 0.1
+    assert set(kinds) == {"FastConstrainedSpectral"}
+    assert model.ensemble_.weights.max() == 1.0
+    with pytest.raises(ValueError, match="held_back"):
+        ConstrainedEnsemble(4, keep=0.5).fit(X)
+
+
+@pytest.mark.parametrize("settings_", [{"consensus": "secrp"}, {"base": "cop"}, {"base": "scacs"}])
+def test_other_ensembles_of_the_paper(blobs, settings_) -> None:
+    X, y = blobs
+    model = ConstrainedEnsemble(4, n_partitions=10, random_state=0, **settings_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X[:300], some_labels(y[:300], 40))
+    assert model.violations_.count == 0
+    assert model.n_clusters_ == 4
+
+
+# ---- votes --------------------------------------------------------------------------------
+
+
+def test_scores_are_shares_beyond_chance() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 4, 2000)
+    random = rng.integers(0, 4, 2000)
+    half = np.where(rng.random(2000) < 0.5, truth, random)
+    votes = Ensemble.from_labels([truth, random, half, rng.integers(0, 500, 2000)])
+    rest = np.full(2000, -1)
+    rest[:400] = truth[:400]
+    found = member_scores(votes, Constraints.from_labels(rest))
+    assert found[0] == pytest.approx(1.0)
+    assert found[1] == pytest.approx(0.0, abs=0.05)
+    assert 0.1 < found[2] < 0.6
+    assert found[3] == pytest.approx(0.0, abs=0.1)
+    weights = weighed(votes, Constraints.from_labels(rest)).weights
+    assert weights[0] == 1.0
+    assert weights[1] == pytest.approx(0.01)
+    assert weighed(votes, Constraints(2000)) is votes
+
+
+@settings(max_examples=60, deadline=None)
+@given(constraint_sets())
+def test_enforced_labels_respect_everything_and_leave_free_points_alone(case) -> None:
+    n, must, cannot, labels, _ = case
+    known = Constraints(n, must_link=must or None, cannot_link=cannot or None).merge(
+        Constraints.from_labels(labels)
+    )
+    rng = np.random.default_rng(n)
+    shares = rng.dirichlet(np.ones(3), n)
+    before = shares.argmax(axis=1)
+    after = enforced(shares, before, known, n_clusters=3)
+    assert known.violations(after).count == 0
+    free = np.setdiff1d(np.arange(n), known.points)
+    assert (after[free] == before[free]).all()
+    if known.violations(before).count == 0:
+        assert (after == before).all()
+
+
+# ---- the main job -------------------------------------------------------------------------
+
+
+def quick(**settings_):
+    return ConsensusClustering(n_partitions=20, n_references=0, random_state=0, **settings_)
+
+
+def test_the_main_job_weighs_members_and_respects_constraints(blobs) -> None:
+    X, y = blobs
+    known = Constraints.from_labels(some_labels(y, 40))
+    plain = quick(n_clusters=4, generator="random_k").fit(X)
+    model = quick(n_clusters=4, generator="random_k").fit(X, constraints=known)
+    assert known.violations(plain.labels_).count > 0
+    assert plain.violations_.count == 0  # none were given
+    assert model.violations_.count == 0
+    assert known.violations(model.labels_).count == 0
+    assert np.ptp(model.ensemble_.weights) > 0
+    assert (model.ensemble_.labels == plain.ensemble_.labels).all()
+    assert (np.diff(np.bincount(model.labels_)) <= 0).all()
+    none = quick(n_clusters=4, generator="random_k").fit(X, constraints=Constraints(len(X)))
+    assert (none.labels_ == plain.labels_).all()
+    votes = quick(n_clusters=4).fit_ensemble(plain.ensemble_, constraints=known)
+    assert (votes.labels_ == model.labels_).all()
+
+
+def test_the_number_of_clusters_is_at_least_what_the_constraints_need() -> None:
+    X, y = make_blobs(150, centers=2, cluster_std=0.5, random_state=0)
+    three = Constraints.from_labels([0, 1, 2] + [-1] * 147)
+    model = quick(generator="random_k").fit(X, constraints=three)
+    assert model.n_clusters_ >= 3
+    assert model.violations_.count == 0
+    with pytest.raises(InfeasibleError, match="3 groups"):
+        quick(n_clusters=2, generator="random_k").fit(X, constraints=three)
+    with pytest.raises(ValueError, match="3 points, but X has 150"):
+        quick(n_clusters=2).fit(X, constraints=Constraints(3))
+
+
+# ---- queries ------------------------------------------------------------------------------
+
+
+def test_queries_are_about_what_the_partitions_disagree_on() -> None:
+    X = StandardScaler().fit_transform(load_wine().data)
+    model = quick(n_clusters=3, generator="random_k").fit(X)
+    asked = model.suggest_queries(10)
+    assert len(asked) == 10
+    assert not asked.duplicated(["first", "second"]).any()
+    together = model.ensemble_.coassociation().toarray()
+    pairs = asked[["first", "second"]].to_numpy()
+    assert np.allclose(asked["together"], together[pairs[:, 0], pairs[:, 1]], atol=1e-6)
+    everywhere = together[np.triu_indices(len(X), 1)]
+    spread = asked["together"] * (1 - asked["together"])
+    assert spread.mean() > 2 * (everywhere * (1 - everywhere)).mean()
+    known = Constraints(len(X), must_link=pairs[:5])
+    more = model.suggest_queries(10, constraints=known)
+    component = known.closure.component
+    assert (component[more["first"]] != component[more["second"]]).all()
+
+
+def test_no_questions_where_all_agree() -> None:
+    votes = Ensemble.from_labels([[0, 0, 1, 1]] * 3)
+    assert suggest_queries(votes, [0, 0, 1, 1], 5).empty
+    assert suggest_queries(votes, [0, 0, 0, 0], 5).empty
+
+
+# ---- the command line ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, blob = make_blobs(120, centers=6, cluster_std=0.7, random_state=0)
+    ids = [f"p{i}" for i in range(120)]
+    pd.DataFrame({"id": ids, "x": X[:, 0], "y": X[:, 1]}).to_csv("data.csv", index=False)
+    y = blob % 3
+    pd.DataFrame({"id": ids[:30], "class": [f"c{c}" for c in y[:30]]}).to_csv(
+        "known.csv", index=False
+    )
+    pd.DataFrame({"a": ["p40"], "b": ["p41"]}).to_csv("apart.csv", index=False)
+    return y
+
+
+def call(*words: str):
+    return CliRunner().invoke(app, list(words))
+
+
+def test_the_verb_writes_labels_that_respect_the_files(files) -> None:
+    words = ("constrain", "data.csv", "--labels", "known.csv", "--cannot-link", "apart.csv")
+    done = call(*words, "-o", "out.csv", "--partitions", "8")
+    assert done.exit_code == 0, done.output
+    table = pd.read_csv("out.csv")
+    labels = table["label"].to_numpy()
+    assert list(table["id"][:2]) == ["p0", "p1"]
+    assert Constraints.from_labels([*files[:30], *[-1] * 90]).violations(labels).count == 0
+    assert labels[40] != labels[41]
+    told = call(*words, "--partitions", "4", "--json", "-q")
+    found = json.loads(told.stdout)
+    assert found["n_clusters"] == 3
+    assert found["satisfied"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "--must-link"),
+        (("--cannot-link", "apart.csv", "--must-link", "apart.csv"), "p40"),
+        (("--labels", "known.csv", "-k", "2"), "3 groups"),
+    ],
+)
+def test_the_verb_says_what_is_wrong(files, words, message) -> None:
+    done = call("constrain", "data.csv", *words, "--partitions", "3")
+    assert done.exit_code != 0
+    assert message in done.output

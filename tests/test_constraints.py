@@ -1,0 +1,229 @@
+"""Constraints: closure, contradictions, counts and products, against pairs written out."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from clusterscape.semisupervised import Constraints, ContradictionError
+
+
+@st.composite
+def constraint_sets(draw, *, max_points=8, consistent=True):
+    """Small sets of labels and pairs; consistent ones agree with some planted classes."""
+    n = draw(st.integers(2, max_points))
+    truth = draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))
+    pairs = draw(
+        st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1), st.booleans()), max_size=8)
+    )
+    must, cannot = [], []
+    for i, j, flip in pairs:
+        if i != j:
+            together = (truth[i] == truth[j]) if consistent else flip
+            (must if together else cannot).append((i, j))
+    known = draw(st.lists(st.booleans(), min_size=n, max_size=n))
+    labels = [t if k else -1 for t, k in zip(truth, known, strict=True)]
+    return n, must, cannot, labels, np.array(truth)
+
+
+def written_out(n, must, cannot, labels):
+    """Return the certain pairs as a set of must-links and one of cannot-links."""
+    together = {tuple(sorted(p)) for p in must}
+    apart = {tuple(sorted(p)) for p in cannot}
+    for i, j in itertools.combinations(range(n), 2):
+        if labels[i] >= 0 and labels[j] >= 0:
+            (together if labels[i] == labels[j] else apart).add((i, j))
+    return together, apart
+
+
+def satisfiable(n, together, apart) -> bool:
+    """Say whether any partition respects the pairs, by looking at all of them."""
+    for labels in itertools.product(range(n), repeat=n):
+        if all(labels[i] == labels[j] for i, j in together) and all(
+            labels[i] != labels[j] for i, j in apart
+        ):
+            return True
+    return False
+
+
+def build(n, must, cannot, labels):
+    """Return the constraints of pairs and labels together."""
+    made = Constraints(n, must_link=must or None, cannot_link=cannot or None)
+    return made.merge(Constraints.from_labels(labels))
+
+
+@given(constraint_sets())
+def test_closure_is_what_the_pairs_imply(case) -> None:
+    n, must, cannot, labels, truth = case
+    made = build(n, must, cannot, labels)
+    together, apart = written_out(n, must, cannot, labels)
+    reach = np.eye(n, dtype=bool)
+    for i, j in together:
+        reach[i, j] = reach[j, i] = True
+    for middle in range(n):
+        reach |= reach[:, [middle]] & reach[[middle], :]
+    component = made.closure.component
+    assert (reach == (component[:, None] == component[None, :])).all()
+    excluded = made.closure.exclusions().toarray() > 0
+    wanted = np.zeros_like(excluded)
+    for i, j in apart:
+        wanted[component[i], component[j]] = wanted[component[j], component[i]] = True
+    assert (excluded == wanted).all()
+    assert made.violations(truth).count == 0
+    assert made.closure.least_clusters() <= len(set(truth.tolist()))
+
+
+@settings(max_examples=60)
+@given(constraint_sets(max_points=4, consistent=False))
+def test_contradictions_are_found_and_named(case) -> None:
+    n, must, cannot, labels, _ = case
+    together, apart = written_out(n, must, cannot, labels)
+    if satisfiable(n, together, apart):
+        build(n, must, cannot, labels)
+        return
+    with pytest.raises(ContradictionError, match="cannot be together") as caught:
+        build(n, must, cannot, labels)
+    error = caught.value
+    assert tuple(sorted(error.pair)) in apart
+    assert (error.chain[0], error.chain[-1]) == error.pair
+    for link in itertools.pairwise(error.chain):
+        assert tuple(sorted(link)) in together
+    assert error.count >= 1
+
+
+def test_a_contradiction_of_unsure_constraints_is_allowed() -> None:
+    made = Constraints(3, must_link=[(0, 1)], cannot_link=[(0, 1)], cannot_weight=0.4)
+    assert made.closure.n_components == 2
+    assert made.violations([0, 0, 1]).weight == pytest.approx(0.4)
+    with pytest.raises(ContradictionError, match=r"\(ann - bob\)"):
+        Constraints(2, must_link=[(0, 1)], cannot_link=[(0, 1)], index=["ann", "bob"])
+
+
+@given(constraint_sets(), st.data())
+def test_violations_and_counts_equal_those_of_the_pairs(case, data) -> None:
+    n, must, cannot, labels, _ = case
+    made = Constraints.from_labels(labels)
+    assume(len(made))
+    found = np.array(data.draw(st.lists(st.integers(-1, 2), min_size=n, max_size=n)))
+    together, apart = written_out(n, [], [], labels)
+    assert (made.n_must_link, made.n_cannot_link) == (len(together), len(apart))
+
+    def same(i, j):
+        return found[i] == found[j] >= 0
+
+    split = {p for p in together if not same(*p)}
+    mixed = {p for p in apart if same(*p)}
+    seen = made.violations(found)
+    assert {tuple(p) for p in seen.must_pairs.tolist()} == split
+    assert {tuple(p) for p in seen.cannot_pairs.tolist()} == mixed
+    assert (seen.must_link, seen.cannot_link) == (len(split), len(mixed))
+    assert seen.satisfied == pytest.approx(1 - (len(split) + len(mixed)) / len(made))
+
+
+@given(constraint_sets(), st.integers(0, 2**31))
+def test_products_equal_those_with_the_pairs_written_out(case, seed) -> None:
+    n, must, cannot, labels, _ = case
+    rng = np.random.default_rng(seed)
+    soft = rng.uniform(0.1, 1.0, size=len(must))
+    made = Constraints(
+        n, must_link=must or None, cannot_link=cannot or None, must_weight=soft if must else None
+    ).merge(Constraints.from_labels(labels, weight=0.5))
+    Z = sparse.random(n, 4, density=0.6, random_state=rng, format="csr")
+    dense = Z.toarray()
+    # A pair that is both given and implied by labels counts twice, here as in the products.
+    pairs = Constraints._of(n, made.must, made.cannot, [], None).matrix().toarray()
+    classes = Constraints.from_labels(labels, weight=0.5).matrix().toarray()
+    parts = {
+        "must": np.maximum(pairs, 0) + np.maximum(classes, 0),
+        "cannot": np.maximum(-pairs, 0) + np.maximum(-classes, 0),
+    }
+    for link, W in parts.items():
+        L = np.diag(W.sum(axis=1)) - W
+        assert np.allclose(made.laplacian_product(Z, link), dense.T @ L @ dense)
+        assert np.allclose(made.laplacian_apply(dense, link), L @ dense)
+    Q = pairs + classes
+    assert np.allclose(made.matrix().toarray(), Q)
+    assert np.allclose(made.signed_product(Z), dense.T @ Q @ dense)
+
+
+def test_many_labels_take_no_pairs() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.full(200_000, -1)
+    chosen = rng.choice(200_000, 100_000, replace=False)
+    labels[chosen] = rng.integers(0, 10, 100_000)
+    made = Constraints.from_labels(labels)
+    assert len(made) == 100_000 * 99_999 // 2
+    flipped = labels.copy()
+    flipped[chosen[0]] = (flipped[chosen[0]] + 1) % 10
+    sizes = np.bincount(labels[labels >= 0])
+    seen = made.violations(np.where(flipped < 0, 0, flipped))
+    assert seen.must_link == sizes[labels[chosen[0]]] - 1
+    assert seen.cannot_link == sizes[flipped[chosen[0]]]
+    assert len(seen.must_pairs) == 1000
+
+
+def test_matrix_and_file_give_back_the_constraints(tmp_path) -> None:
+    made = Constraints(4, must_link=[(0, 1), (1, 0)], cannot_link=[(3, 0)], must_weight=[0.3, 0.6])
+    again = Constraints.from_matrix(made.matrix())
+    assert (again.must.ends == [[0, 1]]).all()
+    assert again.must.weight == pytest.approx([0.6])
+    assert (again.cannot.ends == [[0, 3]]).all()
+    file = tmp_path / "pairs.csv"
+    file.write_text("a,b,link,weight\nx,y,must,0.6\nz, x,cannot,1\n")
+    read = Constraints.from_csv(file, index=["x", "y", "w", "z"])
+    assert (read.matrix() != made.matrix()).nnz == 0
+    file.write_text("a,b\n0,1\n")
+    assert Constraints.from_csv(file, n_points=2, link="cannot").n_cannot_link == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("a,b\n0,1\n", {"n_points": 2}, "no column 'link'"),
+        ("a,b,link\n0,1,maybe\n", {"n_points": 2}, "row 2 has the link 'maybe'"),
+        ("a,b,link\n0,9,must\n", {"n_points": 2}, "row 2 has '9'"),
+        ("a,b,link\nx,q,must\n", {"index": ["x", "y"]}, "'q', which is not in the data"),
+        ("a,b,link,weight\n0,1,must,2\n", {"n_points": 2}, r"weight 2 is not in \(0, 1\]"),
+        ("a\n0\n", {"n_points": 2}, "two columns"),
+    ],
+)
+def test_bad_files_are_refused(tmp_path, text, options, message) -> None:
+    file = tmp_path / "pairs.csv"
+    file.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        Constraints.from_csv(file, **options)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"must_link": [(0, 0)]}, "with itself"),
+        ({"must_link": [(0, 5)]}, "names the point 5"),
+        ({"must_link": [(0, 1, 2)]}, r"shape \(m, 2\)"),
+        ({"cannot_link": [(0, 1)], "cannot_weight": 0.0}, "weight 0"),
+        ({"cannot_link": [(0, 1)], "cannot_weight": [1, 1]}, "2 weights"),
+    ],
+)
+def test_bad_pairs_are_refused(settings, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        Constraints(3, **settings)
+
+
+def test_split_divides_without_loss() -> None:
+    rng = np.random.default_rng(1)
+    labels = rng.integers(0, 3, 40)
+    made = Constraints.from_labels(labels).merge(
+        Constraints(40, must_weight=0.5, must_link=[(0, 1)])
+    )
+    kept, held = made.split(0.3, random_state=0)
+    points = [c.label_sets[0].points for c in (kept, held)]
+    assert sorted(np.concatenate(points)) == list(range(40))
+    assert 4 < points[1].size < 22
+    assert kept.n_must_link + held.n_must_link < made.n_must_link
+    with pytest.raises(ValueError, match="merged"):
+        made.merge(Constraints(3))

@@ -1,0 +1,358 @@
+"""Clusterers with constraints: what they must respect, and what they must equal."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.linalg import eigh, subspace_angles
+from scipy.optimize import linear_sum_assignment
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs, make_moons
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from clusterscape.compare import adjusted_rand
+from clusterscape.semisupervised import (
+    CSP,
+    SCACS,
+    ConstrainedSpectral,
+    Constraints,
+    COPKMeans,
+    FastConstrainedSpectral,
+    InfeasibleError,
+    LandmarkSpectral,
+    ViolationWarning,
+    sphere_embedding,
+)
+from test_constraints import constraint_sets
+
+SMALL = {"n_landmarks": 40, "random_state": 0}
+CLUSTERERS = [
+    LandmarkSpectral(3, **SMALL),
+    FastConstrainedSpectral(3, **SMALL),
+    ConstrainedSpectral(3, n_neighbors=8, random_state=0),
+    SCACS(3, **SMALL),
+    CSP(3, random_state=0),
+    COPKMeans(3, on_infeasible="violate", random_state=0),
+]
+
+
+# The labels that the checks pass as y may have more classes than clusters, and COPKMeans says so.
+@pytest.mark.filterwarnings("ignore::clusterscape.semisupervised.ViolationWarning")
+@parametrize_with_checks(CLUSTERERS)
+def test_estimator_contract(estimator, check) -> None:
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    return make_blobs(1200, centers=4, cluster_std=4.0, n_features=4, random_state=3)
+
+
+def some_labels(y, count, seed=0):
+    """Return the labels of some points, -1 for the others."""
+    known = np.full(len(y), -1)
+    chosen = np.random.default_rng(seed).choice(len(y), count, replace=False)
+    known[chosen] = y[chosen]
+    return known
+
+
+@pytest.mark.parametrize("made", CLUSTERERS, ids=lambda m: type(m).__name__)
+def test_new_points_join_the_clusters_of_fit(made) -> None:
+    X, y = make_blobs(240, centers=3, cluster_std=0.6, random_state=1)
+    model = made.fit(X[:180], some_labels(y[:180], 30))
+    assert adjusted_rand(model.labels_, y[:180]) > 0.95
+    together = np.concatenate([model.labels_, model.predict(X[180:])])
+    assert adjusted_rand(together, y) > 0.95
+    assert (np.bincount(model.labels_)[:-1] >= np.bincount(model.labels_)[1:]).all()
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        FastConstrainedSpectral(4, n_landmarks=200, landmarks="kmeans", random_state=0),
+        ConstrainedSpectral(4, n_neighbors=10, random_state=0),
+        SCACS(4, n_landmarks=80, random_state=0),
+        CSP(4, random_state=0),
+        COPKMeans(4, random_state=0),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_constraints_move_the_answer_in_their_direction(made, blobs) -> None:
+    X, y = blobs
+    known = Constraints.from_labels(some_labels(y, 120))
+    without = made.fit(X).labels_
+    with_all = made.fit(X, some_labels(y, 120))
+    assert (made.fit(X, constraints=known).labels_ == with_all.labels_).all()
+    assert known.violations(without).satisfied < 0.95
+    assert with_all.violations_.satisfied > known.violations(without).satisfied
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        FastConstrainedSpectral(4, n_landmarks=100, random_state=0),
+        ConstrainedSpectral(4, n_neighbors=10, random_state=0),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_labels_tell_which_blobs_are_one_class(made) -> None:
+    X, blob = make_blobs(800, centers=8, cluster_std=1.2, n_features=3, random_state=5)
+    y = blob % 4
+    known = some_labels(y, 80)
+    free = known < 0
+    without = adjusted_rand(made.fit(X).labels_[free], y[free])
+    assert without < 0.7
+    assert adjusted_rand(made.fit(X, known).labels_[free], y[free]) > without + 0.2
+
+
+# ---- landmarks ----------------------------------------------------------------------------
+
+
+def test_without_constraints_it_is_the_unconstrained_method(blobs) -> None:
+    X, _ = blobs
+    settings_ = {"n_landmarks": 80, "sample_rate": 1.0, "random_state": 1}
+    plain = LandmarkSpectral(4, **settings_).fit(X)
+    for made in (FastConstrainedSpectral(4, **settings_), SCACS(4, **settings_)):
+        assert (made.fit(X).labels_ == plain.labels_).all()
+        assert (made.fit(X, np.full(len(X), -1)).labels_ == plain.labels_).all()
+
+
+def test_the_pencil_without_cannot_links_has_the_unconstrained_vectors(blobs) -> None:
+    # The demand graph alone stands on one side: the general solver must find the same vectors.
+    X, _ = blobs
+    plain = LandmarkSpectral(4, n_landmarks=60, random_state=1).fit(X)
+    one = Constraints(len(X), must_link=[(0, 1)], must_weight=1e-9)
+    model = FastConstrainedSpectral(4, n_landmarks=60, random_state=1).fit(X, constraints=one)
+    assert model.demand_ == 1 / len(X)
+    spaces = [m._rows.matrix @ m._sphere.table for m in (plain, model)]
+    spaces = [s - s.mean(axis=0) for s in spaces]
+    assert subspace_angles(*spaces).max() < 1e-3
+
+
+def test_no_common_null_vector_and_unit_rows(blobs) -> None:
+    X, y = blobs
+    model = FastConstrainedSpectral(4, n_landmarks=60, random_state=0).fit(X, some_labels(y, 60))
+    rows = model._rows
+    constant = rows.matrix @ rows.constant
+    assert np.ptp(constant) < 1e-10
+    known = Constraints.from_labels(some_labels(y, 60))
+    for product in (
+        rows.gram - rows.gram @ rows.gram,
+        known.laplacian_product(rows.matrix, "must"),
+    ):
+        assert np.abs(product @ rows.constant).max() < 1e-8
+    columns = rows.matrix @ model._sphere.table
+    assert np.abs((columns - columns.mean(axis=0)).T @ np.ones(len(X))).max() < 1e-8
+    assert np.allclose(np.linalg.norm(columns - columns.mean(axis=0), axis=0), 1.0)
+    assert model.embedding_.shape == (len(X), 4)
+    assert np.allclose(np.linalg.norm(model.embedding_, axis=1), 1.0)
+    assert (np.diff(model.eigenvalues_) <= 1e-9).all()
+
+
+def test_vectors_solve_the_eigenproblem_of_the_paper(blobs) -> None:
+    X, y = blobs
+    known = Constraints.from_labels(some_labels(y, 80))
+    model = FastConstrainedSpectral(4, n_landmarks=50, random_state=0).fit(X, constraints=known)
+    rows = model._rows
+    Z = rows.matrix.toarray()
+    Q = known.matrix().toarray()
+    must, cannot = np.maximum(Q, 0), np.maximum(-Q, 0)
+    L = np.eye(len(X)) - Z @ Z.T + 5.0 * (np.diag(must.sum(axis=1)) - must)
+    H = np.diag(cannot.sum(axis=1)) - cannot
+    Y = model._sphere.table
+    left, right = Z.T @ L @ Z @ Y, Z.T @ H @ Z @ Y
+    error = np.abs(right - left * model.eigenvalues_).max(axis=0)
+    assert (error < 1e-5 * np.abs(right).max(axis=0)).all()
+
+
+def test_more_landmarks_approach_the_model_on_all_points() -> None:
+    """Theorem 4: with every point a landmark the vectors are those of the graph itself.
+
+    Of three classes two vectors are determined by the constraints; these are compared.
+    """
+    X, y = make_blobs(500, centers=3, cluster_std=3.0, n_features=5, random_state=0)
+    known = Constraints.from_labels(some_labels(y, 60))
+
+    def columns(p):
+        model = FastConstrainedSpectral(2, n_landmarks=p, nearest=20, bandwidth=2.0, random_state=0)
+        model.fit(X, constraints=known)
+        found = model._rows.matrix @ model._sphere.table
+        return found - found.mean(axis=0), model
+
+    limit, model = columns(500)
+    Z = model._rows.matrix.toarray()
+    W = Z @ Z.T
+    assert np.linalg.matrix_rank(W) == 500
+    Q = known.matrix().toarray()
+    must, cannot = np.maximum(Q, 0), np.maximum(-Q, 0)
+    G = np.eye(500) - W + 5.0 * (np.diag(must.sum(axis=1)) - must)
+    H = np.diag(cannot.sum(axis=1)) - cannot
+    centre = np.eye(500) - 1 / 500
+    basis = np.linalg.svd(centre)[0][:, :499]
+    values, vectors = eigh(basis.T @ H @ basis, basis.T @ G @ basis)
+    assert np.allclose(model.eigenvalues_, values[::-1][:2], rtol=1e-3)
+    assert np.sin(subspace_angles(limit, basis @ vectors[:, -2:])).max() < 0.01
+    angles = [np.sin(subspace_angles(columns(p)[0], limit)).max() for p in (50, 200, 490)]
+    assert angles[0] > angles[1] > angles[2]
+    assert angles[2] < 0.05
+
+
+def test_a_sample_of_the_rows_is_enough() -> None:
+    X, y = make_blobs(3000, centers=4, cluster_std=1.0, n_features=4, random_state=2)
+    settings_ = {"n_landmarks": 100, "random_state": 0}
+    known = some_labels(y, 60)
+    some = FastConstrainedSpectral(4, sample_rate=0.1, **settings_).fit(X, known)
+    every = FastConstrainedSpectral(4, sample_rate=1.0, **settings_).fit(X, known)
+    assert (some.sample_size_, every.sample_size_) == (300, 3000)
+    assert adjusted_rand(some.labels_, every.labels_) > 0.98
+
+
+def test_disconnected_graphs_have_an_answer() -> None:
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(c, 0.1, size=(80, 2)) for c in (0, 50, 100, 150)])
+    y = np.repeat([0, 1, 2, 3], 80)
+    for known in (some_labels(y, 20), np.full(320, -1)):
+        model = FastConstrainedSpectral(4, n_landmarks=60, random_state=0).fit(X, known)
+        assert adjusted_rand(model.labels_, y) == 1.0
+
+
+def test_sphere_embedding_is_as_defined() -> None:
+    rng = np.random.default_rng(0)
+    vectors, d = rng.normal(size=(7, 3)), rng.uniform(0.5, 2.0, 7)
+    u = np.ones(7)
+    columns = []
+    for x in vectors.T:
+        x = x - (x @ (d * u)) / (u @ (d * u)) * u
+        columns.append(x / np.sqrt(x @ (d * x)))
+    wanted = np.array(columns).T
+    wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
+    assert np.allclose(sphere_embedding(vectors, d), wanted)
+
+
+def test_large_and_small_pencils_agree(monkeypatch) -> None:
+    from clusterscape.semisupervised import spectral
+
+    X, y = make_moons(300, noise=0.12, random_state=0)
+    made = ConstrainedSpectral(2, n_neighbors=10, random_state=0)
+    whole = made.fit(X, some_labels(y, 30))
+    values, rows = whole.eigenvalues_, whole.embedding_
+    monkeypatch.setattr(spectral, "_DENSE", 10)
+    again = made.fit(X, some_labels(y, 30))
+    assert np.allclose(again.eigenvalues_, values, rtol=1e-3)
+    assert adjusted_rand(again.labels_, whole.labels_) > 0.98
+    assert again.embedding_.shape == rows.shape
+
+
+# ---- COP-KMeans ---------------------------------------------------------------------------
+
+
+def satisfied_somehow(known: Constraints, n: int, k: int) -> bool:
+    """Say whether any partition into at most k clusters respects everything."""
+    return any(
+        known.violations(np.array(labels)).count == 0
+        for labels in itertools.product(range(k), repeat=n)
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(constraint_sets(max_points=6), st.integers(1, 4), st.integers(0, 3))
+def test_certain_constraints_are_never_violated_silently(case, k, seed) -> None:
+    n, must, cannot, labels, _ = case
+    k = min(k, n)
+    known = Constraints(n, must_link=must or None, cannot_link=cannot or None).merge(
+        Constraints.from_labels(labels)
+    )
+    X = np.random.default_rng(seed).normal(size=(n, 2))
+    possible = satisfied_somehow(known, n, k)
+    strict = COPKMeans(k, random_state=seed, n_init=1)
+    if possible:
+        model = strict.fit(X, constraints=known)
+        assert model.violations_.count == 0
+        assert known.violations(model.labels_).count == 0
+    else:
+        with pytest.raises(InfeasibleError, match="n_clusters"):
+            strict.fit(X, constraints=known)
+        with pytest.warns(ViolationWarning, match="violated"):
+            model = strict.set_params(on_infeasible="violate").fit(X, constraints=known)
+        assert model.violations_.count == known.violations(model.labels_).count > 0
+
+
+def test_more_classes_than_clusters_fail_or_violate_as_set() -> None:
+    X, y = make_blobs(60, centers=5, random_state=0)
+    with pytest.raises(InfeasibleError, match="5 groups"):
+        COPKMeans(3, random_state=0).fit(X, y)
+    with pytest.warns(ViolationWarning, match="cannot-links are violated"):
+        model = COPKMeans(3, on_infeasible="violate", random_state=0).fit(X, y)
+    assert model.violations_.must_link == 0
+    assert model.n_clusters_ == 3
+
+
+def test_labelled_classes_are_matched_with_clusters_at_the_least_cost() -> None:
+    X, y = make_blobs(300, centers=6, cluster_std=4.0, random_state=1)
+    known = some_labels(y, 40)
+    model = COPKMeans(6, n_init=1, random_state=0).fit(X, known)
+    assert model.violations_.count == 0
+    # At the end no other way of matching the classes with the centres is cheaper.
+    cost = np.array(
+        [
+            [((X[known == c] - centre) ** 2).sum() for centre in model.cluster_centers_]
+            for c in range(6)
+        ]
+    )
+    chosen = np.array([model.labels_[known == c][0] for c in range(6)])
+    best = cost[linear_sum_assignment(cost)].sum()
+    assert cost[np.arange(6), chosen].sum() <= best * 1.01
+
+
+def test_without_constraints_it_is_kmeans() -> None:
+    X, _ = make_blobs(500, centers=5, cluster_std=0.8, random_state=4)
+    model = COPKMeans(5, random_state=0).fit(X)
+    peer = KMeans(5, n_init=10, random_state=0).fit(X)
+    assert model.inertia_ == pytest.approx(peer.inertia_, rel=1e-3)
+    assert adjusted_rand(model.labels_, peer.labels_) > 0.99
+    own = ((X - model.cluster_centers_[model.labels_]) ** 2).sum()
+    assert model.inertia_ == pytest.approx(own)
+    assert (model.predict(X) == model.labels_).all()
+
+
+def test_tangled_cannot_links_are_respected_and_help() -> None:
+    X, y = make_blobs(600, centers=5, cluster_std=4.5, n_features=5, random_state=2)
+    rng = np.random.default_rng(0)
+    pairs = rng.integers(0, 600, size=(4000, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    same = y[pairs[:, 0]] == y[pairs[:, 1]]
+    known = Constraints(600, cannot_link=pairs[~same])
+    plain = COPKMeans(5, random_state=0).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = COPKMeans(5, random_state=0).fit(X, constraints=known)
+    assert known.violations(plain.labels_).count > 100
+    assert model.violations_.count == 0
+    assert adjusted_rand(model.labels_, y) > adjusted_rand(plain.labels_, y) + 0.1
+
+
+def test_unsure_constraints_pull() -> None:
+    X = np.array([[0.0], [0.4], [1.0], [9.0], [9.4], [10.0]])
+    strong = Constraints(6, must_link=[(2, 3)], must_weight=0.9)
+    assert COPKMeans(2, random_state=0).fit(X, constraints=strong).n_clusters_ == 2
+    apart = Constraints(4, cannot_link=[(0, 1)], cannot_weight=0.9)
+    X = np.array([[0.0], [1.0], [2.2], [2.4]])
+    free = COPKMeans(2, random_state=0).fit(X)
+    pulled = COPKMeans(2, random_state=0).fit(X, constraints=apart)
+    assert free.labels_[0] == free.labels_[1]
+    assert pulled.labels_[0] != pulled.labels_[1]
+
+
+def test_wrong_sizes_are_refused() -> None:
+    X = np.zeros((4, 2)) + np.arange(4)[:, None]
+    with pytest.raises(ValueError, match="3 points, but X has 4 rows"):
+        COPKMeans(2).fit(X, constraints=Constraints(3))
+    with pytest.raises(ValueError, match="y has 3 labels"):
+        COPKMeans(2).fit(X, [0, 1, -1])
+    with pytest.raises(ValueError, match="more than the 4 samples"):
+        LandmarkSpectral(9).fit(X)
