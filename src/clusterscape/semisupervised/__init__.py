@@ -10,14 +10,20 @@ from clusterscape.semisupervised.subsampling import (
     cluster_entropy,
     label_uncertainty,
 )
+from clusterscape.semisupervised.support import (
+    SupportVectorDistances,
+    support_vector_distances,
+)
 from clusterscape.semisupervised.transductive import TransductiveSVC
 
 __all__ = [
     "AdaptiveSubsampler",
     "FuzzyCMeans",
     "PlattScaling",
+    "SupportVectorDistances",
     "TransductiveSVC",
     "cluster_entropy",
     "label_uncertainty",
     "platt_scaling",
+    "support_vector_distances",
 ]

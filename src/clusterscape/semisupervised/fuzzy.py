@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import kmeans_plusplus
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
@@ -135,7 +136,7 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
                 best = found
         assert best is not None
         self.inertia_, self.n_iter_, centers = best
-        self.membership_ = _memberships(squared_distances(shifted, centers), self.m)
+        self.membership_ = _memberships(_exact(shifted, centers), self.m)
         self.cluster_centers_ = centers if centre is None else centers + centre
         self.labels_ = self.membership_.argmax(axis=1)
         return self
@@ -191,13 +192,19 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self, "cluster_centers_")
         X = validated_features(self, X, reset=False)
-        square = squared_distances(X, self.cluster_centers_, centre=centre_of(X))
-        return _memberships(square, self.m)
+        return _memberships(_exact(X, self.cluster_centers_), self.m)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _exact(X: Any, centers: np.ndarray) -> np.ndarray:
+    """Return squared distances, precise near the centres too."""
+    if sparse.issparse(X):
+        return squared_distances(X, sparse.csr_matrix(centers))
+    return squared_distances(X, centers, centre=centre_of(X))
 
 
 def _distances(X: Any, lengths: np.ndarray, centers: np.ndarray) -> np.ndarray:

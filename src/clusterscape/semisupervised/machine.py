@@ -8,6 +8,7 @@ a mean decision value of the unlabelled points that equals a target (the balance
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -89,8 +90,8 @@ class Machine:
             self.dual.ends[-1] = (-np.inf, np.inf, np.inf)
             self.dual.slopes[-1] = self.target
 
-    def objective(self, weight: float) -> float:
-        """Return the objective of the transductive problem with weight C* = ``weight``."""
+    def objective(self, weight: Any) -> float:
+        """Return the objective with weight C* = ``weight``, or one for each unlabelled point."""
         f = self.decision
         hinge = np.maximum(0.0, 1.0 - self.signs * f[self._labelled])
         rest = f[self._rest]
@@ -99,10 +100,10 @@ class Machine:
         return float(
             0.5 * (self.dual.alpha @ self.dual.value)
             + self.C @ hinge
-            + weight * (ramps.sum() + other.sum())
+            + (weight * (ramps + other)).sum()
         )
 
-    def concave_convex(self, weight: float, f: np.ndarray | None = None) -> None:
+    def concave_convex(self, weight: Any, f: np.ndarray | None = None) -> None:
         """Run the concave-convex procedure with weight C* until no point changes its piece.
 
         The pieces come from the decision values ``f`` of the unlabelled points at first.
@@ -134,7 +135,7 @@ class Machine:
         before, now = self.history[-2:]
         return 0 <= before - now <= 1e-6 * abs(before)
 
-    def label_switching(self, weight: float, positives: int) -> bool:
+    def label_switching(self, weight: Any, positives: int) -> bool:
         """Solve with labels for the unlabelled points; say whether they are what they were.
 
         The ``positives`` points with the largest decision values are given the label 1.
@@ -152,7 +153,7 @@ class Machine:
             float(
                 0.5 * (self.dual.alpha @ self.dual.value)
                 + self.C @ np.maximum(0.0, 1.0 - self.signs * f[self._labelled])
-                + weight * np.maximum(0.0, 1.0 - labels * f[self._rest]).sum()
+                + (weight * np.maximum(0.0, 1.0 - labels * f[self._rest])).sum()
             )
         )
         return bool(np.array_equal(labels, _top(f[self._rest], positives)))

@@ -23,7 +23,7 @@ from clusterscape._core.params import (
     check_params,
     checked,
 )
-from clusterscape._core.seeds import RandomState, spawn
+from clusterscape._core.seeds import RandomState, sklearn_seed, spawn
 from clusterscape.combine import MCLA
 from clusterscape.ensemble import Ensemble
 from clusterscape.generate.features import validated_features
@@ -161,6 +161,30 @@ def weighted_sample(scores: np.ndarray, size: int, rng: np.random.Generator) -> 
     return np.sort(np.argpartition(-keys, size - 1)[:size])
 
 
+def inverse_weights(scores: np.ndarray, size: int, drawn: np.ndarray) -> np.ndarray:
+    """Return for how many points each drawn one stands: one over its chance to be drawn.
+
+    At most as many as in a uniform sample: the few drawn in spite of a low score would stand for
+    very many, and their accident would decide. The chance of being among the drawn is that of an
+    exponential clock of rate ``score`` to ring before a time at which as many rang as are drawn.
+    """
+    n = scores.size
+    if size >= n:
+        return np.ones(drawn.size)
+    rates = np.maximum(scores, _FLOOR)
+    low, high = 0.0, 1.0
+    while -np.expm1(-rates * high).sum() < size:
+        high *= 2.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        if -np.expm1(-rates * middle).sum() < size:
+            low = middle
+        else:
+            high = middle
+    chance = -np.expm1(-rates[drawn] * high)
+    return np.minimum(1.0 / chance, n / size)
+
+
 def sample_size(subsample: float, n: int) -> int:
     """Return how many of n points a fraction or a number stands for."""
     if isinstance(subsample, (int, np.integer)) and not isinstance(subsample, bool):
@@ -195,9 +219,9 @@ def _of_estimator(
 ) -> np.ndarray:
     made = clone(source)
     if "random_state" in made.get_params(deep=False):
-        made.set_params(random_state=seed)
+        made.set_params(random_state=sklearn_seed(seed))
     # A certificate (validate.Affinity) needs the clusters that it certifies.
-    if hasattr(made, "fit_predict") or hasattr(made, "membership_"):
+    if hasattr(made, "fit_predict"):
         made.fit(X)
     else:
         made.fit(X, kmeans(X, n_clusters, n_init=3, seed=seed).labels)

@@ -40,6 +40,7 @@ from clusterscape.semisupervised.subsampling import (
     STRATEGIES,
     Strategy,
     cluster_entropy,
+    inverse_weights,
     label_uncertainty,
     membership_of,
     sample_size,
@@ -132,6 +133,11 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         Where the memberships of points in clusters come from; see :class:`AdaptiveSubsampler`.
     n_clusters : int
         Clusters of the default, fuzzy c-means.
+    weights : {"inverse", "equal"}
+        "inverse" weighs a drawn point's loss by the points it stands for, one over its chance to
+        be drawn (but no more than in a uniform sample). With "equal", as printed in [3]_, the
+        points near the boundary, which are drawn more often, push it with more weight than they
+        have.
     form : {"uncertainty", "as_printed"}
         See :func:`label_uncertainty`.
     start : float or None
@@ -246,6 +252,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         "strategy": [STRATEGIES],
         "memberships": MEMBERSHIPS,
         "n_clusters": [Integer(1)],
+        "weights": [Choice("inverse", "equal")],
         "form": [Choice("uncertainty", "as_printed")],
         "start": [Null(), Number(0, open_low=True)],
         "factor": [Number(1, open_low=True)],
@@ -272,6 +279,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         strategy: Strategy = "adaptive",
         memberships: Any = None,
         n_clusters: int = 2,
+        weights: Literal["inverse", "equal"] = "inverse",
         form: Literal["uncertainty", "as_printed"] = "uncertainty",
         start: float | None = None,
         factor: float = 2.0,
@@ -294,6 +302,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         self.strategy = strategy
         self.memberships = memberships
         self.n_clusters = n_clusters
+        self.weights = weights
         self.form = form
         self.start = start
         self.factor = factor
@@ -454,7 +463,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
                 self._label(task, machine, c, weight, last=weight == final)
             f = machine.decision[task.n_labelled :]
 
-    def _label(self, task: _Task, machine: Machine, c: int, weight: float, *, last: bool) -> None:
+    def _label(self, task: _Task, machine: Machine, c: int, weight: Any, *, last: bool) -> None:
         assert task.targets is not None
         positives = round(float(task.targets[c]) * (machine.alpha.size - task.n_labelled))
         for _ in range(self.max_iter if last else 1):
@@ -480,8 +489,12 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         rounds = _Rounds(self, task)
         first = rounds.before()
         for weight in weights_of_rounds(start, self.C_unlabelled_, self.factor):
-            drawn = weighted_sample(scores_of(self.strategy, entropy, uncertainty), size, rng)
-            rounds.run(rest[drawn], weight, last=weight == self.C_unlabelled_)
+            scores = scores_of(self.strategy, entropy, uncertainty)
+            drawn = weighted_sample(scores, size, rng)
+            share = np.ones(size)
+            if self.weights == "inverse":
+                share = inverse_weights(scores, size, drawn) * (size / rest.size)
+            rounds.run(rest[drawn], weight, share)
             if self.strategy in ("adaptive", "uncertainty"):
                 uncertainty = label_uncertainty(rounds.probability(), form=self.form)
         self.entropy_, self.uncertainty_ = entropy, uncertainty
@@ -640,13 +653,12 @@ class _Rounds:
         self.decision = self._everywhere()
         return self.decision
 
-    def run(self, drawn: np.ndarray, weight: float, *, last: bool) -> None:
-        """Fit the labelled points and a sample with weight C*."""
-        self._fit(drawn, weight)
-        if last or self.model.strategy in ("adaptive", "uncertainty", "uniform", "entropy"):
-            self.decision = self._everywhere()
+    def run(self, drawn: np.ndarray, weight: float, share: np.ndarray) -> None:
+        """Fit the labelled points and a sample whose points have weight C* times their share."""
+        self._fit(drawn, weight, share)
+        self.decision = self._everywhere()
 
-    def _fit(self, drawn: np.ndarray, weight: float) -> None:
+    def _fit(self, drawn: np.ndarray, weight: float, share: Any = 1.0) -> None:
         task, model = self.task, self.model
         self.held = np.concatenate([np.arange(task.n_labelled), drawn])
         data = task.data.subset(self.held)
@@ -664,10 +676,11 @@ class _Rounds:
                 machine.start(warm)
                 f = self.decision[drawn, i]
                 if model.loop == "cccp":
-                    machine.concave_convex(weight, f)
+                    machine.concave_convex(weight * share, f)
                 else:
                     machine.dual.intercept = before[i].dual.intercept
-                    model._label(task, machine, c, weight, last=weight == model.C_unlabelled_)
+                    last = weight == model.C_unlabelled_
+                    model._label(task, machine, c, weight * share, last=last)
                 machine.n_iter += before[i].n_iter
             self.machines.append(machine)
         self.alpha[:] = 0.0
