@@ -26,6 +26,7 @@ _SUBPACKAGES = (
     "lifting",
     "linalg",
     "plot",
+    "semisupervised",
     "validate",
 )
 _NAMES = {
@@ -51,6 +52,7 @@ __all__ = [
     "lifting",
     "linalg",
     "plot",
+    "semisupervised",
     "validate",
 ]
 
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
         lifting,
         linalg,
         plot,
+        semisupervised,
         validate,
     )
     from clusterscape.ensemble import Ensemble, PartitionRecord

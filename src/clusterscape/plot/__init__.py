@@ -22,10 +22,17 @@ from clusterscape.plot.scatter import ScatterDisplay
 from clusterscape.plot.silhouette import SilhouetteDisplay
 from clusterscape.plot.stability import GalleryDisplay, StabilityDisplay
 from clusterscape.plot.trajectory import TrajectoryDisplay
+from clusterscape.plot.transductive import (
+    BoundaryDisplay,
+    SamplingRateDisplay,
+    ScoreMapDisplay,
+    SupportVectorDisplay,
+)
 from clusterscape.plot.transport import TransportDisplay
 
 __all__ = [
     "AffinityMapDisplay",
+    "BoundaryDisplay",
     "CellDisplay",
     "ClusterImagesDisplay",
     "ConsensusMatrixDisplay",
@@ -40,9 +47,12 @@ __all__ = [
     "KSelectionDisplay",
     "LandscapeDisplay",
     "QualityDistributionDisplay",
+    "SamplingRateDisplay",
     "ScatterDisplay",
+    "ScoreMapDisplay",
     "SilhouetteDisplay",
     "StabilityDisplay",
+    "SupportVectorDisplay",
     "TrajectoryDisplay",
     "TransportDisplay",
     "cluster_colors",

@@ -148,8 +148,9 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
         centers = centers.astype(np.float64)
         lengths = row_norms(X, squared=True).astype(np.float64)
         before: np.ndarray | None = None
-        cost = np.inf
-        for turn in range(1, self.max_iter + 1):
+        cost, turn = np.inf, 0
+        while turn < self.max_iter:
+            turn += 1
             square = _distances(X, lengths, centers)
             w = _memberships(square, self.m)
             power = w**self.m

@@ -162,7 +162,8 @@ class KernelRows:
     def __init__(self, data: KernelData, budget: int, balance: Any = None) -> None:
         self.data = data
         self.budget = budget
-        self.balance, self.own = balance if balance is not None else (np.zeros(data.n), 1.0)
+        self.balance: np.ndarray = np.zeros(data.n) if balance is None else balance[0]
+        self.own: float = 1.0 if balance is None else balance[1]
         self.n = data.n + 1
         self.computed = 0  # kernel values, for the record
         self._activate(np.arange(self.n))

@@ -99,7 +99,7 @@ def platt_scaling(decision: ArrayLike, positive: ArrayLike) -> PlattScaling:
         w = p * (1.0 - p)
         hessian = np.array([[f * f @ w, f @ w], [f @ w, w.sum()]]) + _RIDGE * np.eye(2)
         way = -np.linalg.solve(hessian, gradient)
-        at, cost, moved = _line_search(at, way, cost, gradient @ way, f, target)
+        at, cost, moved = _line_search(at, way, cost, float(gradient @ way), f, target)
         if not moved:
             break
     return PlattScaling(float(at[0]), float(at[1]))

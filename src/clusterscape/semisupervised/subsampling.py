@@ -214,9 +214,7 @@ def membership_of(
     return found[rows] if len(found) == X.shape[0] else found
 
 
-def _of_estimator(
-    source: Any, X: Any, n_clusters: int, seed: np.random.SeedSequence
-) -> np.ndarray:
+def _of_estimator(source: Any, X: Any, n_clusters: int, seed: np.random.SeedSequence) -> np.ndarray:
     made = clone(source)
     if "random_state" in made.get_params(deep=False):
         made.set_params(random_state=sklearn_seed(seed))

@@ -53,6 +53,7 @@ from clusterscape.semisupervised.subsampling import (
 _BALANCE_POINTS = 20_000
 _BALANCE_SAMPLED = 2_000
 _FIRST_WEIGHT = 1e-5
+_LOOKED_AT, _NEIGHBORS = 1000, 5  # points and neighbours that the advice looks at
 _SHARE_RULE = Such(
     lambda v: isinstance(v, Mapping) or (isinstance(v, (list, tuple, np.ndarray)) and len(v) > 1),
     "a mapping from classes to shares, or a list of shares",
@@ -78,6 +79,16 @@ class _Task:
     @property
     def rest(self) -> np.ndarray:
         return np.arange(self.n_labelled, self.order.size)
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """Machines, the points that they hold, and decision values of all points."""
+
+    machines: list[Machine]
+    held: np.ndarray
+    first: np.ndarray  # by the labelled points alone
+    decision: np.ndarray
 
 
 def _has_probability(model: Any) -> bool:
@@ -336,16 +347,15 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         self.entropy_: np.ndarray | None = None
         self.uncertainty_: np.ndarray | None = None
         if self.subsample is None or task.rest.size == 0:
-            machines, first, decision = self._fit_all(task)
+            found = self._fit_all(task)
         else:
-            machines, first, decision = self._fit_sampled(task, X, drawing, clustering)
-        self._keep(task, X, machines)
-        self._advise(task, first, decision)
-        self.decision_ = np.empty_like(decision)
-        self.decision_[task.order] = decision
-        self.decision_ = self.decision_[:, 0] if len(machines) == 1 else self.decision_
-        found = np.where(codes >= 0, codes, self._chosen(self.decision_))
-        self.transduction_ = self.classes_[found]
+            found = self._fit_sampled(task, X, drawing, clustering)
+        self._keep(task, X, found)
+        self._advise(task, found.first, found.decision)
+        decision = np.empty_like(found.decision)
+        decision[task.order] = found.decision
+        self.decision_ = decision[:, 0] if decision.shape[1] == 1 else decision
+        self.transduction_ = self.classes_[np.where(codes >= 0, codes, self._chosen(decision))]
         if self.probability:
             self._fit_probability(X, codes, folding)
         return self
@@ -433,8 +443,8 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
             return float(self.C_unlabelled)
         return self.C * task.n_labelled / max(held, 1)
 
-    def _fit_all(self, task: _Task) -> tuple[list[Machine], np.ndarray, np.ndarray]:
-        """Fit machines that hold all points; return them, and decision values before and after."""
+    def _fit_all(self, task: _Task) -> _Fitted:
+        """Fit machines that hold all points."""
         rows = KernelRows(task.data, int(self.cache_mb * 1e6), task.balance)
         self.C_unlabelled_ = self._final(task, task.rest.size)
         machines, first = [], []
@@ -446,8 +456,8 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
                 self._loop(task, machine, c, machine.decision[task.n_labelled :])
             machines.append(machine)
         self.sample_indices_ = task.order[task.rest]
-        self._held = np.arange(task.order.size)
-        return machines, np.stack(first, 1), np.stack([m.decision for m in machines], 1)
+        decision = np.stack([m.decision for m in machines], axis=1)
+        return _Fitted(machines, np.arange(task.order.size), np.stack(first, axis=1), decision)
 
     def _loop(self, task: _Task, machine: Machine, c: int, f: np.ndarray) -> None:
         """Run the rounds of one machine whose points stay the same."""
@@ -473,7 +483,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
 
     def _fit_sampled(
         self, task: _Task, X: Any, drawing: SeedSequence, clustering: SeedSequence
-    ) -> tuple[list[Machine], np.ndarray, np.ndarray]:
+    ) -> _Fitted:
         """Fit machines that hold a new sample of the unlabelled points in every round."""
         rest, rng = task.rest, np.random.default_rng(drawing)
         entropy, uncertainty = np.ones(rest.size), np.ones(rest.size)
@@ -499,14 +509,13 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
                 uncertainty = label_uncertainty(rounds.probability(), form=self.form)
         self.entropy_, self.uncertainty_ = entropy, uncertainty
         self.sample_indices_ = task.order[rest[drawn]]
-        self._held = rounds.held
-        return rounds.machines, first, rounds.decision
+        return _Fitted(rounds.machines, rounds.held, first, rounds.decision)
 
-    def _keep(self, task: _Task, X: Any, machines: list[Machine]) -> None:
+    def _keep(self, task: _Task, X: Any, found: _Fitted) -> None:
         """Store what predictions need."""
-        held, self._held = self._held, None
+        machines = found.machines
         alpha = np.zeros((task.order.size, len(machines)))
-        alpha[held] = np.stack([m.alpha for m in machines], axis=1)
+        alpha[found.held] = np.stack([m.alpha for m in machines], axis=1)
         inside = np.flatnonzero(alpha.any(axis=1))
         inside = inside[np.argsort(task.order[inside])]
         self.support_, self.dual_coef_ = task.order[inside], alpha[inside].T
@@ -533,14 +542,21 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         self._data = KernelData(task.data.function, part, single=False)
 
     def _advise(self, task: _Task, first: np.ndarray, decision: np.ndarray) -> None:
+        """Look for signs that the boundary did not find a gap."""
         before, now = first[task.n_labelled :], decision[task.n_labelled :]
-        self.advice_: dict[str, Any] = {"margin": 0.0, "changed": 0.0, "may_hurt": False}
+        self.advice_: dict[str, Any] = {}
         if not len(now):
             return
-        best = np.abs(now[:, 0]) if now.shape[1] == 1 else now.max(axis=1)
-        margin = float((best < 1.0).mean())
-        changed = float((self._chosen(before) != self._chosen(now)).mean())
-        self.advice_ = {"margin": margin, "changed": changed, "may_hurt": False}
+        labels = self._chosen(before), self._chosen(now)
+        cuts = _cuts(task, labels)
+        self.advice_ = {
+            "margin_before": _inside(before),
+            "margin": _inside(now),
+            "changed": float((labels[0] != labels[1]).mean()),
+            "cut_before": cuts[0],
+            "cut": cuts[1],
+            "may_hurt": False,
+        }
 
     def _chosen(self, decision: np.ndarray) -> np.ndarray:
         """Return the class of each row of decision values."""
@@ -625,6 +641,30 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = self.kernel != "precomputed"
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+
+def _inside(f: np.ndarray) -> float:
+    """Return the share of points inside of the margin."""
+    best = np.abs(f[:, 0]) if f.shape[1] == 1 else f.max(axis=1)
+    return float((best < 1.0).mean())
+
+
+def _cuts(task: _Task, labels: tuple[np.ndarray, np.ndarray]) -> list[float]:
+    """Return the share of near neighbours with another label, by each labelling.
+
+    Of at most 1,000 unlabelled points, evenly spread over the rows; neighbours are the points with
+    the largest kernel values among them.
+    """
+    u = labels[0].size
+    some = np.unique(np.linspace(0, u - 1, min(u, _LOOKED_AT)).astype(np.int64))
+    if some.size < 2:
+        return [0.0, 0.0]
+    rows = task.n_labelled + some
+    kernel = np.array(task.data.block(rows, rows), dtype=np.float64)
+    np.fill_diagonal(kernel, -np.inf)
+    k = min(_NEIGHBORS, some.size - 1)
+    near = np.argpartition(-kernel, k - 1, axis=1)[:, :k]
+    return [float((lab[some][near] != lab[some][:, None]).mean()) for lab in labels]
 
 
 def _probabilities(f: np.ndarray, curves: list[PlattScaling]) -> np.ndarray:
