@@ -25,6 +25,9 @@ from clusterscape.semisupervised import (
 from clusterscape.semisupervised.subsampling import inverse_weights, weighted_sample
 from clusterscape.validate import Affinity
 
+# Whether unlabelled points help is not what these tests are about.
+pytestmark = pytest.mark.filterwarnings("ignore::clusterscape.semisupervised.TransductionWarning")
+
 
 @parametrize_with_checks([FuzzyCMeans(2, random_state=0), AdaptiveSubsampler(0.5, random_state=0)])
 def test_estimator_checks(estimator, check) -> None:

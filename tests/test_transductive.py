@@ -12,10 +12,13 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clusterscape import kernels
-from clusterscape.semisupervised import TransductiveSVC
+from clusterscape.semisupervised import TransductionWarning, TransductiveSVC
 from clusterscape.semisupervised.dual import Dual
 from clusterscape.semisupervised.kernel_rows import KernelData, KernelFunction, KernelRows
 from clusterscape.semisupervised.machine import Machine, weights_of_rounds
+
+# Whether unlabelled points help is not what these tests are about.
+pytestmark = pytest.mark.filterwarnings("ignore::clusterscape.semisupervised.TransductionWarning")
 
 
 def expected_failures(estimator: TransductiveSVC) -> dict[str, str]:
@@ -309,3 +312,32 @@ def test_dual_fills_what_the_sum_lacks() -> None:
     dual.move(np.array([1.0, 0.0, 0.0, 0.0]))
     assert dual.alpha.sum() == 0
     assert np.allclose(dual.value[:3], dual.alpha[:3])
+
+
+# ---- advice ----------------------------------------------------------------------------------
+
+
+def test_advice_is_what_it_says() -> None:
+    X, _, y = problem(400, 80)
+    model = TransductiveSVC(random_state=0).fit(X, y)
+    rest = y == -1
+    gamma = 1.0 / (X.shape[1] * X.var())  # "scale" is that of all points
+    alone = SVC(gamma=gamma).fit(X[~rest], y[~rest])
+    changed = (alone.predict(X[rest]) != model.transduction_[rest]).mean()
+    assert abs(model.advice_["changed"] - changed) < 0.01
+    inside = (np.abs(model.decision_[rest]) < 1).mean()
+    assert model.advice_["margin"] == pytest.approx(inside)
+    assert 0 < model.advice_["error_before"] < 0.4
+    assert not model.advice_["may_hurt"]
+    assert TransductiveSVC().fit(X[~rest], y[~rest]).advice_ == {}
+
+
+def test_changes_that_cannot_all_be_right_are_warned_of() -> None:
+    """Wrong shares of the classes turn labels of a machine that was nearly always right."""
+    X, truth, y = problem(400, 80)
+    with pytest.warns(TransductionWarning, match="may hurt"):
+        model = TransductiveSVC(class_balance=0.95, C_unlabelled=1.0, random_state=0).fit(X, y)
+    assert model.advice_["may_hurt"]
+    plain = TransductiveSVC(random_state=0).fit(X, y)
+    wrong, right = ((m.transduction_[80:] == truth[80:]).mean() for m in (model, plain))
+    assert wrong < right - 0.05

@@ -16,6 +16,9 @@ from clusterscape.plot import (
 )
 from clusterscape.semisupervised import SupportVectorDistances, TransductiveSVC
 
+# Whether unlabelled points help is not what these tests are about.
+pytestmark = pytest.mark.filterwarnings("ignore::clusterscape.semisupervised.TransductionWarning")
+
 
 @pytest.fixture(autouse=True)
 def _close_figures():

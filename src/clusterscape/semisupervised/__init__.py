@@ -14,13 +14,14 @@ from clusterscape.semisupervised.support import (
     SupportVectorDistances,
     support_vector_distances,
 )
-from clusterscape.semisupervised.transductive import TransductiveSVC
+from clusterscape.semisupervised.transductive import TransductionWarning, TransductiveSVC
 
 __all__ = [
     "AdaptiveSubsampler",
     "FuzzyCMeans",
     "PlattScaling",
     "SupportVectorDistances",
+    "TransductionWarning",
     "TransductiveSVC",
     "cluster_entropy",
     "label_uncertainty",
