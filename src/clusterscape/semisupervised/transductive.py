@@ -56,6 +56,8 @@ _BALANCE_SAMPLED = 2_000
 _FIRST_WEIGHT = 1e-5
 # Changes of labels above this share of the errors that are there to be mended are not believed.
 _PLAUSIBLE = 0.6
+# Where the margin keeps more than this share of its points, the boundary found no gap.
+_STILL_INSIDE = 0.95
 _LEAST_LABELS, _MOST_LABELS = 20, 1000  # labelled points with which errors are estimated
 _LOOKED_AT, _NEIGHBORS = 1000, 5  # points and neighbours that the advice looks at
 _SHARE_RULE = Such(
@@ -225,9 +227,10 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
     label differs from that by the labelled points' machine), "error_before" (error of that machine
     on labelled points left out, by five folds over at most 1,000; NaN with fewer than 20 labels),
     "margin_before" and "margin" (share inside of the margins of both), "cut_before" and "cut"
-    (share of near neighbours with another label, of at most 1,000 points), and "may_hurt": more
-    labels changed than three in five of the errors that are there to be mended (with the
-    uncertainty of their number added), and a :class:`TransductionWarning` was given.
+    (share of near neighbours with another label, of at most 1,000 points), and "may_hurt": a
+    :class:`TransductionWarning` was given, because more labels changed than three in five of the
+    errors that are there to be mended (with the uncertainty of their number added), or because,
+    with two classes, the margin kept more than 95 % of its points.
 
     References
     ----------
@@ -565,20 +568,29 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         cuts = _cuts(task, labels)
         changed = float((labels[0] != labels[1]).mean())
         error = _left_out_error(task, self.C, seed)
+        inside = float((np.abs(before) < 1.0).mean()), float((np.abs(now) < 1.0).mean())
+        # One against the rest, machines of many classes begin with few points inside.
+        no_gap = now.shape[1] == 1 and inside[1] > _STILL_INSIDE * inside[0]
+        too_many = changed > _PLAUSIBLE * _at_most(error, task.n_labelled)
         self.advice_ = {
             "changed": changed,
             "error_before": error,
-            "margin_before": float((np.abs(before) < 1.0).mean()),
-            "margin": float((np.abs(now) < 1.0).mean()),
+            "margin_before": inside[0],
+            "margin": inside[1],
             "cut_before": cuts[0],
             "cut": cuts[1],
-            "may_hurt": changed > _PLAUSIBLE * _at_most(error, task.n_labelled),
+            "may_hurt": bool(no_gap or too_many),
         }
-        if self.advice_["may_hurt"]:
+        if no_gap or too_many:
+            reason = (
+                f"they changed {changed:.0%} of the labels, but without them only about "
+                f"{error:.0%} are wrong (by cross-validation on the labelled points)"
+                if too_many
+                else f"{inside[1]:.0%} of them are inside of the margin, {inside[0]:.0%} were "
+                "without them, so the boundary found no gap"
+            )
             warnings.warn(
-                f"the unlabelled points may hurt: they changed {changed:.0%} of the labels, but "
-                f"without them only about {error:.0%} are wrong (by cross-validation on the "
-                "labelled points). Compare with SVC; see advice_.",
+                f"the unlabelled points may hurt: {reason}. Compare with SVC; see advice_.",
                 TransductionWarning,
                 stacklevel=3,
             )
