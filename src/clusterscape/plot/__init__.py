@@ -25,10 +25,17 @@ from clusterscape.plot.stability import GalleryDisplay, StabilityDisplay
 from clusterscape.plot.sweep import SweepDisplay
 from clusterscape.plot.tracking import TrackingDisplay
 from clusterscape.plot.trajectory import TrajectoryDisplay
+from clusterscape.plot.transductive import (
+    BoundaryDisplay,
+    SamplingRateDisplay,
+    ScoreMapDisplay,
+    SupportVectorDisplay,
+)
 from clusterscape.plot.transport import TransportDisplay
 
 __all__ = [
     "AffinityMapDisplay",
+    "BoundaryDisplay",
     "CellDisplay",
     "ClusterImagesDisplay",
     "ConsensusDistributionDisplay",
@@ -44,9 +51,12 @@ __all__ = [
     "KSelectionDisplay",
     "LandscapeDisplay",
     "QualityDistributionDisplay",
+    "SamplingRateDisplay",
     "ScatterDisplay",
+    "ScoreMapDisplay",
     "SilhouetteDisplay",
     "StabilityDisplay",
+    "SupportVectorDisplay",
     "SweepDisplay",
     "TrackingDisplay",
     "TrajectoryDisplay",

@@ -18,3 +18,16 @@ from clusterscape.semisupervised.scacs import SCACS as SCACS
 from clusterscape.semisupervised.spectral import ConstrainedSpectral as ConstrainedSpectral
 from clusterscape.semisupervised.votes import InfeasibleError as InfeasibleError
 from clusterscape.semisupervised.votes import member_scores as member_scores
+# -- transductive learning
+from clusterscape.semisupervised.fuzzy import FuzzyCMeans as FuzzyCMeans
+from clusterscape.semisupervised.platt import PlattScaling as PlattScaling
+from clusterscape.semisupervised.platt import platt_scaling as platt_scaling
+from clusterscape.semisupervised.subsampling import AdaptiveSubsampler as AdaptiveSubsampler
+from clusterscape.semisupervised.subsampling import cluster_entropy as cluster_entropy
+from clusterscape.semisupervised.subsampling import label_uncertainty as label_uncertainty
+from clusterscape.semisupervised.support import SupportVectorDistances as SupportVectorDistances
+from clusterscape.semisupervised.support import (
+    support_vector_distances as support_vector_distances,
+)
+from clusterscape.semisupervised.transductive import TransductionWarning as TransductionWarning
+from clusterscape.semisupervised.transductive import TransductiveSVC as TransductiveSVC

@@ -1,0 +1,810 @@
+"""Transductive support vector machines as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.random import SeedSequence
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedKFold
+from sklearn.svm import SVC
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from clusterscape._core.errors import ParameterError
+from clusterscape._core.params import (
+    Choice,
+    Flag,
+    Integer,
+    Null,
+    Number,
+    Rules,
+    Seed,
+    Such,
+    check_params,
+)
+from clusterscape._core.seeds import RandomState, sklearn_seed, spawn
+from clusterscape.generate.features import validated_features
+from clusterscape.semisupervised.kernel_rows import KernelData, KernelFunction, KernelRows
+from clusterscape.semisupervised.labels import labelled_codes
+from clusterscape.semisupervised.machine import Machine, weights_of_rounds
+from clusterscape.semisupervised.platt import PlattScaling, platt_scaling
+from clusterscape.semisupervised.subsampling import (
+    MEMBERSHIPS,
+    SIZE,
+    STRATEGIES,
+    Strategy,
+    cluster_entropy,
+    inverse_weights,
+    label_uncertainty,
+    membership_of,
+    sample_size,
+    scores_of,
+    weighted_sample,
+)
+
+# Unlabelled points over which the mean of the kernel is taken, and where only some of the points
+# are in the machine (their mean would be that of a sample near the boundary).
+_BALANCE_POINTS = 20_000
+_BALANCE_SAMPLED = 2_000
+_FIRST_WEIGHT = 1e-5
+# Changes of labels above this share of the errors that are there to be mended are not believed.
+_PLAUSIBLE = 0.6
+# Where the margin keeps more than this share of its points, the boundary found no gap.
+_STILL_INSIDE = 0.95
+_LEAST_LABELS, _MOST_LABELS = 20, 1000  # labelled points with which errors are estimated
+_LOOKED_AT, _NEIGHBORS = 1000, 5  # points and neighbours that the advice looks at
+_SHARE_RULE = Such(
+    lambda v: isinstance(v, Mapping) or (isinstance(v, (list, tuple, np.ndarray)) and len(v) > 1),
+    "a mapping from classes to shares, or a list of shares",
+    refused=[[0.5]],
+)
+
+
+class TransductionWarning(UserWarning):
+    """The unlabelled points may make a classifier worse."""
+
+
+@dataclass(frozen=True)
+class _Task:
+    """The points in the order of the machines: labelled ones first."""
+
+    data: KernelData
+    order: np.ndarray
+    codes: np.ndarray  # of the labelled points
+    targets: np.ndarray | None  # share of each class among the unlabelled points
+    pool: np.ndarray  # positions of the points that make the balance
+    balance: tuple[np.ndarray, float] | None
+
+    @property
+    def n_labelled(self) -> int:
+        return self.codes.size
+
+    @property
+    def rest(self) -> np.ndarray:
+        return np.arange(self.n_labelled, self.order.size)
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """Machines, the points that they hold, and decision values of all points."""
+
+    machines: list[Machine]
+    held: np.ndarray
+    first: np.ndarray  # by the labelled points alone
+    decision: np.ndarray
+
+
+def _has_probability(model: Any) -> bool:
+    if not model.probability:
+        raise AttributeError("predict_proba is available with probability=True only.")
+    return True
+
+
+class TransductiveSVC(ClassifierMixin, BaseEstimator):
+    """Support vector classifier that also learns from unlabelled points.
+
+    The boundary keeps a margin from the unlabelled points too, so that it passes where they are
+    sparse: minimises 1/2 |w|^2 + C sum of hinge losses of the labelled points + C* sum of ramp
+    losses of the unlabelled ones, whose mean decision value is held to that of the class shares.
+    With no unlabelled point it is ``sklearn.svm.SVC``. Several classes are one against the rest.
+
+    **It can hurt.** Where classes overlap, or clusters are not classes, the boundary moves into a
+    gap that means nothing. ``advice_`` and a warning say when the signs of that are there; they do
+    not see every case. Compare with ``SVC`` by cross-validation on the labelled points.
+
+    Parameters
+    ----------
+    C : float
+        Weight of a labelled point's loss.
+    C_unlabelled : float or None
+        Weight C* of an unlabelled point's loss; by default ``C * labelled / unlabelled``, the
+        latter as many as the machine holds, so that both parts weigh the same.
+    kernel : {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
+        As for ``sklearn.svm.SVC``. With "precomputed" X is the kernel of all points, labelled and
+        unlabelled.
+    gamma : {"scale", "auto"} or float
+        Of the kernels "rbf", "poly" and "sigmoid".
+    degree : int
+        Of the kernel "poly".
+    coef0 : float
+        Of the kernels "poly" and "sigmoid".
+    loop : {"cccp", "joachims"}
+        "cccp" minimises the ramp loss by the concave-convex procedure [1]_. "joachims" gives the
+        unlabelled points labels in the class shares, fits, gives them anew, and raises C* from
+        ``start`` by ``factor`` [2]_.
+    ramp : float
+        Where the ramp ends, s in (-1, 0]: losses are at most 1 - s.
+    class_balance : "labelled", None, float, mapping or list
+        Shares of the classes among the unlabelled points: those of the labelled points, no
+        constraint (not with "joachims"), the share of the second class, or the share of each.
+    subsample : None, float or int
+        Unlabelled points that the machine holds: all, a fraction, or a number. They are drawn anew
+        in every round, as C* rises from ``start`` [3]_.
+    strategy : {"adaptive", "entropy", "uncertainty", "uniform"}
+        What points are drawn by: how undecided they are between clusters and how uncertain their
+        label is, one of both, or neither.
+    memberships : None, array, Ensemble or estimator
+        Where the memberships of points in clusters come from; see :class:`AdaptiveSubsampler`.
+    n_clusters : int
+        Clusters of the default, fuzzy c-means.
+    weights : {"inverse", "equal"}
+        "inverse" weighs a drawn point's loss by the points it stands for, one over its chance to
+        be drawn (but no more than in a uniform sample). With "equal", as printed in [3]_, the
+        points near the boundary, which are drawn more often, push it with more weight than they
+        have.
+    form : {"uncertainty", "as_printed"}
+        See :func:`label_uncertainty`.
+    start : float or None
+        C* of the first round. None: with ``subsample`` 1/16 of the last (five rounds with
+        ``factor=2``), with "joachims" 1e-5, otherwise there is one round.
+    factor : float
+        C* grows by it from round to round.
+    probability : bool
+        Whether to fit Platt scaling for ``predict_proba``, on decision values of five-fold
+        cross-validation over the labelled points: six fits in place of one.
+    tol : float
+        Largest violation of the optimality conditions.
+    max_iter : int
+        Convex problems of one round at most.
+    cache_mb : float
+        Memory for kernel rows.
+    random_state : int, generator or None
+        Seed of the samples, the clustering and the folds.
+
+    Attributes
+    ----------
+    classes_ : (k,) array
+        The labels, without -1.
+    transduction_ : (n,) array
+        The label of every point of ``fit``: the given one, or the predicted one.
+    decision_ : (n,) or (n, k) array
+        Decision values of the points of ``fit``.
+    support_ : array
+        Rows with a variable that is not zero, ascending.
+    dual_coef_ : (machines, n_support) array
+        Their signed variables.
+    balance_rows_ : array
+        Unlabelled rows whose mean the balance is about: all of them up to 20,000, with
+        ``subsample`` up to 2,000, and a sample of that size otherwise. Empty without balance.
+    balance_coef_ : (machines,) array
+        The variable of the balance.
+    intercept_ : (machines,) array
+        Intercepts.
+    objective_ : list of arrays
+        For each machine the objective after each convex problem of the last round.
+    n_iter_ : int
+        Convex problems solved, of all machines.
+    C_unlabelled_ : float
+        C* of the last round.
+    sample_indices_ : array
+        Unlabelled rows that the last round held.
+    entropy_, uncertainty_ : arrays or None
+        Scores of the unlabelled rows in the last round, with ``subsample``.
+    advice_ : dict
+        Signs that the unlabelled points may hurt; see Notes.
+
+    See Also
+    --------
+    sklearn.svm.SVC : The same without unlabelled points.
+    sklearn.semi_supervised.SelfTrainingClassifier : Labels what it is sure of.
+    AdaptiveSubsampler : The sampling alone, for other methods.
+
+    Notes
+    -----
+    Time grows with the number of points times the number of support vectors, many of which are
+    unlabelled points inside of the margin. Memory is that of ``cache_mb`` and of the features.
+
+    The printed objective of [3]_ has |w|^2 in place of 1/2 |w|^2: its C is twice this one.
+
+    ``advice_`` needs no label of the unlabelled points. It holds "changed" (share of them whose
+    label differs from that by the labelled points' machine), "error_before" (error of that machine
+    on labelled points left out, by five folds over at most 1,000; NaN with fewer than 20 labels),
+    "margin_before" and "margin" (share inside of the margins of both), "cut_before" and "cut"
+    (share of near neighbours with another label, of at most 1,000 points), and "may_hurt": a
+    :class:`TransductionWarning` was given, because more labels changed than three in five of the
+    errors that are there to be mended (with the uncertainty of their number added), or because,
+    with two classes, the margin kept more than 95 % of its points.
+
+    References
+    ----------
+    .. [1] R. Collobert, F. Sinz, J. Weston and L. Bottou. Large scale transductive SVMs. Journal of
+       Machine Learning Research 7, 1687-1712, 2006.
+    .. [2] T. Joachims. Transductive inference for text classification using support vector
+       machines. International Conference on Machine Learning, 200-209, 1999.
+    .. [3] P. Raman, "Exploring the landscape of clusterings", dissertation,
+       University of Utah, 2013, chapter 6.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.semisupervised import TransductiveSVC
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(c, 1, size=(200, 2)) for c in (0, 5)])
+    >>> truth = np.repeat([0, 1], 200)
+    >>> y = np.full(400, -1)
+    >>> y[[0, 1, 200, 201]] = 0, 0, 1, 1
+    >>> model = TransductiveSVC(random_state=0).fit(X, y)
+    >>> float((model.transduction_ == truth).mean()) > 0.99
+    True
+    """
+
+    _parameter_rules: ClassVar[Rules] = {
+        "C": [Number(0, open_low=True)],
+        "C_unlabelled": [Null(), Number(0, open_low=True)],
+        "kernel": [
+            Choice("rbf", "linear", "poly", "sigmoid", "precomputed"),
+            Such(callable, "a function of two blocks of rows", refused=[3]),
+        ],
+        "gamma": [Choice("scale", "auto"), Number(0, open_low=True)],
+        "degree": [Integer(1)],
+        "coef0": [Number()],
+        "loop": [Choice("cccp", "joachims")],
+        "ramp": [
+            Such(
+                lambda v: Number(-1, 0).allows(v) and v > -1,
+                "a number in (-1, 0]",
+                refused=[-1.0, 0.5],
+            )
+        ],
+        "class_balance": [Null(), Choice("labelled"), Number(0, 1), _SHARE_RULE],
+        "subsample": [Null(), *SIZE],
+        "strategy": [STRATEGIES],
+        "memberships": MEMBERSHIPS,
+        "n_clusters": [Integer(1)],
+        "weights": [Choice("inverse", "equal")],
+        "form": [Choice("uncertainty", "as_printed")],
+        "start": [Null(), Number(0, open_low=True)],
+        "factor": [Number(1, open_low=True)],
+        "probability": [Flag()],
+        "tol": [Number(0, open_low=True)],
+        "max_iter": [Integer(1)],
+        "cache_mb": [Number(1)],
+        "random_state": [Seed()],
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        C_unlabelled: float | None = None,
+        kernel: str | Callable[[Any, Any], np.ndarray] = "rbf",
+        gamma: float | Literal["scale", "auto"] = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        loop: Literal["cccp", "joachims"] = "cccp",
+        ramp: float = 0.0,
+        class_balance: Any = "labelled",
+        subsample: float | None = None,
+        strategy: Strategy = "adaptive",
+        memberships: Any = None,
+        n_clusters: int = 2,
+        weights: Literal["inverse", "equal"] = "inverse",
+        form: Literal["uncertainty", "as_printed"] = "uncertainty",
+        start: float | None = None,
+        factor: float = 2.0,
+        probability: bool = False,
+        tol: float = 1e-3,
+        max_iter: int = 50,
+        cache_mb: float = 400.0,
+        random_state: RandomState = None,
+    ) -> None:
+        self.C = C
+        self.C_unlabelled = C_unlabelled
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.loop = loop
+        self.ramp = ramp
+        self.class_balance = class_balance
+        self.subsample = subsample
+        self.strategy = strategy
+        self.memberships = memberships
+        self.n_clusters = n_clusters
+        self.weights = weights
+        self.form = form
+        self.start = start
+        self.factor = factor
+        self.probability = probability
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_mb = cache_mb
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the labelled and the unlabelled points.
+
+        Parameters
+        ----------
+        X : (n, d) array, sparse matrix or data frame; (n, n) array with kernel="precomputed"
+            Features of all points.
+        y : (n,) array
+            Labels; -1 marks an unlabelled point. Labels of text have no such mark unless the array
+            holds objects.
+
+        Returns
+        -------
+        self
+        """
+        check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
+        X = validated_features(self, X)
+        codes, self.classes_ = labelled_codes(y, X.shape[0])
+        self._check_data(X, codes)
+        drawing, clustering, folding, balancing, advising = spawn(self.random_state, 5)
+        task = self._task(X, codes, np.random.default_rng(balancing))
+        self.entropy_: np.ndarray | None = None
+        self.uncertainty_: np.ndarray | None = None
+        if self.subsample is None or task.rest.size == 0:
+            found = self._fit_all(task)
+        else:
+            found = self._fit_sampled(task, X, drawing, clustering)
+        self._keep(task, X, found)
+        self._advise(task, found.first, found.decision, advising)
+        decision = np.empty_like(found.decision)
+        decision[task.order] = found.decision
+        self.decision_ = decision[:, 0] if decision.shape[1] == 1 else decision
+        self.transduction_ = self.classes_[np.where(codes >= 0, codes, self._chosen(decision))]
+        if self.probability:
+            self._fit_probability(X, codes, folding)
+        return self
+
+    def _check_data(self, X: Any, codes: np.ndarray) -> None:
+        if self.classes_.size < 2:
+            raise ValueError(
+                f"y has one class only among its labels, {self.classes_[0]!r}; a classifier needs "
+                "at least two."
+            )
+        if self.kernel == "precomputed" and (sparse.issparse(X) or X.shape[0] != X.shape[1]):
+            raise ParameterError(
+                f"{{kernel}} needs the dense (n, n) kernel of all points; X has shape {X.shape}.",
+                kernel=self.kernel,
+            )
+        if self.loop == "joachims" and self.class_balance is None and (codes < 0).any():
+            raise ParameterError(
+                "{loop} gives labels in the shares of {class_balance.name}, which is None; take "
+                "'labelled' or give the shares.",
+                loop=self.loop,
+            )
+
+    def _function(self, X: Any) -> KernelFunction:
+        if isinstance(self.gamma, str):
+            gamma = 1.0 / X.shape[1]
+            if self.gamma == "scale":
+                square = X.multiply(X).mean() if sparse.issparse(X) else np.mean(X * X)
+                spread = float(square) - float(X.mean()) ** 2
+                gamma = gamma / spread if spread > 0 else 1.0
+        else:
+            gamma = float(self.gamma)
+        return KernelFunction(self.kernel, gamma, self.degree, self.coef0)
+
+    def _task(self, X: Any, codes: np.ndarray, rng: np.random.Generator) -> _Task:
+        """Put the labelled points first, settle the kernel, and find the balance."""
+        order = np.argsort(codes < 0, kind="stable")
+        pre = self.kernel == "precomputed"
+        data = KernelData(self._function(X), X[np.ix_(order, order)] if pre else X[order])
+        known = codes[order][: int((codes >= 0).sum())]
+        rest = np.arange(known.size, order.size)
+        targets, pool, balance = None, np.empty(0, dtype=np.int64), None
+        if rest.size:
+            targets = self._shares(known)
+        if targets is not None and self.loop == "cccp":
+            most = _BALANCE_POINTS if self.subsample is None else _BALANCE_SAMPLED
+            pool = rest if rest.size <= most else np.sort(rng.choice(rest, most, replace=False))
+            means = data.means(pool)
+            balance = means, float(means[pool].mean())
+        return _Task(data, order, known, targets, pool, balance)
+
+    def _shares(self, known: np.ndarray) -> np.ndarray | None:
+        """Return the share of each class among the unlabelled points."""
+        given, k = self.class_balance, self.classes_.size
+        if given is None:
+            return None
+        if isinstance(given, str):
+            return np.bincount(known, minlength=k) / known.size
+        if isinstance(given, Mapping):
+            given = [given.get(label, np.nan) for label in self.classes_.tolist()]
+        elif np.ndim(given) == 0:
+            given = [1.0 - given, given]
+        shares = np.asarray(given, dtype=np.float64)
+        if shares.shape != (k,) or not (shares >= 0).all() or abs(shares.sum() - 1.0) > 1e-6:
+            raise ParameterError(
+                f"{{class_balance}} must give a share >= 0 of each of the {k} classes that sum to "
+                "one (one number is the share of the second of two classes).",
+                class_balance=self.class_balance,
+            )
+        return shares
+
+    def _signs(self, codes: np.ndarray) -> list[tuple[int, np.ndarray]]:
+        """Return for each machine its class and the signs of the labelled points."""
+        classes = [1] if self.classes_.size == 2 else range(self.classes_.size)
+        return [(c, np.where(codes == c, 1.0, -1.0)) for c in classes]
+
+    def _machine(self, task: _Task, rows: KernelRows, c: int, signs: np.ndarray) -> Machine:
+        target = None
+        if task.balance is not None and task.targets is not None:
+            target = 2.0 * float(task.targets[c]) - 1.0
+        weights = np.full(signs.size, float(self.C))
+        return Machine(rows, signs, weights, self.ramp, target, self.tol, self.max_iter)
+
+    def _final(self, task: _Task, held: int) -> float:
+        if self.C_unlabelled is not None:
+            return float(self.C_unlabelled)
+        return self.C * task.n_labelled / max(held, 1)
+
+    def _fit_all(self, task: _Task) -> _Fitted:
+        """Fit machines that hold all points."""
+        rows = KernelRows(task.data, int(self.cache_mb * 1e6), task.balance)
+        self.C_unlabelled_ = self._final(task, task.rest.size)
+        machines, first = [], []
+        for c, signs in self._signs(task.codes):
+            machine = self._machine(task, rows, c, signs)
+            machine.start()
+            first.append(machine.decision)
+            if task.rest.size:
+                self._loop(task, machine, c, machine.decision[task.n_labelled :])
+            machines.append(machine)
+        self.sample_indices_ = task.order[task.rest]
+        decision = np.stack([m.decision for m in machines], axis=1)
+        return _Fitted(machines, np.arange(task.order.size), np.stack(first, axis=1), decision)
+
+    def _loop(self, task: _Task, machine: Machine, c: int, f: np.ndarray) -> None:
+        """Run the rounds of one machine whose points stay the same."""
+        final = self.C_unlabelled_
+        first = self.start
+        if first is None:
+            first = final if self.loop == "cccp" else _FIRST_WEIGHT
+        for weight in weights_of_rounds(first, final, self.factor):
+            machine.history.clear()
+            if self.loop == "cccp":
+                machine.concave_convex(weight, f)
+            else:
+                self._label(task, machine, c, weight, last=weight == final)
+            f = machine.decision[task.n_labelled :]
+
+    def _label(self, task: _Task, machine: Machine, c: int, weight: Any, *, last: bool) -> None:
+        assert task.targets is not None
+        positives = round(float(task.targets[c]) * (machine.alpha.size - task.n_labelled))
+        for _ in range(self.max_iter if last else 1):
+            if machine.label_switching(weight, positives):
+                return
+        machine.converged = not last
+
+    def _fit_sampled(
+        self, task: _Task, X: Any, drawing: SeedSequence, clustering: SeedSequence
+    ) -> _Fitted:
+        """Fit machines that hold a new sample of the unlabelled points in every round."""
+        rest, rng = task.rest, np.random.default_rng(drawing)
+        entropy, uncertainty = np.ones(rest.size), np.ones(rest.size)
+        if self.strategy in ("adaptive", "entropy"):
+            k = min(self.n_clusters, rest.size)
+            source = task.data.X if self.memberships is None else X
+            rows = rest if self.memberships is None else task.order[rest]
+            entropy = cluster_entropy(membership_of(self.memberships, source, rows, k, clustering))
+        assert self.subsample is not None
+        size = sample_size(self.subsample, rest.size)
+        self.C_unlabelled_ = self._final(task, size)
+        start = self.C_unlabelled_ / 16.0 if self.start is None else self.start
+        rounds = _Rounds(self, task)
+        first = rounds.before()
+        for weight in weights_of_rounds(start, self.C_unlabelled_, self.factor):
+            scores = scores_of(self.strategy, entropy, uncertainty)
+            drawn = weighted_sample(scores, size, rng)
+            share = np.ones(size)
+            if self.weights == "inverse":
+                share = inverse_weights(scores, size, drawn) * (size / rest.size)
+            rounds.run(rest[drawn], weight, share)
+            if self.strategy in ("adaptive", "uncertainty"):
+                uncertainty = label_uncertainty(rounds.probability(), form=self.form)
+        self.entropy_, self.uncertainty_ = entropy, uncertainty
+        self.sample_indices_ = task.order[rest[drawn]]
+        return _Fitted(rounds.machines, rounds.held, first, rounds.decision)
+
+    def _keep(self, task: _Task, X: Any, found: _Fitted) -> None:
+        """Store what predictions need."""
+        machines = found.machines
+        alpha = np.zeros((task.order.size, len(machines)))
+        alpha[found.held] = np.stack([m.alpha for m in machines], axis=1)
+        inside = np.flatnonzero(alpha.any(axis=1))
+        inside = inside[np.argsort(task.order[inside])]
+        self.support_, self.dual_coef_ = task.order[inside], alpha[inside].T
+        self.balance_rows_ = np.sort(task.order[task.pool])
+        self.balance_coef_ = np.array([m.balance_weight for m in machines])
+        self.intercept_ = np.array([m.dual.intercept for m in machines])
+        self.objective_ = [np.array(m.history) for m in machines]
+        self.n_iter_ = max(1, sum(m.n_iter for m in machines))
+        if not all(m.converged for m in machines):
+            warnings.warn(
+                f"the rounds stopped at max_iter={self.max_iter} while points still changed "
+                "sides; raise max_iter.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if task.pool.size:
+            alpha[task.pool] += self.balance_coef_ / task.pool.size
+        used = np.flatnonzero(alpha.any(axis=1))
+        self._used_rows = task.order[used]
+        self._weights = alpha[used]
+        pre = self.kernel == "precomputed"
+        # Double precision: predictions must not depend on what is predicted beside them.
+        part = X if pre else X[self._used_rows]
+        self._data = KernelData(task.data.function, part, single=False)
+
+    def _advise(
+        self, task: _Task, first: np.ndarray, decision: np.ndarray, seed: SeedSequence
+    ) -> None:
+        """Look for signs that the unlabelled points made it worse."""
+        before, now = first[task.n_labelled :], decision[task.n_labelled :]
+        self.advice_: dict[str, Any] = {}
+        if not len(now):
+            return
+        labels = self._chosen(before), self._chosen(now)
+        cuts = _cuts(task, labels)
+        changed = float((labels[0] != labels[1]).mean())
+        error = _left_out_error(task, self.C, seed)
+        inside = float((np.abs(before) < 1.0).mean()), float((np.abs(now) < 1.0).mean())
+        # One against the rest, machines of many classes begin with few points inside.
+        no_gap = now.shape[1] == 1 and inside[1] > _STILL_INSIDE * inside[0]
+        too_many = changed > _PLAUSIBLE * _at_most(error, task.n_labelled)
+        self.advice_ = {
+            "changed": changed,
+            "error_before": error,
+            "margin_before": inside[0],
+            "margin": inside[1],
+            "cut_before": cuts[0],
+            "cut": cuts[1],
+            "may_hurt": bool(no_gap or too_many),
+        }
+        if no_gap or too_many:
+            reason = (
+                f"they changed {changed:.0%} of the labels, but without them only about "
+                f"{error:.0%} are wrong (by cross-validation on the labelled points)"
+                if too_many
+                else f"{inside[1]:.0%} of them are inside of the margin, {inside[0]:.0%} were "
+                "without them, so the boundary found no gap"
+            )
+            warnings.warn(
+                f"the unlabelled points may hurt: {reason}. Compare with SVC; see advice_.",
+                TransductionWarning,
+                stacklevel=3,
+            )
+
+    def _chosen(self, decision: np.ndarray) -> np.ndarray:
+        """Return the class of each row of decision values."""
+        if decision.ndim == 2 and decision.shape[1] == 1:
+            decision = decision[:, 0]
+        return decision.argmax(axis=1) if decision.ndim == 2 else (decision > 0).astype(np.int64)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the decision values of points.
+
+        Parameters
+        ----------
+        X : (m, d) array, sparse matrix or data frame; (m, n) array with kernel="precomputed"
+            Features.
+
+        Returns
+        -------
+        (m,) array for two classes, (m, k) array for more
+        """
+        check_is_fitted(self, "intercept_")
+        X = validated_features(self, X, reset=False)
+        rows = self._used_rows if self.kernel == "precomputed" else np.arange(self._data.n)
+        f = self._data.weighted(X, rows, self._weights) + self.intercept_
+        return f[:, 0] if f.shape[1] == 1 else f
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the labels of points.
+
+        Parameters
+        ----------
+        X : (m, d) array, sparse matrix or data frame; (m, n) array with kernel="precomputed"
+            Features.
+
+        Returns
+        -------
+        (m,) array
+        """
+        found = self._chosen(self.decision_function(X))
+        return self.classes_[found]
+
+    @available_if(_has_probability)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities of the labels by Platt scaling.
+
+        Parameters
+        ----------
+        X : (m, d) array, sparse matrix or data frame; (m, n) array with kernel="precomputed"
+            Features.
+
+        Returns
+        -------
+        (m, k) array
+            Columns in the order of ``classes_``; rows sum to one.
+        """
+        check_is_fitted(self, "intercept_")
+        return _probabilities(self.decision_function(X), self.platt_)
+
+    def _fit_probability(self, X: Any, codes: np.ndarray, seed: SeedSequence) -> None:
+        """Fit one curve per machine to decision values of points that were left out."""
+        labelled = np.flatnonzero(codes >= 0)
+        known = codes[labelled]
+        folds = int(min(5, np.bincount(known).min()))
+        f = self.decision_.reshape(codes.size, -1)[labelled].copy()
+        self.platt_folds_ = folds if folds > 1 else 0
+        if folds > 1:
+            split = StratifiedKFold(folds, shuffle=True, random_state=sklearn_seed(seed))
+            for _, out in split.split(labelled, known):
+                keep = np.setdiff1d(np.arange(codes.size), labelled[out])
+                pre = self.kernel == "precomputed"
+                part = X[np.ix_(keep, keep)] if pre else X[keep]
+                new = X[np.ix_(labelled[out], keep)] if pre else X[labelled[out]]
+                model = clone(self).set_params(probability=False)
+                if isinstance(self.memberships, np.ndarray) and len(self.memberships) == codes.size:
+                    model.set_params(memberships=self.memberships[keep])
+                f[out] = model.fit(part, codes[keep]).decision_function(new).reshape(len(out), -1)
+        self.platt_ = [
+            platt_scaling(f[:, i], signs > 0) for i, (_, signs) in enumerate(self._signs(known))
+        ]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+
+def _left_out_error(task: _Task, C: float, seed: SeedSequence) -> float:
+    """Return the error of a machine of the labelled points on those left out, by five folds.
+
+    Of at most 1,000 labelled points; NaN for fewer than 20, or a class with one label.
+    """
+    counts = np.bincount(task.codes)
+    if task.codes.size < _LEAST_LABELS or counts[counts > 0].min() < 2:
+        return float("nan")
+    rng = np.random.default_rng(seed)
+    some = np.sort(rng.permutation(task.codes.size)[:_MOST_LABELS])
+    codes = task.codes[some]
+    kernel = np.asarray(task.data.block(some, some), dtype=np.float64)
+    folds = rng.permutation(codes.size) % 5
+    wrong = 0
+    for fold in range(5):
+        out, keep = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        if np.unique(codes[keep]).size < 2:
+            return float("nan")
+        model = SVC(C=C, kernel="precomputed").fit(kernel[np.ix_(keep, keep)], codes[keep])
+        wrong += int((model.predict(kernel[np.ix_(out, keep)]) != codes[out]).sum())
+    return wrong / codes.size
+
+
+def _at_most(error: float, labels: int) -> float:
+    """Return an error rate that was found with few labels, with its uncertainty added."""
+    n = min(labels, _MOST_LABELS)
+    return error + np.sqrt(error * (1.0 - error) / n) + 1.0 / n
+
+
+def _cuts(task: _Task, labels: tuple[np.ndarray, np.ndarray]) -> list[float]:
+    """Return the share of near neighbours with another label, by each labelling.
+
+    Of at most 1,000 unlabelled points, evenly spread over the rows; neighbours are the points with
+    the largest kernel values among them.
+    """
+    u = labels[0].size
+    some = np.unique(np.linspace(0, u - 1, min(u, _LOOKED_AT)).astype(np.int64))
+    if some.size < 2:
+        return [0.0, 0.0]
+    rows = task.n_labelled + some
+    kernel = np.array(task.data.block(rows, rows), dtype=np.float64)
+    np.fill_diagonal(kernel, -np.inf)
+    k = min(_NEIGHBORS, some.size - 1)
+    near = np.argpartition(-kernel, k - 1, axis=1)[:, :k]
+    return [float((lab[some][near] != lab[some][:, None]).mean()) for lab in labels]
+
+
+def _probabilities(f: np.ndarray, curves: list[PlattScaling]) -> np.ndarray:
+    """Return probabilities of the classes, rows summing to one."""
+    if len(curves) == 1:
+        p = curves[0](f.reshape(-1))
+        return np.stack([1.0 - p, p], axis=1)
+    p = np.stack([curve(f[:, c]) for c, curve in enumerate(curves)], axis=1)
+    total = p.sum(axis=1, keepdims=True)
+    return np.divide(p, total, out=np.full_like(p, 1.0 / len(curves)), where=total > 0)
+
+
+class _Rounds:
+    """Rounds over samples: machines of the last one, and decision values of all points."""
+
+    def __init__(self, model: TransductiveSVC, task: _Task) -> None:
+        self.model, self.task = model, task
+        self.signs = model._signs(task.codes)
+        self.alpha = np.zeros((task.order.size, len(self.signs)))
+        self.machines: list[Machine] = []
+        self.held = np.arange(task.n_labelled)
+
+    def before(self) -> np.ndarray:
+        """Fit the labelled points alone; return the decision values of all points."""
+        self._fit(np.empty(0, dtype=np.int64), 0.0)
+        self.decision = self._everywhere()
+        return self.decision
+
+    def run(self, drawn: np.ndarray, weight: float, share: np.ndarray) -> None:
+        """Fit the labelled points and a sample whose points have weight C* times their share."""
+        self._fit(drawn, weight, share)
+        self.decision = self._everywhere()
+
+    def _fit(self, drawn: np.ndarray, weight: float, share: Any = 1.0) -> None:
+        task, model = self.task, self.model
+        self.held = np.concatenate([np.arange(task.n_labelled), drawn])
+        data = task.data.subset(self.held)
+        balance = None
+        if task.balance is not None and drawn.size:
+            balance = task.balance[0][self.held], task.balance[1]
+        rows = KernelRows(data, int(model.cache_mb * 1e6), balance)
+        before, self.machines = self.machines, []
+        for i, (c, signs) in enumerate(self.signs):
+            machine = model._machine(task, rows, c, signs)
+            if not drawn.size:
+                machine.start()
+            else:
+                warm = np.append(self.alpha[self.held, i], before[i].balance_weight)
+                machine.start(warm)
+                f = self.decision[drawn, i]
+                if model.loop == "cccp":
+                    machine.concave_convex(weight * share, f)
+                else:
+                    machine.dual.intercept = before[i].dual.intercept
+                    last = weight == model.C_unlabelled_
+                    model._label(task, machine, c, weight * share, last=last)
+                machine.n_iter += before[i].n_iter
+            self.machines.append(machine)
+        self.alpha[:] = 0.0
+        self.alpha[self.held] = np.stack([m.alpha for m in self.machines], axis=1)
+
+    def _everywhere(self) -> np.ndarray:
+        """Return the decision values of all points."""
+        task = self.task
+        used = np.flatnonzero(self.alpha.any(axis=1))
+        f = np.empty((task.order.size, len(self.machines)))
+        f[self.held] = np.stack([m.decision for m in self.machines], axis=1)
+        others = np.setdiff1d(np.arange(task.order.size), self.held, assume_unique=True)
+        X = task.data.X[others]
+        found = task.data.weighted(X, used, self.alpha[used], ready=True)
+        if task.balance is not None:
+            found += task.balance[0][others, None] * [m.balance_weight for m in self.machines]
+        f[others] = found + [m.dual.intercept for m in self.machines]
+        return f
+
+    def probability(self) -> np.ndarray:
+        """Return probabilities for the unlabelled points, by curves on the labelled ones."""
+        labelled = self.task.n_labelled
+        curves = [
+            platt_scaling(self.decision[:labelled, i], signs > 0)
+            for i, (_, signs) in enumerate(self.signs)
+        ]
+        return _probabilities(self.decision[labelled:], curves)
