@@ -23,7 +23,6 @@ from sklearn.utils.validation import has_fit_parameter
 from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.params import Choice, Integer, Number, Rule, Such
 from clusterscape._core.seeds import sklearn_seed, spawn
-from clusterscape.generate.assign import mixture_model
 from clusterscape.generate.features import Matrix
 from clusterscape.generate.nmf import nmf
 from clusterscape.linalg.kmeans import kmeans
@@ -251,7 +250,7 @@ def _all_distances(X: Matrix, metric: Any) -> np.ndarray:
 
 
 def _mixture(X: Matrix, k: int, how: Settings, *, soft: bool) -> BaseResult:
-    from sklearn.mixture import GaussianMixture
+    from clusterscape.linalg.mixture import gaussian_mixture, mixture_features
 
     n = X.shape[0]
     if n == 1:
@@ -260,24 +259,27 @@ def _mixture(X: Matrix, k: int, how: Settings, *, soft: bool) -> BaseResult:
     Z, origin, axes = how.pieces.get(
         ("leading", how.options["columns"]), lambda: _leading_columns(X, how.options["columns"])
     )
-    model = GaussianMixture(
-        n_components=k,
-        covariance_type=how.options["covariance"],
-        reg_covar=1e-6 + how.options["ridge"] * float(Z.var(axis=0).mean()),
+    form, ridge = how.options["covariance"], how.options["ridge"]
+    found = gaussian_mixture(
+        Z,
+        k,
+        covariance=form,
+        ridge=ridge,
         n_init=how.n_init,
         max_iter=how.max_iter,
-        random_state=sklearn_seed(how.seed),
-    ).fit(Z)
-    details = {"n_iter": int(model.n_iter_), "converged": bool(model.converged_)}
-    cost = -float(model.lower_bound_)
-    kept = mixture_model(model)
-    if axes is not None:
-        kept |= {"origin": origin, "axes": axes}
+        seed=how.seed,
+        features=how.pieces.get(
+            ("mixture", how.options["columns"], form, ridge),
+            lambda: mixture_features(Z, form, ridge=ridge),
+        ),
+    )
+    details = {"n_iter": found.n_iter, "converged": found.converged}
+    kept = found.model if axes is None else {**found.model, "origin": origin, "axes": axes}
     if soft:
-        membership = np.asarray(model.predict_proba(Z), dtype=np.float64)
-        membership /= membership.sum(axis=1, keepdims=True)
-        return BaseResult(membership=membership, cost=cost, details=details, model=kept)
-    return BaseResult(labels=model.predict(Z), cost=cost, details=details, model=kept)
+        return BaseResult(
+            membership=found.membership, cost=-found.bound, details=details, model=kept
+        )
+    return BaseResult(labels=found.labels, cost=-found.bound, details=details, model=kept)
 
 
 def _leading_columns(X: Matrix, columns: Any) -> tuple[Matrix, Any, Any]:
