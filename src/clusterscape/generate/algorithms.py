@@ -25,10 +25,14 @@ from clusterscape._core.params import Choice, Integer, Number, Rule, Such
 from clusterscape._core.seeds import sklearn_seed, spawn
 from clusterscape.generate.features import Matrix
 from clusterscape.generate.nmf import nmf
+from clusterscape.generate.plan import EXACT
 from clusterscape.linalg.kmeans import kmeans
 
 # Linkages keep all distances between points; above this they are refused before they start.
 LINKAGE_BYTES = 2 * 1024**3
+
+_EXACT_WORK = 5  # so many times the work on a sample a member may do to cluster all points
+_NEIGHBORS = 14  # of each point that are looked for at least: a few more cost hardly anything
 
 
 class Pieces:
@@ -133,6 +137,8 @@ class Algorithm:
         otherwise: more for clusterers whose time is linear in the points.
     sample_work : int, optional
         Points of that sample times clusters at most, for clusterers whose time grows with both.
+        Five times that is the limit for members on all points, below 20,000 of which others see
+        all.
     shared : sequence of str
         Whole-number options on which what members share depends (graphs, trees). Members that
         differ in them are given different samples, which then costs nothing.
@@ -158,6 +164,12 @@ class Algorithm:
         if self.sample_work is None:
             return self.sample_size
         return min(self.sample_size, self.sample_work // max(n_clusters, 1))
+
+    def exact_for(self, n_clusters: int) -> int:
+        """Return the number of points up to which such a member clusters all of them."""
+        if self.sample_work is None:
+            return EXACT
+        return min(EXACT, _EXACT_WORK * self.sample_work // max(n_clusters, 1))
 
 
 def _kmeans(
@@ -338,12 +350,24 @@ def _spectral(X: Matrix, k: int, how: Settings) -> BaseResult:
         return BaseResult(labels=np.arange(n, dtype=np.int32))
     count, metric = min(how.options["n_neighbors"], n), how.options["metric"]
     wanted = min(max(k, how.most_clusters), n)
-    rows = how.pieces.get(
-        ("spectral", count, metric, wanted),
-        lambda: graph_rows(_neighbor_graph(X, count, metric), wanted),
+    rows = eigenvectors(
+        how.pieces,
+        (count, metric),
+        lambda: _neighbor_graph(_neighbors(X, max(count - 1, 1), metric, how)[1]),
+        wanted,
     )
     labels = cluster_rows(rows, k, how)
     return BaseResult(labels=labels, details={"n_neighbors": count, "metric": metric})
+
+
+def eigenvectors(pieces: Pieces, key: Any, graph: Callable[[], Any], wanted: int) -> np.ndarray:
+    """Return ``wanted`` leading eigenvectors of a graph, or more where they were found before."""
+
+    def found() -> np.ndarray:
+        return graph_rows(pieces.get(("graph", key), graph), wanted)
+
+    rows = pieces.get(("spectral", key), found)
+    return rows if rows.shape[1] >= wanted else pieces.get(("spectral", key, wanted), found)
 
 
 def cluster_rows(rows: np.ndarray, k: int, how: Settings) -> np.ndarray:
@@ -353,12 +377,23 @@ def cluster_rows(rows: np.ndarray, k: int, how: Settings) -> np.ndarray:
     return kmeans(leading, k, **settings).labels
 
 
-def _neighbor_graph(X: Matrix, count: int, metric: Any) -> Any:
-    """Return the graph of near neighbours, the point itself included."""
+def _neighbors(X: Matrix, count: int, metric: Any, how: Settings) -> tuple[Any, Any]:
+    """Return distances and indices of the nearest others, found once for all members."""
     from clusterscape.linalg.neighbors import nearest_neighbors
 
-    n = X.shape[0]
-    near = nearest_neighbors(X, max(count - 1, 1), metric=metric)[1]
+    least = _NEIGHBORS
+    while least < count:
+        least *= 2
+    least = min(least, X.shape[0] - 1)
+    found = how.pieces.get(
+        ("neighbors", metric, least), lambda: nearest_neighbors(X, least, metric=metric)
+    )
+    return found[0][:, :count], found[1][:, :count]
+
+
+def _neighbor_graph(near: np.ndarray) -> Any:
+    """Return the graph of near neighbours, the point itself included."""
+    n = len(near)
     links = sparse.csr_matrix(
         (np.ones(near.size), near.ravel(), np.arange(n + 1) * near.shape[1]), shape=(n, n)
     )
@@ -382,9 +417,12 @@ def _genie(X: Matrix, k: int, how: Settings) -> BaseResult:
     if n == 1:
         return BaseResult(labels=np.zeros(1, dtype=np.int32))
     near, metric = min(how.options["reachability"], n - 1), how.options["metric"]
-    tree = how.pieces.get(
-        ("tree", near, metric), lambda: spanning_tree(X, metric=metric, reachability=near)
-    )
+
+    def grown() -> Any:
+        known = None if near == 1 else _neighbors(X, near, metric, how)[0]
+        return spanning_tree(X, metric=metric, reachability=near, near=known)
+
+    tree = how.pieces.get(("tree", near, metric), grown)
     merges = genie(tree, gini_threshold=how.options["gini_threshold"])
     details = {name: how.options[name] for name in ("gini_threshold", "metric")}
     return BaseResult(labels=merges.labels(k), details=details | {"reachability": near})

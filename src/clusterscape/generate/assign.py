@@ -9,7 +9,7 @@ points, and independent of the number of points that were clustered.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ LANDMARKS = 512  # in a set of landmarks at least
 _PER_CLUSTER = 6  # landmarks for each cluster of the finest member at least
 _ALL = 1000  # up to so many points are all landmarks themselves
 _NEAREST = 5  # landmarks that vote
+_MEMBERS = 12  # for so many members another set of landmarks, up to the number of groups
 
 _CHUNK = 16_384  # rows of one task
 _ENTRIES = 2**20  # entries of a temporary block: few enough for the cache
@@ -202,6 +203,17 @@ class Assigner:
         out = np.empty((n, self.n_clusters.size), dtype=label_type(self.n_clusters))
         self.fill(views, out, n_jobs=n_jobs)
         return out
+
+    def joined(self, other: Assigner) -> Assigner:
+        """Return the assigner of the members of this one, followed by those of another."""
+        count = self.n_clusters.size
+        moved = tuple(replace(rule, members=rule.members + count) for rule in other.rules)
+        return Assigner(
+            self.n_features,
+            np.concatenate([self.n_clusters, other.n_clusters]),
+            self.rules + moved,
+            self.unable + tuple(count + i for i in other.unable),
+        )
 
     def fill(
         self,
@@ -411,10 +423,11 @@ def _landmark_rules(
     are dealt: every set blurs borders in another way, and the members together less.
     """
     parts = sorted({place for place, _ in rest})
+    count = min(GROUPS, 1 + len(rest) // _MEMBERS)
     sets: dict[tuple[int, Any, int], list[tuple[int, Fitted]]] = {}
     for place, member in rest:
         whole = len(parts) == 1 and clustered[place].views[member.view].shape[0] <= _ALL
-        group = 0 if whole else member.index % GROUPS
+        group = 0 if whole else member.index % count
         sets.setdefault((member.view, member.metric, group), []).append((place, member))
     rules = []
     for (view, metric, group), same in sorted(sets.items(), key=lambda item: item[0]):

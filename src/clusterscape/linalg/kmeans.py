@@ -24,7 +24,7 @@ from clusterscape.linalg.kmeans_engines import Task
 # Below this many products of one assignment (points * columns * clusters), or with so few columns
 # that a matrix product gains nothing, the kernel beats scikit-learn on one thread.
 _SMALL_WORK = 10_000_000
-_FEW_COLUMNS = 4
+_FEW_COLUMNS = 16
 # Above this many points Hartigan starts from Lloyd's result.
 _MANY_POINTS = 20_000
 
