@@ -42,7 +42,12 @@ from clusterscape.combine.transfer import LabelTransfer
 from clusterscape.ensemble import Ensemble, as_ensemble
 from clusterscape.generate import EnsembleGenerator, diverse_precomputed, generator_for
 from clusterscape.generate.assign import Assigner
-from clusterscape.generate.features import point_ids, validated_features
+from clusterscape.generate.features import (
+    count_distinct_rows,
+    has_distinct_rows,
+    point_ids,
+    validated_features,
+)
 from clusterscape.generate.generator import Generated
 from clusterscape.generate.precomputed import METRIC, Metric, Relations, read_relations
 from clusterscape.generate.scales import warn_of_features
@@ -274,6 +279,12 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         if (self._asked or 0) > n:
             raise ParameterError(
                 f"{{n_clusters}} is more than the {n} samples in X; ask for fewer.",
+                n_clusters=self.n_clusters,
+            )
+        if not has_distinct_rows(X, self._asked or 1):
+            raise ParameterError(
+                f"{{n_clusters}} is more than the {count_distinct_rows(X)} different points in X; "
+                "ask for fewer.",
                 n_clusters=self.n_clusters,
             )
         seeds = self._seeds()

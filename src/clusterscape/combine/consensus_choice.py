@@ -217,9 +217,11 @@ class ConsensusChoice(BaseConsensus):
         found = labels[chosen]
         if rows is not None:
             group, _, method = chosen.rpartition(", ")
-            part = ensemble.select(groups[group])
-            best = _best_member(part) if method == "best" else None
-            found = _extended(found, rows, ensemble) if best is None else part.labels[:, best]
+            if method == "best":
+                part = ensemble.select(groups[group])
+                found = part.labels[:, _best_member(part)]
+            else:
+                found = _extended(found, rows, ensemble)
         criterion = "agreement" if features is None else "features"
         details = {
             "chosen_": chosen,
