@@ -149,10 +149,12 @@ def compare(n: int, *, search: bool, two: bool) -> tuple[list[list[str]], list[s
         print(f"{kind} {n:,} ...", flush=True)
         theirs = _common.in_fresh_process(kmeans, kind, n).result
         rows.append([f"{kind} {n:,}", "KMeans", *_cells(theirs, theirs)])
+        print("  ", *rows[-1][1:], flush=True)
         for searched in (False, True) if search else (False,):
             ours = _common.in_fresh_process(consensus, kind, n, searched, 1).result
             what = "ours, test and search for k" if searched else "ours, k given"
             rows.append([f"{kind} {n:,}", what, *_cells(ours, theirs)])
+            print("  ", *rows[-1][1:], flush=True)
             bar = (SEARCH_RATIO if searched else RATIO).get(n)
             ratio = ours["cpu"] / theirs["cpu"]
             if bar is not None and ratio > bar:
@@ -163,6 +165,7 @@ def compare(n: int, *, search: bool, two: bool) -> tuple[list[list[str]], list[s
                 missed.append(f"{kind} {n:,} {what}: {ours['extra_mb']:,.0f} MB beyond X")
             if two and not searched:
                 rows.append(_two_workers(kind, n, ours, missed))
+                print("  ", *rows[-1][1:], flush=True)
     return rows, missed
 
 

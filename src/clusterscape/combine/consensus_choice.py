@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from clusterscape._core.labels import NOISE
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import Choice, Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
@@ -334,7 +335,9 @@ def _labels_of(task: tuple[BaseConsensus, Ensemble]) -> np.ndarray:
 
 def _extended(labels: np.ndarray, rows: np.ndarray, ensemble: Ensemble) -> np.ndarray:
     """Return the clusters of all points by those of the sample, through all partitions."""
-    found = LabelTransfer.of(ensemble.subset(rows), labels).predict(ensemble.labels)
+    known = np.full(ensemble.n_points, NOISE, dtype=np.int64)
+    known[rows] = labels
+    found = LabelTransfer.of(ensemble, known).predict(ensemble.labels)
     found[rows] = labels
     return found
 
