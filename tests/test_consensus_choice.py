@@ -9,11 +9,12 @@ import pytest
 from scipy import sparse
 from scipy.stats import multivariate_normal
 from sklearn.datasets import make_blobs, make_circles, make_moons
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, mutual_info_score
 from sklearn.neighbors import NearestNeighbors
 
 from clusterscape import ConsensusClustering, Ensemble
 from clusterscape.combine import EAC, LWGP, ConsensusChoice, choose_method
+from clusterscape.combine.consensus_choice import _extended
 from clusterscape.generate import diverse, generator_for, restarts
 from clusterscape.linalg.gaussian_fit import gaussian_fit, leading_components
 
@@ -234,3 +235,30 @@ def test_leading_components_and_the_fit_of_no_spread():
     assert gaussian_fit(np.ones((4, 2)), [0, 0, 1, 1]) == 0.0
     noisy = gaussian_fit(X[:, :2], np.r_[np.zeros(199, int), -1])
     assert noisy == pytest.approx(gaussian_fit(X[:199, :2], np.zeros(199, int)))
+
+
+def test_points_outside_the_sample_go_where_their_labels_point():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 400)
+    columns = [np.where(rng.random(400) < 0.9, truth, rng.integers(0, 3, 400)) for _ in range(7)]
+    rows = np.sort(rng.choice(400, 60, replace=False))
+    # A cluster that no point of the sample is in, before others: numbers must not shift.
+    outside = np.setdiff1d(np.arange(400), rows)[:5]
+    columns[0] = columns[0] + 1
+    columns[0][outside] = 0
+    ensemble = Ensemble.from_labels(np.column_stack(columns))
+    found = _extended(truth[rows], rows, ensemble)
+    np.testing.assert_array_equal(found[rows], truth[rows])
+    votes = np.zeros((400, 3))
+    prior = np.bincount(truth[rows], minlength=3) / 60
+    entropy = -(prior * np.log(prior)).sum()
+    for labels in ensemble.labels.T:
+        own = labels[rows]
+        table = np.array([[((own == c) & (truth[rows] == g)).sum() for g in range(3)]
+                          for c in range(labels.max() + 1)])  # fmt: skip
+        known = mutual_info_score(own, truth[rows]) / entropy
+        share = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
+        part = np.where(table.sum(axis=1, keepdims=True) > 0, known**2 * np.log(share + 0.02), 0.0)
+        votes += part[labels]
+    rest = np.setdiff1d(np.arange(400), rows)
+    np.testing.assert_array_equal(found[rest], votes.argmax(axis=1)[rest])

@@ -198,6 +198,10 @@ def test_small_and_degenerate_data():
         assert not model.structure_.found
     one = ConsensusClustering(1, random_state=0).fit(blobs(n=40)[0])
     assert one.n_clusters_ == 1
+    few = np.repeat([[0.0, 1.0], [2.0, 3.0], [5.0, 5.0]], 10, axis=0)
+    for X in (few, sparse.csr_matrix(few)):
+        with pytest.raises(ValueError, match="n_clusters=4 is more than the 3 different points"):
+            ConsensusClustering(4, random_state=0).fit(X)
     with pytest.raises(ValueError, match="n_clusters=5 is more than the 3 samples"):
         ConsensusClustering(5).fit([[1.0], [2.0], [3.0]])
     with pytest.raises(ValueError, match="Found array with 0 sample"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -224,3 +226,24 @@ def test_consensus_clustering_from_distances_chooses_k_and_refuses_presets_of_fe
         ConsensusClustering(2, generator="bagging", metric="precomputed").fit(D)
     with pytest.raises(ValueError, match="needs features"):
         ConsensusClustering(2, generator=EnsembleGenerator(3), metric="precomputed").fit(D)
+
+
+@pytest.mark.parametrize("kind", ["distance", "affinity"])
+def test_matrices_that_tell_nothing_are_refused(kind):
+    same = np.full((5, 5), 2.0) - (2.0 * np.eye(5) if kind == "distance" else 0.0)
+    with pytest.raises(ValueError, match="tells no points apart: all .* are 2"):
+        read_relation(same, kind=kind)
+    read_relation(same[:2, :2], kind=kind)  # one pair is all there is
+
+
+def test_distances_given_for_similarities_are_noticed():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    D = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
+    with pytest.warns(UserWarning, match="looks like distances"):
+        read_relation(D, kind="affinity")
+    near = np.exp(-(D**2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_relation(near, kind="affinity")
+        read_relation(near - np.eye(40), kind="affinity")  # without the points themselves
+        read_relation((D < 1.0) - np.eye(40), kind="affinity")  # a graph

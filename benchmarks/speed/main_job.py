@@ -11,7 +11,8 @@ the adjusted Rand index no lower than that of k-means less 0.005; peak memory at
 1,000,000 points, with the same labels and confidences.
 
 ``--points`` takes other numbers of points; ``--memmap N`` fits N points of a memory map instead,
-with a bar of 4 GB. --check looks at 100,000 points of both sets with k given.
+with a bar of 4 GB; ``--sizes`` prints the CPU seconds of 1,000 to 30,000 points, among which
+members pass from all points to samples. --check looks at 100,000 points of both sets with k given.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ import _common
 
 K, COLUMNS, MEMBERS = 10, 16, 100
 SETS = ("overlapping", "unequal")
+SIZES = (1_000, 2_000, 3_000, 5_000, 8_000, 12_000, 15_000, 20_000, 21_000, 30_000)
 RATIO = {100_000: 5.0, 1_000_000: 2.0}
 SEARCH_RATIO = {100_000: 8.0, 1_000_000: 3.0}
 LOSS, EXTRA_MB, MEMMAP_MB, SPEEDUP = 0.005, 1000.0, 4000.0, 1.7
@@ -74,9 +76,9 @@ def model(*, search: bool, n_jobs: int | None = None) -> Any:
     )
 
 
-def warm(*, search: bool) -> None:
+def warm(*, search: bool, n: int = 25_000) -> None:
     """Compile the kernels before the clock."""
-    X, _ = points("overlapping", 25_000)
+    X, _ = points("overlapping", n)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model(search=search, n_jobs=1).fit(X)
@@ -97,7 +99,7 @@ def kmeans(kind: str, n: int) -> dict[str, float]:
 
 def consensus(kind: str, n: int, search: bool, n_jobs: int | None) -> dict[str, Any]:
     """Run ours; the peak is that of the process less what it had with the points loaded."""
-    warm(search=search)
+    warm(search=search, n=min(n, 25_000))
     X, y = points(kind, n)
     return _fitted(X, y, search, n_jobs)
 
@@ -147,10 +149,12 @@ def compare(n: int, *, search: bool, two: bool) -> tuple[list[list[str]], list[s
         print(f"{kind} {n:,} ...", flush=True)
         theirs = _common.in_fresh_process(kmeans, kind, n).result
         rows.append([f"{kind} {n:,}", "KMeans", *_cells(theirs, theirs)])
+        print("  ", *rows[-1][1:], flush=True)
         for searched in (False, True) if search else (False,):
             ours = _common.in_fresh_process(consensus, kind, n, searched, 1).result
             what = "ours, test and search for k" if searched else "ours, k given"
             rows.append([f"{kind} {n:,}", what, *_cells(ours, theirs)])
+            print("  ", *rows[-1][1:], flush=True)
             bar = (SEARCH_RATIO if searched else RATIO).get(n)
             ratio = ours["cpu"] / theirs["cpu"]
             if bar is not None and ratio > bar:
@@ -161,6 +165,7 @@ def compare(n: int, *, search: bool, two: bool) -> tuple[list[list[str]], list[s
                 missed.append(f"{kind} {n:,} {what}: {ours['extra_mb']:,.0f} MB beyond X")
             if two and not searched:
                 rows.append(_two_workers(kind, n, ours, missed))
+                print("  ", *rows[-1][1:], flush=True)
     return rows, missed
 
 
@@ -194,15 +199,32 @@ def memory_map(n: int) -> None:
     _common.finish(f"peak {peak:,.0f} MB (bar {MEMMAP_MB:,.0f})", peak <= MEMMAP_MB, False)
 
 
+def sizes() -> None:
+    """Print the time and the agreement for numbers of points around the passage to samples."""
+    rows = []
+    for n in SIZES:
+        found = [_common.in_fresh_process(consensus, kind, n, False, 1).result for kind in SETS]
+        cells = [text for run in found for text in (f"{run['cpu']:.2f}", f"{run['ari']:.4f}")]
+        rows.append([f"{n:,}", *cells])
+        print(*rows[-1], flush=True)
+    _common.show_table(
+        ["points", *(f"{kind}: {what}" for kind in SETS for what in ("CPU s", "ARI"))], rows
+    )
+
+
 def main() -> None:
     """Compare the two, and hold ours against the bars."""
     options = _common.parser(__doc__.splitlines()[0])
     options.add_argument("--points", type=int, nargs="+", help="numbers of points")
     options.add_argument("--memmap", type=int, help="fit so many points of a memory map instead")
+    options.add_argument("--sizes", action="store_true", help="CPU seconds of fewer points instead")
     given = options.parse_args()
     print(_common.versions())
     if given.memmap:
         memory_map(given.memmap)
+    if given.sizes:
+        sizes()
+        return
     counts = [100_000] if given.check else given.points or [100_000, 1_000_000]
     rows, missed = [], []
     for n in counts:

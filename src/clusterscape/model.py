@@ -43,7 +43,13 @@ from clusterscape.combine.transfer import LabelTransfer
 from clusterscape.ensemble import Ensemble, as_ensemble
 from clusterscape.generate import EnsembleGenerator, diverse_precomputed, generator_for
 from clusterscape.generate.assign import Assigner
-from clusterscape.generate.features import point_ids, validated_features
+from clusterscape.generate.features import (
+    count_distinct_rows,
+    has_distinct_rows,
+    point_ids,
+    validated_features,
+)
+from clusterscape.generate.generator import Generated
 from clusterscape.generate.precomputed import METRIC, Metric, Relations, read_relations
 from clusterscape.generate.scales import warn_of_features
 from clusterscape.semisupervised.base import constraints_of
@@ -58,6 +64,8 @@ from clusterscape.validate import (
     select_k,
     structure_test,
 )
+
+_SHARE = 5  # one member more, with the number of clusters that was chosen, for so many
 
 
 class NoStructureWarning(ParameterWarning):
@@ -159,7 +167,8 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         Mean co-association of the pairs within each cluster; NaN for a cluster of one point. It is
         low when the partitions are much finer than the clusters: compare clusters, not datasets.
     ensemble_ : Ensemble
-        The partitions.
+        The partitions. Where members of "diverse" cluster samples (see Notes) and the number of
+        clusters was chosen, a fifth as many more follow that have just this number.
     consensus_ : estimator
         The fitted consensus function; None when there is one cluster.
     consensus_choice_ : MethodChoice or None
@@ -293,6 +302,12 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
                 f"{{n_clusters}} is more than the {n} samples in X; ask for fewer.",
                 n_clusters=self.n_clusters,
             )
+        if not has_distinct_rows(X, self._asked or 1):
+            raise ParameterError(
+                f"{{n_clusters}} is more than the {count_distinct_rows(X)} different points in X; "
+                "ask for fewer.",
+                n_clusters=self.n_clusters,
+            )
         known = constraints_of(constraints, None, n)
         seeds = self._seeds()
         generator = self._generator(X.shape, seeds[0], sparse=sparse.issparse(X))
@@ -303,6 +318,11 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
             # First, because it refuses a store of another run and counts that do not fit.
             made = generator.generate_with_assigner(X, index=ids)
             self.structure_ = self._test(X, metric, seeds[2])
+            self.ensemble_ = weighed(made.ensemble, known)
+            self.k_selection_ = None
+            if self._asked is None:
+                self._choose_k(X, seeds[1])
+                made = self._with_chosen_k(made, X, metric)
             self._conclude(made.ensemble, seeds[1], X, known)
             self.assigner_: Assigner = made.assigner
             self.transfer_ = LabelTransfer.of(
@@ -319,7 +339,7 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         relation, seeds = relations.views[0], self._seeds()
         known = constraints_of(constraints, None, relation.shape[0])
         generator = self._generator(relation.shape, seeds[0], graph=relation.is_graph)
-        self.structure_ = None
+        self.structure_ = self.k_selection_ = None
         self._forget_features()
         self.n_features_in_ = relation.shape[0]
         with showing(self.progress), self._workers():
@@ -350,7 +370,7 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
             (``structure_`` is None) and no ``predict``.
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
-        self.structure_ = None
+        self.structure_ = self.k_selection_ = None
         self._forget_features()
         with showing(self.progress), self._workers():
             votes = as_ensemble(ensemble)
@@ -432,11 +452,10 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         features: Any,
         known: Constraints,
     ) -> None:
-        """Choose k where it is not given, combine, respect what is known, and score."""
+        """Choose k where nobody has, combine, respect what is known, and score."""
         self.ensemble_ = weighed(ensemble, known)
         self.consensus_choice_: MethodChoice | None = None
-        self.k_selection_: KSelection | None = None
-        if self._asked is None:
+        if self._asked is None and self.k_selection_ is None:
             self._choose_k(features, seed)
         self._combine(seed, features, known.closure.least_clusters())
         self._respect(known)
@@ -450,6 +469,26 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
             self.labels_ = canonical(enforced(votes, self.labels_, known, n_clusters=k))
             self.n_clusters_ = int(self.labels_.max()) + 1
         self.violations_ = known.violations(self.labels_)
+
+    def _with_chosen_k(self, made: Generated, X: Any, metric: Any) -> Generated:
+        """Add members with the number of clusters that was chosen, where others are "diverse".
+
+        Where the number is not known hardly any member has it. Members on samples blur borders, the
+        finer ones more, and by those with k the others are placed.
+        """
+        assert self.k_selection_ is not None
+        k = self.k_selection_.n_clusters
+        on_samples = all("sample" in record.params for record in made.ensemble.records)
+        if self.generator != "diverse" or k == 1 or not on_samples:
+            return made
+        kinds = generate.diverse(n_clusters=k, metric=metric).algorithm
+        more = EnsembleGenerator(
+            max(self.n_partitions // _SHARE, 1),
+            algorithm=[kind for kind in kinds if kind.n_clusters == k],
+            n_jobs=self.n_jobs,
+            progress=self.progress,
+        )
+        return more.add_to(made, X)
 
     def _test(self, X: Any, metric: Any, seed: np.random.SeedSequence) -> StructureVerdict | None:
         if self.n_references == 0:

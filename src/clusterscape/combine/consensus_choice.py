@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from clusterscape._core.labels import NOISE
+from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import Choice, Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine.base import BaseConsensus, Combined, ConsensusWarning
@@ -16,11 +18,11 @@ from clusterscape.combine.eac import EAC
 from clusterscape.combine.lwea import LWEA
 from clusterscape.combine.lwgp import LWGP
 from clusterscape.combine.registry import consensus_method
+from clusterscape.combine.transfer import LabelTransfer
 from clusterscape.compare import adjusted_rand
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.dunn_owa import NeighborEdges, neighbor_edges
 from clusterscape.linalg.gaussian_fit import gaussian_fit, leading_components
-from clusterscape.linalg.rowspace import RowSpace
 
 _FEWEST = 3  # partitions that make a group of their own
 _GAP = "SMin:25"  # a smooth minimum over the 75 shortest links between clusters
@@ -96,8 +98,8 @@ class ConsensusChoice(BaseConsensus):
         Distance of the features; "cosine" judges rows of unit length.
     max_points : int
         Of more points than this the candidates are made and judged on a random sample of so many.
-        The others then join the cluster that prevails, on average, in their clusters of the
-        partitions; where these hold no sampled point, the largest.
+        The others then join the cluster that their labels in all partitions make likeliest, as new
+        points do (:class:`~clusterscape.combine.transfer.LabelTransfer`).
     theta : float
         Of the weights of the clusters, as in :class:`LWGP`.
     random_state : int, generator or None
@@ -216,9 +218,11 @@ class ConsensusChoice(BaseConsensus):
         found = labels[chosen]
         if rows is not None:
             group, _, method = chosen.rpartition(", ")
-            part = ensemble.select(groups[group])
-            best = _best_member(part) if method == "best" else None
-            found = _extended(found, rows, part) if best is None else part.labels[:, best]
+            if method == "best":
+                part = ensemble.select(groups[group])
+                found = part.labels[:, _best_member(part)]
+            else:
+                found = _extended(found, rows, ensemble)
         criterion = "agreement" if features is None else "features"
         details = {
             "chosen_": chosen,
@@ -264,23 +268,27 @@ class ConsensusChoice(BaseConsensus):
     ) -> dict[str, np.ndarray]:
         """Return the labels of every candidate; those with fewer clusters than the most go."""
         k, theta = self.n_clusters, self.theta
-        made = {}
+        made: dict[str, np.ndarray] = {}
+        waiting: dict[str, tuple[BaseConsensus, Ensemble]] = {}
         for name, which in groups.items():
             part = sample.select(which)
             best = _best_member(part) if name.endswith(_OF_KIND) else None
             if best is not None:
                 made[f"{name}, best"] = part.labels[:, best].astype(np.int64)
                 continue
-            methods: dict[str, BaseConsensus] = {"lwgp": LWGP(k, theta=theta, random_state=seed)}
+            waiting[f"{name}, lwgp"] = LWGP(k, theta=theta, random_state=seed), part
             if name == "finer":
-                methods["genie"] = EAC(k, linkage="genie", weighting="eci", theta=theta)
+                waiting[f"{name}, genie"] = (
+                    EAC(k, linkage="genie", weighting="eci", theta=theta),
+                    part,
+                )
             if name == "with k":
-                methods["lwea"] = LWEA(k, theta=theta)
-            for method, estimator in methods.items():
-                with warnings.catch_warnings():
-                    # Fewer clusters are a candidate's own fault; if all have fewer, fit says so.
-                    warnings.simplefilter("ignore", ConsensusWarning)
-                    made[f"{name}, {method}"] = estimator.fit(part).labels_
+                waiting[f"{name}, lwea"] = LWEA(k, theta=theta), part
+        with warnings.catch_warnings():
+            # Fewer clusters are a candidate's own fault; if all have fewer, fit says so.
+            warnings.simplefilter("ignore", ConsensusWarning)
+            found = parallel_map(_labels_of, list(waiting.values()))
+        made |= dict(zip(waiting, found, strict=True))
         most = max(_n_clusters(labels) for labels in made.values())
         return {name: labels for name, labels in made.items() if _n_clusters(labels) == most}
 
@@ -320,15 +328,16 @@ class ConsensusChoice(BaseConsensus):
         return judged
 
 
-def _extended(labels: np.ndarray, rows: np.ndarray, part: Ensemble) -> np.ndarray:
-    """Return the clusters of all points by those of the sample, through the partitions."""
-    membership = part.membership().matrix if part.is_soft else None
-    space = RowSpace(part.labels, part.offsets, membership)
-    # The share of each consensus cluster among the sampled points of each partition's cluster.
-    table = space.subset(rows).totals(labels, part.sample_weight[rows], _n_clusters(labels))
-    sums = table.sum(axis=1, keepdims=True)
-    table = np.divide(table, sums, out=np.zeros_like(table), where=sums > 0)
-    found = space.product(table * np.repeat(part.weights, part.n_clusters)[:, None]).argmax(axis=1)
+def _labels_of(task: tuple[BaseConsensus, Ensemble]) -> np.ndarray:
+    method, part = task
+    return method.fit(part).labels_
+
+
+def _extended(labels: np.ndarray, rows: np.ndarray, ensemble: Ensemble) -> np.ndarray:
+    """Return the clusters of all points by those of the sample, through all partitions."""
+    known = np.full(ensemble.n_points, NOISE, dtype=np.int64)
+    known[rows] = labels
+    found = LabelTransfer.of(ensemble, known).predict(ensemble.labels)
     found[rows] = labels
     return found
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from clusterscape._core.parallel import parallel_map
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.rowspace import RowSpace
 
@@ -114,8 +115,11 @@ class LabelTransfer:
             -1 for points that no member puts in a cluster.
         """
         out = np.full(labels.shape[0], -1, dtype=np.int64)
-        for part, votes in self._blocks(labels, self.votes):
+
+        def write(part: slice, votes: np.ndarray) -> None:
             out[part] = np.where((labels[part] >= 0).any(axis=1), votes.argmax(axis=1), -1)
+
+        self._each_block(labels, self.votes, write)
         return out
 
     def membership(self, labels: np.ndarray) -> np.ndarray:
@@ -132,9 +136,12 @@ class LabelTransfer:
             Rows sum to one, or are zero for points that no member puts in a cluster.
         """
         out = np.zeros((labels.shape[0], self.n_clusters))
-        for part, votes in self._blocks(labels, self.shares):
+
+        def write(part: slice, votes: np.ndarray) -> None:
             total = votes.sum(axis=1, keepdims=True)
             np.divide(votes, total, out=out[part], where=total > 0)
+
+        self._each_block(labels, self.shares, write)
         return out
 
     def confidence(self, membership: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -160,11 +167,18 @@ class LabelTransfer:
         out[inside] = membership[inside, labels[inside]]
         return out
 
-    def _blocks(self, labels: np.ndarray, table: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    def _each_block(
+        self, labels: np.ndarray, table: np.ndarray, write: Callable[[slice, np.ndarray], None]
+    ) -> None:
+        """Call ``write`` with the sums of a table over the labels of each block of points."""
+        n = labels.shape[0]
         step = max(1, _BLOCK // max(self.n_clusters, labels.shape[1]))
-        for start in range(0, labels.shape[0], step):
-            part = slice(start, min(start + step, labels.shape[0]))
-            yield part, RowSpace(labels[part], self.offsets).product(table)
+
+        def work(start: int) -> None:
+            part = slice(start, min(start + step, n))
+            write(part, RowSpace(labels[part], self.offsets).product(table))
+
+        parallel_map(work, range(0, n, step), shared=True)
 
 
 def _explained(ensemble: Ensemble, totals: np.ndarray, sizes: np.ndarray) -> np.ndarray:

@@ -23,13 +23,16 @@ from sklearn.utils.validation import has_fit_parameter
 from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.params import Choice, Integer, Number, Rule, Such
 from clusterscape._core.seeds import sklearn_seed, spawn
-from clusterscape.generate.assign import mixture_model
 from clusterscape.generate.features import Matrix
 from clusterscape.generate.nmf import nmf
+from clusterscape.generate.plan import EXACT
 from clusterscape.linalg.kmeans import kmeans
 
 # Linkages keep all distances between points; above this they are refused before they start.
 LINKAGE_BYTES = 2 * 1024**3
+
+_EXACT_WORK = 5  # so many times the work on a sample a member may do to cluster all points
+_NEIGHBORS = 14  # of each point that are looked for at least: a few more cost hardly anything
 
 
 class Pieces:
@@ -134,6 +137,8 @@ class Algorithm:
         otherwise: more for clusterers whose time is linear in the points.
     sample_work : int, optional
         Points of that sample times clusters at most, for clusterers whose time grows with both.
+        Five times that is the limit for members on all points, below 20,000 of which others see
+        all.
     shared : sequence of str
         Whole-number options on which what members share depends (graphs, trees). Members that
         differ in them are given different samples, which then costs nothing.
@@ -159,6 +164,12 @@ class Algorithm:
         if self.sample_work is None:
             return self.sample_size
         return min(self.sample_size, self.sample_work // max(n_clusters, 1))
+
+    def exact_for(self, n_clusters: int) -> int:
+        """Return the number of points up to which such a member clusters all of them."""
+        if self.sample_work is None:
+            return EXACT
+        return min(EXACT, _EXACT_WORK * self.sample_work // max(n_clusters, 1))
 
 
 def _kmeans(
@@ -251,7 +262,7 @@ def _all_distances(X: Matrix, metric: Any) -> np.ndarray:
 
 
 def _mixture(X: Matrix, k: int, how: Settings, *, soft: bool) -> BaseResult:
-    from sklearn.mixture import GaussianMixture
+    from clusterscape.linalg.mixture import gaussian_mixture, mixture_features
 
     n = X.shape[0]
     if n == 1:
@@ -260,24 +271,27 @@ def _mixture(X: Matrix, k: int, how: Settings, *, soft: bool) -> BaseResult:
     Z, origin, axes = how.pieces.get(
         ("leading", how.options["columns"]), lambda: _leading_columns(X, how.options["columns"])
     )
-    model = GaussianMixture(
-        n_components=k,
-        covariance_type=how.options["covariance"],
-        reg_covar=1e-6 + how.options["ridge"] * float(Z.var(axis=0).mean()),
+    form, ridge = how.options["covariance"], how.options["ridge"]
+    found = gaussian_mixture(
+        Z,
+        k,
+        covariance=form,
+        ridge=ridge,
         n_init=how.n_init,
         max_iter=how.max_iter,
-        random_state=sklearn_seed(how.seed),
-    ).fit(Z)
-    details = {"n_iter": int(model.n_iter_), "converged": bool(model.converged_)}
-    cost = -float(model.lower_bound_)
-    kept = mixture_model(model)
-    if axes is not None:
-        kept |= {"origin": origin, "axes": axes}
+        seed=how.seed,
+        features=how.pieces.get(
+            ("mixture", how.options["columns"], form, ridge),
+            lambda: mixture_features(Z, form, ridge=ridge),
+        ),
+    )
+    details = {"n_iter": found.n_iter, "converged": found.converged}
+    kept = found.model if axes is None else {**found.model, "origin": origin, "axes": axes}
     if soft:
-        membership = np.asarray(model.predict_proba(Z), dtype=np.float64)
-        membership /= membership.sum(axis=1, keepdims=True)
-        return BaseResult(membership=membership, cost=cost, details=details, model=kept)
-    return BaseResult(labels=model.predict(Z), cost=cost, details=details, model=kept)
+        return BaseResult(
+            membership=found.membership, cost=-found.bound, details=details, model=kept
+        )
+    return BaseResult(labels=found.labels, cost=-found.bound, details=details, model=kept)
 
 
 def _leading_columns(X: Matrix, columns: Any) -> tuple[Matrix, Any, Any]:
@@ -336,12 +350,24 @@ def _spectral(X: Matrix, k: int, how: Settings) -> BaseResult:
         return BaseResult(labels=np.arange(n, dtype=np.int32))
     count, metric = min(how.options["n_neighbors"], n), how.options["metric"]
     wanted = min(max(k, how.most_clusters), n)
-    rows = how.pieces.get(
-        ("spectral", count, metric, wanted),
-        lambda: graph_rows(_neighbor_graph(X, count, metric), wanted),
+    rows = eigenvectors(
+        how.pieces,
+        (count, metric),
+        lambda: _neighbor_graph(_neighbors(X, max(count - 1, 1), metric, how)[1]),
+        wanted,
     )
     labels = cluster_rows(rows, k, how)
     return BaseResult(labels=labels, details={"n_neighbors": count, "metric": metric})
+
+
+def eigenvectors(pieces: Pieces, key: Any, graph: Callable[[], Any], wanted: int) -> np.ndarray:
+    """Return ``wanted`` leading eigenvectors of a graph, or more where they were found before."""
+
+    def found() -> np.ndarray:
+        return graph_rows(pieces.get(("graph", key), graph), wanted)
+
+    rows = pieces.get(("spectral", key), found)
+    return rows if rows.shape[1] >= wanted else pieces.get(("spectral", key, wanted), found)
 
 
 def cluster_rows(rows: np.ndarray, k: int, how: Settings) -> np.ndarray:
@@ -351,12 +377,23 @@ def cluster_rows(rows: np.ndarray, k: int, how: Settings) -> np.ndarray:
     return kmeans(leading, k, **settings).labels
 
 
-def _neighbor_graph(X: Matrix, count: int, metric: Any) -> Any:
-    """Return the graph of near neighbours, the point itself included."""
+def _neighbors(X: Matrix, count: int, metric: Any, how: Settings) -> tuple[Any, Any]:
+    """Return distances and indices of the nearest others, found once for all members."""
     from clusterscape.linalg.neighbors import nearest_neighbors
 
-    n = X.shape[0]
-    near = nearest_neighbors(X, max(count - 1, 1), metric=metric)[1]
+    least = _NEIGHBORS
+    while least < count:
+        least *= 2
+    least = min(least, X.shape[0] - 1)
+    found = how.pieces.get(
+        ("neighbors", metric, least), lambda: nearest_neighbors(X, least, metric=metric)
+    )
+    return found[0][:, :count], found[1][:, :count]
+
+
+def _neighbor_graph(near: np.ndarray) -> Any:
+    """Return the graph of near neighbours, the point itself included."""
+    n = len(near)
     links = sparse.csr_matrix(
         (np.ones(near.size), near.ravel(), np.arange(n + 1) * near.shape[1]), shape=(n, n)
     )
@@ -380,9 +417,12 @@ def _genie(X: Matrix, k: int, how: Settings) -> BaseResult:
     if n == 1:
         return BaseResult(labels=np.zeros(1, dtype=np.int32))
     near, metric = min(how.options["reachability"], n - 1), how.options["metric"]
-    tree = how.pieces.get(
-        ("tree", near, metric), lambda: spanning_tree(X, metric=metric, reachability=near)
-    )
+
+    def grown() -> Any:
+        known = None if near == 1 else _neighbors(X, near, metric, how)[0]
+        return spanning_tree(X, metric=metric, reachability=near, near=known)
+
+    tree = how.pieces.get(("tree", near, metric), grown)
     merges = genie(tree, gini_threshold=how.options["gini_threshold"])
     details = {name: how.options[name] for name in ("gini_threshold", "metric")}
     return BaseResult(labels=merges.labels(k), details=details | {"reachability": near})

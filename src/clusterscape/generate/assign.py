@@ -9,7 +9,7 @@ points, and independent of the number of points that were clustered.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,14 +23,17 @@ from clusterscape.generate.features import Matrix
 from clusterscape.generate.plan import GROUPS
 from clusterscape.linalg.distances import centre_of
 from clusterscape.linalg.landmark_graph import LandmarkSearch, choose_landmarks
+from clusterscape.linalg.mixture import density_table, with_products
 
 LANDMARKS = 512  # in a set of landmarks at least
 _PER_CLUSTER = 6  # landmarks for each cluster of the finest member at least
 _ALL = 1000  # up to so many points are all landmarks themselves
 _NEAREST = 5  # landmarks that vote
+_MEMBERS = 12  # for so many members another set of landmarks, up to the number of groups
 
 _CHUNK = 16_384  # rows of one task
-_ENTRIES = 2**18  # entries of a temporary block: few enough for the cache
+_ENTRIES = 2**20  # entries of a temporary block: few enough for the cache
+_ROWS = 64  # of such a block at least
 _WRONG = 1e-3  # share of labels that single precision may change before double is taken
 
 
@@ -50,8 +53,8 @@ class ScoreRule:
         Subtracted from dense points, so that products keep their precision.
     axes : (d, q) array or None
         The points are multiplied by it.
-    squares : bool
-        Whether the features are 1, the values and their products, or the values alone.
+    form : {"values", "squares", "products"}
+        The features: the values alone; 1, values and squares; 1, values and products of values.
     table : (f, D) array
         Scores of the features.
     bias : (D,) array
@@ -63,42 +66,39 @@ class ScoreRule:
     starts: np.ndarray
     origin: np.ndarray | None
     axes: np.ndarray | None
-    squares: bool
+    form: Any
     table: np.ndarray
     bias: np.ndarray
 
     def write(self, X: Matrix, out: np.ndarray) -> None:
         """Write the labels of points to the members' columns of ``out``."""
-        step = max(16, _ENTRIES // sum(self.table.shape))
+        # One row per score: the kernel compares long rows, and the bias is one more feature.
+        table = np.ascontiguousarray(np.vstack([self.table, self.bias]).T)
+        step = max(_ROWS, _ENTRIES // sum(table.shape))
         for start in range(0, X.shape[0], step):
             part = slice(start, start + step)
-            scores = self._scores(X[part])
+            scores = self._scores(X[part], table)
             kernels.assign.least_of_each(scores, self.starts, self.members, out[part])
 
-    def _scores(self, X: Matrix) -> np.ndarray:
+    def _scores(self, X: Matrix, table: np.ndarray) -> np.ndarray:
+        """Return the scores of points, one row per score."""
         kind = self.table.dtype
-        if sparse.issparse(X):
-            Z = X.astype(np.float64, copy=False)
-            through = self.table if self.axes is None else self.axes
-            if self.squares and self.axes is None:
-                Z = Z.toarray() if self.origin is None else Z.toarray() - self.origin
-            elif self.origin is not None:
-                # Subtracted after the product, which keeps the rows sparse.
-                Z = np.asarray(Z @ through) - self.origin.astype(np.float64) @ through
-            else:
-                Z = np.asarray(Z @ through)
-        else:
+        if not sparse.issparse(X):
             Z = np.asarray(X, dtype=kind)
             Z = Z if self.origin is None else Z - self.origin
             Z = Z if self.axes is None else Z @ self.axes
-        if self.squares:
-            features = np.empty((Z.shape[0], self.table.shape[0]), dtype=kind)
-            kernels.assign.products(np.ascontiguousarray(Z, dtype=kind), features)
-            Z = features
-        linear = sparse.issparse(X) and not self.squares
-        scores = Z if linear else np.asarray(Z @ self.table)
-        scores += self.bias
-        return np.ascontiguousarray(scores)
+        elif self.axes is None and self.form != "values":
+            Z = X.toarray() if self.origin is None else X.toarray() - self.origin
+        else:
+            # The origin is subtracted after the product, which keeps the rows sparse.
+            through = self.table if self.axes is None else self.axes
+            Z = np.asarray(X.astype(np.float64, copy=False) @ through)
+            Z = Z if self.origin is None else Z - self.origin.astype(np.float64) @ through
+            if self.axes is None:
+                return np.ascontiguousarray((Z + self.bias).T)
+        if self.form != "values":
+            Z = with_products(np.asarray(Z, dtype=kind), squares=self.form == "squares")
+        return np.asarray(table @ np.hstack([Z, np.ones((len(Z), 1), dtype=kind)]).T)
 
 
 @dataclass(frozen=True)
@@ -204,6 +204,17 @@ class Assigner:
         self.fill(views, out, n_jobs=n_jobs)
         return out
 
+    def joined(self, other: Assigner) -> Assigner:
+        """Return the assigner of the members of this one, followed by those of another."""
+        count = self.n_clusters.size
+        moved = tuple(replace(rule, members=rule.members + count) for rule in other.rules)
+        return Assigner(
+            self.n_features,
+            np.concatenate([self.n_clusters, other.n_clusters]),
+            self.rules + moved,
+            self.unable + tuple(count + i for i in other.unable),
+        )
+
     def fill(
         self,
         views: Sequence[Matrix],
@@ -247,9 +258,10 @@ def label_type(n_clusters: np.ndarray) -> Any:
 class Fitted:
     """What one member left behind on the points that it clustered.
 
-    ``model`` has ``centers`` or ``directions`` (k-means), or ``means``, ``precisions`` and
-    ``log_weights`` (mixtures, with ``origin`` and ``axes`` where they were fitted to principal
-    components), in the space of ``columns`` or ``basis`` where the member saw only these.
+    ``model`` has ``centers`` or ``directions`` (k-means), or ``means``, ``log_weights`` and
+    ``precisions``, ``variances`` or one ``precision`` (mixtures, with ``origin`` and ``axes`` where
+    they were fitted to principal components), in the space of ``columns`` or ``basis`` where the
+    member saw only these.
     """
 
     index: int
@@ -307,14 +319,14 @@ class _Scores:
     member: Fitted
     origin: np.ndarray | None
     axes: np.ndarray | None
-    squares: bool
+    form: Any
     table: np.ndarray
     bias: np.ndarray
 
     @property
     def key(self) -> Any:
         parts = [None if a is None else a.tobytes() for a in (self.origin, self.axes)]
-        return (self.member.view, *parts, self.squares, self.table.dtype.str)
+        return (self.member.view, *parts, self.form, self.table.dtype.str)
 
 
 def _score_rule(same: Sequence[_Scores]) -> ScoreRule:
@@ -326,7 +338,7 @@ def _score_rule(same: Sequence[_Scores]) -> ScoreRule:
         starts=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         origin=first.origin,
         axes=first.axes,
-        squares=first.squares,
+        form=first.form,
         table=np.ascontiguousarray(np.concatenate([s.table for s in same], axis=1)),
         bias=np.concatenate([s.bias for s in same]),
     )
@@ -346,14 +358,14 @@ def _scores_of(member: Fitted, X: Matrix, origin: np.ndarray | None) -> _Scores 
             moved = model["centers"] - _restrict(start, model)
             lifted = _lift(moved, model, d)
             table, bias = -2.0 * lifted.T, np.einsum("ij,ij->i", moved, moved)
-        return _Scores(member, origin, None, False, table.astype(kind), bias.astype(kind))
+        return _Scores(member, origin, None, "values", table.astype(kind), bias.astype(kind))
     if "means" in model:
         return _mixture_scores(member, X, origin)
     return None
 
 
 def _mixture_scores(member: Fitted, X: Matrix, origin: np.ndarray | None) -> _Scores:
-    """Return minus the log densities of the components, as a table over products of values."""
+    """Return minus twice the log densities of the components, as a table over features."""
     model = member.model
     d = X.shape[1]
     kind = np.float64 if sparse.issparse(X) else X.dtype
@@ -365,52 +377,25 @@ def _mixture_scores(member: Fitted, X: Matrix, origin: np.ndarray | None) -> _Sc
     moved = start if axes is None else start @ axes
     if "axes" in model:
         moved = moved - model["origin"] @ model["axes"]
-    table = _quadratic_table(model, model["means"] - moved)
-    exact = _Scores(member, origin, axes, True, table, np.zeros(table.shape[1]))
+    means = model["means"] - moved
+    if "precision" in model:  # of all components: what is quadratic is common to them
+        pulled = means @ model["precision"]
+        table = -2.0 * (pulled if axes is None else pulled @ axes.T).T
+        bias = np.einsum("ki,ki->k", pulled, means) - 2.0 * model["log_weights"]
+        return _Scores(member, origin, None, "values", table.astype(kind), bias.astype(kind))
+    form = "squares" if "variances" in model else "products"
+    table = density_table(means, model, form)
+    exact = _Scores(member, origin, axes, form, table, np.zeros(table.shape[1]))
     if kind == np.float64:
         return exact
-    single = _Scores(
-        member,
-        origin,
-        None if axes is None else axes.astype(kind),
-        True,
-        table.astype(kind),
-        np.zeros(table.shape[1], dtype=kind),
-    )
+    narrow = None if axes is None else axes.astype(kind)
+    bias = np.zeros(table.shape[1], dtype=kind)
+    single = _Scores(member, origin, narrow, form, table.astype(kind), bias)
     labels = np.empty((X.shape[0], member.index + 1), dtype=np.int32)
     _score_rule([single]).write(X, labels)
-    wrong = labels[:, member.index] != _least_in_double(X, start, axes, table)
+    known = np.flatnonzero(member.labels >= 0)
+    wrong = labels[known, member.index] != member.labels[known]
     return single if wrong.mean() <= _WRONG else exact
-
-
-def _least_in_double(
-    X: np.ndarray, origin: np.ndarray, axes: np.ndarray | None, table: np.ndarray
-) -> np.ndarray:
-    """Return the columns of a table of products with the least scores, in double precision.
-
-    Without kernels: a float32 run would have to compile them once more for float64.
-    """
-    out = np.empty(X.shape[0], dtype=np.int64)
-    step = max(16, _ENTRIES // sum(table.shape))
-    for start in range(0, X.shape[0], step):
-        part = slice(start, start + step)
-        Z = X[part].astype(np.float64) - origin
-        Z = Z if axes is None else Z @ axes
-        upper = np.triu_indices(Z.shape[1])
-        features = np.hstack([np.ones((len(Z), 1)), Z, Z[:, upper[0]] * Z[:, upper[1]]])
-        out[part] = (features @ table).argmin(axis=1)
-    return out
-
-
-def _quadratic_table(model: Mapping[str, np.ndarray], means: np.ndarray) -> np.ndarray:
-    """Return (1 + q + q (q + 1) / 2, k): minus twice the log densities, less what is common."""
-    precisions = model["precisions"]
-    q = means.shape[1]
-    pulled = np.einsum("kij,kj->ki", precisions, means)
-    constant = np.einsum("ki,ki->k", pulled, means) - 2.0 * model["log_weights"]
-    upper = np.triu_indices(q)
-    products = precisions[:, upper[0], upper[1]] * np.where(upper[0] == upper[1], 1.0, 2.0)
-    return np.vstack([constant, -2.0 * pulled.T, products.T])
 
 
 def _restrict(vector: np.ndarray, model: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -429,28 +414,6 @@ def _lift(vectors: np.ndarray, model: Mapping[str, np.ndarray], d: int) -> np.nd
     return vectors @ model["basis"].T if "basis" in model else np.asarray(vectors)
 
 
-def mixture_model(mixture: Any) -> dict[str, np.ndarray]:
-    """Return the arrays of a fitted ``GaussianMixture`` that decide its labels."""
-    k, q = mixture.means_.shape
-    given = np.asarray(mixture.precisions_, dtype=np.float64)
-    form = mixture.covariance_type
-    if form == "tied":
-        precisions = np.broadcast_to(given, (k, q, q)).copy()
-    elif form == "full":
-        precisions = given
-    else:
-        values = given if form == "diag" else np.repeat(given[:, None], q, axis=1)
-        precisions = np.zeros((k, q, q))
-        precisions[:, np.arange(q), np.arange(q)] = values
-    determinants = np.linalg.slogdet(precisions)[1]
-    weights = np.log(np.maximum(mixture.weights_, np.finfo(np.float64).tiny))
-    return {
-        "means": np.asarray(mixture.means_, dtype=np.float64),
-        "precisions": precisions,
-        "log_weights": weights + 0.5 * determinants,
-    }
-
-
 def _landmark_rules(
     clustered: Sequence[Clustered], rest: Sequence[tuple[int, Fitted]]
 ) -> list[LandmarkRule]:
@@ -460,10 +423,11 @@ def _landmark_rules(
     are dealt: every set blurs borders in another way, and the members together less.
     """
     parts = sorted({place for place, _ in rest})
+    count = min(GROUPS, 1 + len(rest) // _MEMBERS)
     sets: dict[tuple[int, Any, int], list[tuple[int, Fitted]]] = {}
     for place, member in rest:
         whole = len(parts) == 1 and clustered[place].views[member.view].shape[0] <= _ALL
-        group = 0 if whole else member.index % GROUPS
+        group = 0 if whole else member.index % count
         sets.setdefault((member.view, member.metric, group), []).append((place, member))
     rules = []
     for (view, metric, group), same in sorted(sets.items(), key=lambda item: item[0]):

@@ -21,6 +21,7 @@ from clusterscape.linalg.distances import check_range
 # A float array or a scipy CSR matrix; scipy has no types that say so.
 Matrix: TypeAlias = Any
 
+_FIRST = 1000  # rows among which different ones are looked for first
 _BLOCK = 1 << 22  # entries looked at in one go
 
 
@@ -242,6 +243,31 @@ def _frame_values(frame: pd.DataFrame) -> np.ndarray:
         target = common if common.kind in "fc" else np.dtype(np.float64)
         return frame.to_numpy(dtype=target, na_value=np.nan)
     return frame.to_numpy()
+
+
+def has_distinct_rows(X: Matrix, count: int) -> bool:
+    """Say whether so many rows differ; all are looked at only where the first do not."""
+    return any(count_distinct_rows(rows) >= count for rows in (X[: max(_FIRST, count)], X))
+
+
+def count_distinct_rows(X: Matrix) -> int:
+    """Return the number of different rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.generate.features import count_distinct_rows
+    >>> count_distinct_rows(np.array([[1.0, 0.0], [1.0, -0.0], [2.0, 0.0]]))
+    2
+    """
+    if sparse.issparse(X):
+        # Sums over the stored entries of a row, which are equal for equal rows and, with random
+        # weights, different for different ones.
+        weights = np.random.default_rng(0).standard_normal((X.shape[1], 2))
+        rows = np.asarray(X.astype(np.float64, copy=False) @ weights)
+    else:
+        rows = np.asarray(X)
+    return len(np.unique(rows + 0.0, axis=0))
 
 
 def _as_float(matrix: Any, name: str) -> Matrix:

@@ -7,10 +7,11 @@ import os
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.random import SeedSequence
 from sklearn.base import BaseEstimator
 
 from clusterscape._core.errors import ParameterError
@@ -34,7 +35,7 @@ from clusterscape.generate import kinds, plan, precomputed
 from clusterscape.generate.algorithms import Algorithm, Pieces
 from clusterscape.generate.features import Features, read_features
 from clusterscape.generate.members import Outcome, Work, describe_run, run_all, run_member
-from clusterscape.generate.samples import assigner_of, dealt, ensemble_of
+from clusterscape.generate.samples import Samples, assigner_of, dealt, ensemble_of
 
 
 class GenerationWarning(UserWarning):
@@ -63,6 +64,16 @@ class Generated:
 
     ensemble: Ensemble
     assigner: Any
+    _shared: Any = field(default=None, repr=False, compare=False)  # with further members
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What members that are added to an ensemble share with those it has."""
+
+    root: SeedSequence
+    pieces: tuple[Pieces, ...]
+    samples: Samples
 
 
 class EnsembleGenerator(BaseEstimator):
@@ -255,7 +266,47 @@ class EnsembleGenerator(BaseEstimator):
         """
         return self._generate(X, sample_weight, index, wanted=True)
 
-    def _generate(self, X: Any, sample_weight: Any, index: Any, *, wanted: bool) -> Generated:
+    def add_to(self, made: Generated, X: Any) -> Generated:
+        """Return the members of an ensemble, followed by those of this generator.
+
+        The new members share samples, graphs and spanning trees with the others, so that they cost
+        little. The seed is that of the others, whatever ``random_state`` is; no store is used.
+
+        Parameters
+        ----------
+        made : Generated
+            What :meth:`generate_with_assigner` of another generator gave.
+        X : array, sparse matrix, data frame, or list of these
+            The same points.
+
+        Returns
+        -------
+        Generated
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from clusterscape.generate import restarts
+        >>> X = np.array([[0.0], [0.1], [5.0], [5.1], [9.0]])
+        >>> made = restarts(3, n_clusters=2, random_state=0).generate_with_assigner(X)
+        >>> restarts(2, n_clusters=3).add_to(made, X).ensemble
+        Ensemble(5 points, 5 partitions with 2 to 3 clusters)
+        """
+        old = made.ensemble
+        weights = None if (old.sample_weight == 1).all() else old.sample_weight
+        new = self._generate(X, weights, old.index, wanted=True, before=made)
+        joined = old.concat(new.ensemble)
+        return replace(new, ensemble=joined, assigner=made.assigner.joined(new.assigner))
+
+    def _generate(
+        self,
+        X: Any,
+        sample_weight: Any,
+        index: Any,
+        *,
+        wanted: bool,
+        before: Generated | None = None,
+    ) -> Generated:
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
         features, turns = self._read(X, index, wanted=wanted)
         weights = optional_weights(sample_weight, features.n_points)
@@ -265,8 +316,8 @@ class EnsembleGenerator(BaseEstimator):
         plan.check_plan(axes, features.views, needs_k)
         if weights is not None:
             _warn_unweighted(chosen)
-        stored = None if self.store is None else stored_plan(self.store)
-        root = plan.root_seed(self.random_state, stored)
+        shared = before._shared if before is not None else self._nothing_shared(features)
+        root, store = shared.root, self.store if before is None else None
         members = plan.make_plan(
             axes,
             n_partitions=self.n_partitions,
@@ -274,6 +325,8 @@ class EnsembleGenerator(BaseEstimator):
             n_views=len(features.views),
             root=root,
             group=lambda turn, seed: turns[turn].group(seed),
+            most_clusters=_most_clusters(chosen, axes),
+            first=0 if before is None else before.ensemble.n_partitions,
         )
         sampled = all(member.is_sampled for member in members)
         work = Work(
@@ -285,14 +338,14 @@ class EnsembleGenerator(BaseEstimator):
             n_init=self.n_init,
             max_iter=self.max_iter,
             generator=axes[0].name(len(chosen)),
-            store=None if self.store is None else os.path.abspath(self.store),
-            pieces=tuple(Pieces() for _ in features.views),
+            store=None if store is None else os.path.abspath(store),
+            pieces=shared.pieces,
         )
-        tasks = dealt(work, members, root)
+        tasks, samples = dealt(work, members, root, shared.samples)
         outcomes = run_all(
             run_member,
             tasks,
-            store=self.store,
+            store=store,
             described=lambda: self._describe(features, weights, describe(root)),
             n_jobs=self.n_jobs,
             prefer="threads" if all(a.threads for a in chosen) else "processes",
@@ -306,7 +359,12 @@ class EnsembleGenerator(BaseEstimator):
         ensemble = ensemble_of(
             members, outcomes, features, weights, assigner=assigner, n_jobs=self.n_jobs
         )
-        return Generated(ensemble, assigner)
+        return Generated(ensemble, assigner, replace(shared, samples=samples))
+
+    def _nothing_shared(self, features: Features) -> _Shared:
+        stored = None if self.store is None else stored_plan(self.store)
+        root = plan.root_seed(self.random_state, stored)
+        return _Shared(root, tuple(Pieces() for _ in features.views), {})
 
     def _read(self, X: Any, index: Any, *, wanted: bool) -> tuple[Any, list[kinds.Turn]]:
         """Return the features, or what stands for them, and the turns that can use them."""
@@ -340,7 +398,11 @@ class EnsembleGenerator(BaseEstimator):
         if not exact or self.rows != "auto":
             most = plan.named_clusters(counts) if algorithm.needs_k else 1
             rows = plan.settled_rows(
-                self.rows, n_points, size=algorithm.points_for(most), most_clusters=most
+                self.rows,
+                n_points,
+                size=algorithm.points_for(most),
+                most_clusters=most,
+                exact=algorithm.exact_for(most),
             )
         return plan.Axes(counts, self.columns, rows, n_points, halved=own is not None)
 
@@ -366,6 +428,18 @@ class EnsembleGenerator(BaseEstimator):
                 "metric": self.metric,
             },
         )
+
+
+def _most_clusters(chosen: Sequence[Algorithm], axes: Sequence[plan.Axes]) -> list[int]:
+    """Return for each turn the most clusters of any turn of its clusterer on as many rows.
+
+    Kinds of one clusterer then share eigenvectors, of which the finest needs most.
+    """
+    most: dict[Any, int] = {}
+    keys = [(a.name, own.rows) for a, own in zip(chosen, axes, strict=True)]
+    for key, own in zip(keys, axes, strict=True):
+        most[key] = max(most.get(key, 0), own.range[1])
+    return [most[key] for key in keys]
 
 
 def _laid_out(X: Any) -> Any:

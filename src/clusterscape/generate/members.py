@@ -38,7 +38,14 @@ T = TypeVar("T")
 # without them a soft partition of many components stays sparse.
 MEMBERSHIP_FLOOR = 1e-12
 
-_PER_CLUSTER = ("centers", "directions", "means", "precisions", "log_weights")  # of a model
+_PER_CLUSTER = (
+    "centers",
+    "directions",
+    "means",
+    "precisions",
+    "variances",
+    "log_weights",
+)  # of a model
 _MODEL = "model_"  # before the names of its arrays in a store
 _MODEL_ENTRIES = 2**18  # of a member's model at most
 

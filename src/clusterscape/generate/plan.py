@@ -197,15 +197,17 @@ def named_clusters(n_clusters: Any) -> int:
     return int(max(n_clusters)) if isinstance(n_clusters, list) else int(n_clusters)
 
 
-def settled_rows(rows: Any, n_points: int, *, size: int, most_clusters: int) -> Any:
+def settled_rows(
+    rows: Any, n_points: int, *, size: int, most_clusters: int, exact: int = EXACT
+) -> Any:
     """Return the rows that a clusterer sees, "auto" settled by the number of points.
 
-    Up to :data:`EXACT` points a member clusters all of them. Above, it clusters a sample of
+    Up to ``exact`` points a member clusters all of them. Above, it clusters a sample of
     ``size`` points, or more for many clusters, unless that is more than half of them all.
     """
     if rows == "auto":
         wanted = max(size, POINTS_PER_CLUSTER * most_clusters)
-        few = n_points <= EXACT or 2 * wanted > n_points
+        few = n_points <= exact or 2 * wanted > n_points
         return "all" if few else ("sample", wanted)
     return "all" if is_sample(rows) and rows[1] >= n_points else rows
 
@@ -228,25 +230,30 @@ def make_plan(
     n_views: int,
     root: SeedSequence,
     group: Callable[[int, SeedSequence], int] = lambda turn, seed: 0,
+    most_clusters: Sequence[int] | None = None,
+    first: int = 0,
 ) -> list[Member]:
     """Return the members; ``axes`` and ``needs_k`` have one entry for each turn of a round.
 
-    ``group`` gives the sample of a member on samples, by its turn and the seed of its settings.
+    ``group`` gives the sample of a member on samples, by its turn and the seed of its settings;
+    ``most_clusters`` the largest number of clusters of the members that share what it computes;
+    ``first`` is how many members the run has already, whose seeds are not taken again.
     """
-    seeds = SeedSequence(root.entropy, spawn_key=root.spawn_key).spawn(n_partitions)
+    seeds = SeedSequence(root.entropy, spawn_key=root.spawn_key).spawn(first + n_partitions)[first:]
     width = len(needs_k)
+    most = [own.range[1] for own in axes] if most_clusters is None else most_clusters
     members = []
     for i, seed in enumerate(seeds):
         turn = i % width
         own = axes[turn]
         members.append(
             Member(
-                index=i,
+                index=first + i,
                 seed=seed,
                 algorithm=turn,
                 view=(i // width) % n_views,
                 n_clusters=own.draw_k(i // (width * n_views), seed) if needs_k[turn] else None,
-                most_clusters=own.range[1] if needs_k[turn] else 0,
+                most_clusters=most[turn] if needs_k[turn] else 0,
                 columns=own.columns,
                 rows=own.rows,
                 group=group(turn, seed) % GROUPS if is_sample(own.rows) else 0,

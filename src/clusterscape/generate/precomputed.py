@@ -24,7 +24,7 @@ from clusterscape.generate.algorithms import (
     BaseResult,
     Settings,
     cluster_rows,
-    graph_rows,
+    eigenvectors,
     knee,
     medoid_result,
 )
@@ -155,9 +155,7 @@ def _spectral(relation: Relation, k: int, how: Settings) -> BaseResult:
         return BaseResult(labels=np.arange(n, dtype=np.int32))
     count = min(how.options["n_neighbors"], n)
     wanted = min(max(k, how.most_clusters), n)
-    rows = how.pieces.get(
-        ("spectral", count, wanted), lambda: graph_rows(relation.neighbor_graph(count), wanted)
-    )
+    rows = eigenvectors(how.pieces, count, lambda: relation.neighbor_graph(count), wanted)
     return BaseResult(labels=cluster_rows(rows, k, how), details={"n_neighbors": count})
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.random import SeedSequence
 from scipy import sparse
 
-from clusterscape._core.labels import UNSAMPLED
 from clusterscape.ensemble import Ensemble
 from clusterscape.ensemble.inputs import Partition
 from clusterscape.generate.algorithms import Pieces
@@ -20,32 +19,43 @@ from clusterscape.generate.members import Outcome, Work
 from clusterscape.generate.plan import Member, draw_sample, sample_seed
 
 Task = tuple[Work, Member]
+Samples = dict[tuple[int, int], Work]
 
 
-def dealt(work: Work, members: Sequence[Member], root: SeedSequence) -> list[Task]:
+def dealt(
+    work: Work, members: Sequence[Member], root: SeedSequence, known: Samples
+) -> tuple[list[Task], Samples]:
     """Return every member with the points that it clusters: all of them, or its sample.
 
-    Members of one sample share one :class:`Work`, and with it graphs and trees.
+    Members of one sample share one :class:`Work`, and with it graphs and trees. ``known`` are
+    samples that other members of the same run were given before, and what these share.
     """
     n = work.views[0].shape[0]
-    samples: dict[tuple[int, int], Work] = {}
+    samples: Samples = {}
     tasks = []
     for member in members:
         if not member.is_sampled:
             tasks.append((work, member))
             continue
-        size = int(member.rows[1])
-        if (member.group, size) not in samples:
-            rows = draw_sample(n, size, sample_seed(root, member.group))
-            samples[member.group, size] = replace(
-                work,
-                # A copy: a row of a memory map must not keep its file open.
-                views=tuple(_rows_of(X, rows) for X in work.views),
-                weights=None if work.weights is None else work.weights[rows],
-                pieces=tuple(Pieces() for _ in work.views),
+        place = (member.group, int(member.rows[1]))
+        if place not in samples:
+            samples[place] = (
+                replace(known[place], turns=work.turns)
+                if place in known
+                else _sampled(work, draw_sample(n, place[1], sample_seed(root, place[0])))
             )
-        tasks.append((samples[member.group, size], member))
-    return tasks
+        tasks.append((samples[place], member))
+    return tasks, known | samples
+
+
+def _sampled(work: Work, rows: np.ndarray) -> Work:
+    return replace(
+        work,
+        # A copy: a row of a memory map must not keep its file open.
+        views=tuple(_rows_of(X, rows) for X in work.views),
+        weights=None if work.weights is None else work.weights[rows],
+        pieces=tuple(Pieces() for _ in work.views),
+    )
 
 
 def _rows_of(X: Matrix, rows: np.ndarray) -> Matrix:
@@ -62,20 +72,20 @@ def assigner_of(
     clustered = []
     for places in parts.values():
         work, first = tasks[places[0]]
-        members = [_fitted(tasks[i][1], outcomes[i]) for i in places]
+        members = [_fitted(i, tasks[i][1], outcomes[i]) for i in places]
         seed = sample_seed(root, first.group)
         clustered.append(Clustered(work.views, members, seed))
     return build_assigner(clustered, features.views, len(tasks))
 
 
-def _fitted(member: Member, outcome: Outcome) -> Fitted:
+def _fitted(index: int, member: Member, outcome: Outcome) -> Fitted:
     record = outcome.record
     labels = outcome.labels
     if sparse.issparse(labels):
         labels = outcome.partition("").codes
     angles = record.algorithm == "cosine" or record.params.get("metric") == "cosine"
     return Fitted(
-        index=member.index,
+        index=index,
         view=member.view,
         labels=labels,
         n_clusters=record.n_clusters,
@@ -106,7 +116,8 @@ def ensemble_of(
         return Ensemble(parts, **settings)
     assert assigner is not None
     counts = np.array([record.n_clusters for record in records], dtype=np.int64)
-    labels = np.full((features.n_points, len(members)), UNSAMPLED, dtype=label_type(counts))
+    # Not filled here: the first to write a page of memory pays for it, and workers share that.
+    labels = np.empty((features.n_points, len(members)), dtype=label_type(counts))
     sampled = {i for i, member in enumerate(members) if member.is_sampled}
     assigner.fill(features.views, labels, n_jobs=n_jobs, members=sampled)
     soft = {}

@@ -9,19 +9,32 @@ from clusterscape.kernels._jit import jit
 
 @jit
 def least_of_each(scores, starts, columns, out):
-    """Write the place of the least score of each segment ``starts[i]:starts[i + 1]`` of a row.
+    """Write the place of the least score in each segment ``starts[i]:starts[i + 1]`` of rows.
 
-    The label of segment i goes to ``out[x, columns[i]]``; of equal scores the first wins.
+    Points are columns of ``scores``. The label of point x in segment i goes to
+    ``out[x, columns[i]]``; of equal scores the first wins.
     """
-    for x in range(scores.shape[0]):
-        for i in range(columns.size):
-            best = starts[i]
-            least = scores[x, best]
-            for c in range(starts[i] + 1, starts[i + 1]):
-                if scores[x, c] < least:
-                    least = scores[x, c]
-                    best = c
-            out[x, columns[i]] = best - starts[i]
+    least = np.empty(scores.shape[1], scores.dtype)
+    best = np.empty(scores.shape[1], np.int32)
+    for i in range(columns.size):
+        least[:] = np.inf
+        best[:] = 0
+        for c in range(starts[i], starts[i + 1]):
+            _lower(scores[c], np.int32(c - starts[i]), least, best)
+        column = columns[i]
+        for x in range(best.size):
+            out[x, column] = best[x]
+
+
+@jit
+def _lower(line, name, least, best):
+    """Keep the lower of two scores of each point, and its name."""
+    for x in range(line.size):
+        # Read before the comparison, so that the loop has no branches and becomes vector code.
+        value, low, old = line[x], least[x], best[x]
+        lower = value < low
+        least[x] = value if lower else low
+        best[x] = name if lower else old
 
 
 @jit

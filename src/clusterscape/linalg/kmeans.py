@@ -26,6 +26,7 @@ from clusterscape.linalg.kmeans_engines import Task
 # that a matrix product gains nothing, the kernel beats scikit-learn on one thread.
 _SMALL_WORK = 10_000_000
 _FEW_COLUMNS = 4
+_SOME_COLUMNS = 16  # with so few, four times as many products
 # Above this many points Hartigan starts from Lloyd's result.
 _MANY_POINTS = 20_000
 
@@ -319,7 +320,8 @@ def _choose_engine(X: Any, task: Task, engine: str) -> str:
             )
         return "sklearn"
     n, d = X.shape
-    small = n * d * task.n_clusters <= _SMALL_WORK or d <= _FEW_COLUMNS
+    work = _SMALL_WORK * (4 if d <= _SOME_COLUMNS and not cosine else 1)
+    small = n * d * task.n_clusters <= work or d <= _FEW_COLUMNS
     if engine == "kernel" or (task.algorithm == "hartigan" and n <= _MANY_POINTS):
         return "kernel"
     used = "kernel" if small else ("blas" if cosine else "sklearn")

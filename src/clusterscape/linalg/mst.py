@@ -68,6 +68,7 @@ def spanning_tree(
     metric: Metric = "euclidean",
     reachability: int = 1,
     algorithm: Algorithm = "auto",
+    near: np.ndarray | None = None,
 ) -> SpanningTree:
     """Return a minimum spanning tree of points, exact also where distances are equal.
 
@@ -90,6 +91,10 @@ def spanning_tree(
         O(n log n) in few dimensions and more than Prim in many. "auto" is Prim below 4,000 points
         and else decides by how many points the searches of a few hundred points look at. Boruvka
         needs dense features.
+    near : (n, m) array, optional
+        Distances of each point's nearest others, ascending, where they are known of at least
+        ``reachability`` others: what
+        :func:`~clusterscape.linalg.neighbors.nearest_neighbors` gives. Not for "precomputed".
 
     Returns
     -------
@@ -134,16 +139,26 @@ def spanning_tree(
     n = X.shape[0]
     _check_reachability(reachability, n)
     rows = directions(X) if metric == "cosine" else X
-    rows, unit = _scaled(rows)
     core = np.zeros(n)
+    rows, unit = _scaled(rows)
     if reachability > 1:
-        core = nearest_neighbors(rows, reachability)[0][:, -1]
+        core = _core_distances(rows, unit, reachability, metric, near)
     pairs, used = _edges(rows, core, reachability > 1, algorithm)
     plain = row_distances(rows, pairs[:, 0], pairs[:, 1])
     lengths = np.maximum(plain, core[pairs].max(axis=1, initial=0.0)) if reachability > 1 else plain
     order = np.lexsort((plain, lengths))
     lengths = lengths[order] * unit
     return SpanningTree(pairs[order], lengths**2 / 2 if metric == "cosine" else lengths, n, used)
+
+
+def _core_distances(
+    rows: Any, unit: float, reachability: int, metric: str, near: np.ndarray | None
+) -> np.ndarray:
+    """Return the distance of every row to its neighbour of that number, in units."""
+    if near is None:
+        return nearest_neighbors(rows, reachability)[0][:, -1]
+    known = near[:, reachability - 1]
+    return (np.sqrt(2.0 * known) if metric == "cosine" else known) / unit
 
 
 def _check_reachability(reachability: int, n: int) -> None:

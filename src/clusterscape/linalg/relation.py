@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ from clusterscape.linalg.kmedoids import checked_distances
 Kind = Literal["distance", "affinity"]
 
 _BLOCK = 2**22  # elements of a temporary block
+_TRIANGLES = 60  # points whose triangles are looked at
 _NEAR = 1e-6  # share of the largest entry by which two sides of a symmetric matrix may differ
 
 
@@ -166,9 +168,9 @@ def read_relation(X: Any, *, kind: Kind = "distance", name: str = "X") -> Relati
     Parameters
     ----------
     X : (n, n) array, sparse matrix or data frame
-        Symmetric and >= 0; distances have a diagonal of zeros. A sparse matrix is a graph of the
-        pairs that are known, such as scikit-learn's ``kneighbors_graph(mode="distance")``: one of
-        (i, j) and (j, i) is enough.
+        Symmetric and >= 0, and not the same for all pairs; distances have a diagonal of zeros. A
+        sparse matrix is a graph of the pairs that are known, such as scikit-learn's
+        ``kneighbors_graph(mode="distance")``: one of (i, j) and (j, i) is enough.
     kind : {"distance", "affinity"}
         What the entries are.
     name : str
@@ -206,7 +208,46 @@ def read_relation(X: Any, *, kind: Kind = "distance", name: str = "X") -> Relati
     for rows in gen_batches(n, max(1, _BLOCK // n)):
         if not np.allclose(matrix[rows], matrix[:, rows].T, rtol=0.0, atol=_NEAR * largest):
             raise ValueError(f"{name} must be symmetric; give ({name} + {name}.T) / 2.")
+    _check_informative(matrix, what, name)
+    if kind == "affinity" and _like_distances(matrix):
+        warnings.warn(
+            f"{name} looks like distances: zeros on the diagonal, and no pair is farther apart "
+            "than by way of a third point. For distances use metric='precomputed'.",
+            UserWarning,
+            stacklevel=2,
+        )
     return Relation(matrix, kind)
+
+
+def _check_informative(matrix: np.ndarray, what: str, name: str) -> None:
+    """Refuse a matrix in which all pairs of points are the same."""
+    n = len(matrix)
+    if n < 3:
+        return
+    low, high = np.inf, -np.inf
+    for rows in gen_batches(n, max(1, _BLOCK // n)):
+        apart = np.ones(matrix[rows].shape, dtype=bool)
+        apart[np.arange(len(apart)), np.arange(rows.start, rows.stop)] = False
+        low = min(low, float(matrix[rows].min(initial=np.inf, where=apart)))
+        high = max(high, float(matrix[rows].max(initial=-np.inf, where=apart)))
+        if low < high:
+            return
+    raise ValueError(
+        f"{name} tells no points apart: all {what} between different points are {low:g}, so there "
+        f"is nothing to cluster by. Look at how {name} was computed."
+    )
+
+
+def _like_distances(matrix: np.ndarray) -> bool:
+    """Say whether similarities would be distances: none to itself, and triangles hold."""
+    if matrix.diagonal().any() or len(matrix) < 3:
+        return False
+    some = np.unique(np.linspace(0, len(matrix) - 1, _TRIANGLES).astype(np.int64))
+    part = matrix[np.ix_(some, some)].astype(np.float64)
+    slack = _NEAR * float(part.max())
+    if part[~np.eye(len(some), dtype=bool)].min() <= 0:
+        return False  # a graph without some links
+    return all((part <= part[:, [k]] + part[k] + slack).all() for k in range(len(some)))
 
 
 def _check_diagonal(matrix: Any, name: str) -> None:

@@ -8,6 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from clusterscape import kernels
+from clusterscape._core.parallel import parallel_map
+
+_CHUNK = 2**17  # points whose totals one worker takes
 
 
 class Rows(Protocol):
@@ -101,7 +104,17 @@ class RowSpace:
 
     def totals(self, groups: np.ndarray, weights: np.ndarray, n_groups: int) -> np.ndarray:
         """Return the (D, K) weight that each cluster has in each group."""
-        return self.update(np.zeros((self.width, n_groups)), None, groups, weights)
+        empty = (self.width, n_groups)
+        if self.membership is not None or self.n_points <= _CHUNK:
+            return self.update(np.zeros(empty), None, groups, weights)
+
+        def of(start: int) -> np.ndarray:
+            part = slice(start, start + _CHUNK)
+            rows = type(self)(self.labels[part], self.offsets)
+            return rows.update(np.zeros(empty), None, groups[part], weights[part])
+
+        # Added in the order of the chunks, so that sums do not depend on the workers.
+        return sum(parallel_map(of, range(0, self.n_points, _CHUNK), shared=True), np.zeros(empty))
 
     def update(
         self, totals: np.ndarray, old: np.ndarray | None, new: np.ndarray, weights: np.ndarray
