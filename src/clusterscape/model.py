@@ -58,7 +58,6 @@ from clusterscape.semisupervised.queries import suggest_queries
 from clusterscape.semisupervised.votes import enforced, weighed
 from clusterscape.validate import (
     ClusterDescription,
-    KSelection,
     StructureVerdict,
     describe_clusters,
     select_k,
