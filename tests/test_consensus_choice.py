@@ -63,14 +63,14 @@ def test_terms_are_what_they_say(moons):
     X, _, ensemble = moons
     weight = np.where(np.arange(200) < 100, 1.0, 2.0)
     model = ConsensusChoice(2, random_state=0).fit(ensemble, features=X, sample_weight=weight)
-    for i, judged in enumerate(model.candidates_.values()):
+    for i, (name, judged) in enumerate(model.candidates_.items()):
         labels = model.candidate_labels_[:, i]
         assert judged.gap == pytest.approx(plain_gap(X, labels, 25, 5))
         assert judged.density == pytest.approx(plain_density(X, labels, weight))
         sizes = np.bincount(labels, weights=weight)
         assert judged.balance == pytest.approx(np.log(sizes.min() * 2 / sizes.sum() + 0.05) / 2)
         terms = judged.density + judged.gap + judged.balance + judged.agreement / 2
-        assert judged.score == pytest.approx(terms)
+        assert judged.score == pytest.approx(terms + 0.15 * (name == "gmm with k, best"))
         others = np.delete(np.arange(len(model.candidates_)), i)
         same = [adjusted_rand_score(labels, model.candidate_labels_[:, j]) for j in others]
         assert judged.agreement == pytest.approx(np.mean(same))
@@ -122,6 +122,29 @@ def test_shapes_and_blobs_alike(data, k):
     assert adjusted_rand_score(model.labels_, y) > 0.9
     assert model.consensus_choice_.name == "consensus_choice"
     assert model.consensus_.criterion_ == "features"
+
+
+def test_of_restarts_the_best_by_the_terms(moons):
+    X, _, ensemble = moons
+    for features in (X, None):
+        model = ConsensusChoice(2, random_state=0).fit(ensemble, features=features)
+        for kind in ("gmm", "kmeans"):
+            place = list(model.candidates_).index(f"{kind} with k, best")
+            which = [
+                i for i, record in enumerate(ensemble.records)
+                if record.algorithm == kind and ensemble.n_clusters[i] == 2
+            ]  # fmt: skip
+            if features is None:
+                value = [ensemble.records[i].cost for i in which]
+            else:
+                value = [
+                    -plain_density(X, labels, np.ones(200))
+                    - plain_gap(X, labels, 25, 5)
+                    - np.log(np.bincount(labels).min() / 100 + 0.05) / 2
+                    for labels in ensemble.labels[:, which].T
+                ]
+            best = ensemble.labels[:, which[int(np.argmin(value))]]
+            assert adjusted_rand_score(best, model.candidate_labels_[:, place]) == 1.0
 
 
 def test_without_features_the_candidate_that_agrees_best(moons):

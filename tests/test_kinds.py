@@ -187,7 +187,7 @@ def test_diverse_members_are_the_same_for_any_number_of_workers(moons, n_cluster
     assert one == two
     assert not one.failures
     sought = [r.params["n_clusters"] for r in one.records]
-    assert min(sought) == 2
+    assert min(sought) <= 3
     assert (sought.count(2) >= 7) == (n_clusters == 2)
 
 

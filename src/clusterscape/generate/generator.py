@@ -342,7 +342,8 @@ class EnsembleGenerator(BaseEstimator):
             rows = plan.settled_rows(
                 self.rows, n_points, size=algorithm.points_for(most), most_clusters=most
             )
-        return plan.Axes(counts, self.columns, rows, n_points, halved=own is not None)
+        place = {} if turn.kind is None else {"rank": turn.rank, "share": turn.kind.share}
+        return plan.Axes(counts, self.columns, rows, n_points, halved=own is not None, **place)
 
     def _describe(
         self, features: Features, weights: np.ndarray | None, seed: dict[str, Any]
