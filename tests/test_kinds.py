@@ -158,6 +158,17 @@ def test_options_of_landmark_spectral_are_used(moons):
     far = [found(X * scale, metric="cosine") for scale in (1.0, lengths)]
     assert adjusted_rand_score(*far) == 1.0  # only angles count
     assert adjusted_rand_score(found(X), far[0]) < 0.9
+    many = make_blobs(150, centers=12, random_state=0)[0]
+    started = [
+        EnsembleGenerator(
+            1,
+            algorithm=Kind("landmark_spectral", 12, settings={"n_landmarks": 40, "init": init}),
+            max_iter=1,
+            random_state=0,
+        ).generate(many).labels[:, 0]
+        for init in ("k-means++", "random")
+    ]  # fmt: skip
+    assert adjusted_rand_score(*started) < 0.95
 
 
 @pytest.mark.parametrize("name", ["landmark_spectral", "genie", "spectral"])
@@ -270,6 +281,7 @@ def test_usenc_members_draw_landmarks_and_numbers_of_clusters():
     assert set(sought) <= set(range(20, 61))
     assert len(set(sought)) > 3
     assert {r.params["max_iter"] for r in ensemble.records} == {5}
+    assert {r.params["init"] for r in ensemble.records} == {"random"}
     assert ensemble.n_distinct == 10
     same = usenc(10, n_clusters=20, n_landmarks=60, random_state=0).generate(X)
     assert same.n_distinct == 10  # landmarks are drawn anew

@@ -526,7 +526,8 @@ def usenc(
     metric : {"euclidean", "cosine"}
         Distance of points and landmarks.
     max_iter : int
-        Iterations of k-means on the eigenvectors; few are enough and keep the members different.
+        Iterations of k-means on the eigenvectors, from a random start as the authors': few are
+        enough and keep the members different.
     rows : "all", "auto", "bootstrap", ("subsample", ratio) or ("sample", size)
         Rows that members see, as in :class:`EnsembleGenerator`: all of them, as the authors do.
     **options
@@ -563,7 +564,7 @@ def usenc(
     >>> adjusted_rand(LWGP(2, weighting=None, random_state=0).fit_predict(ensemble), y)
     1.0
     """
-    settings = {"n_landmarks": n_landmarks, "nearest": nearest, "metric": metric}
+    settings = {"n_landmarks": n_landmarks, "nearest": nearest, "metric": metric, "init": "random"}
     members = Kind("landmark_spectral", n_clusters, settings=settings)
     return EnsembleGenerator(
         n_partitions,
