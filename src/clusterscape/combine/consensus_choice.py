@@ -25,7 +25,7 @@ from clusterscape.linalg.rowspace import RowSpace
 _FEWEST = 3  # partitions that make a group of their own
 _GAP = "SMin:25"  # a smooth minimum over the 75 shortest links between clusters
 _REACHABILITY = 5
-_BALANCE, _EMPTY = 0.5, 0.05  # weight of the smallest cluster's share, and what it is raised by
+_BALANCE, _EMPTY = 0.5, 0.2  # weight of the smallest cluster's share, and what it is raised by
 _AGREEMENT = 0.5  # weight of the mean adjusted Rand index with the other candidates
 _OF_KIND = " with k"  # ends the names of groups of one kind with k clusters
 _MIXTURES = "gmm with k"  # the group of restarts of the model that the density is of
@@ -143,10 +143,11 @@ class ConsensusChoice(BaseConsensus):
     Notes
     -----
     Without features the candidate is taken that agrees best with the others (mean adjusted Rand
-    index). Candidates with fewer clusters than the most are left out. A group needs three
-    partitions, with every point in a cluster of one; without any such group, as where all
-    partitions are coarser than k, all partitions are combined. Members of one kind, or partitions
-    without records, make the groups "finer" and "with k" only.
+    index). Candidates with fewer clusters than the most are left out, and those with a cluster of
+    one point unless all have one. A group needs three partitions, with every point in a cluster of
+    one; without any such group, as where all partitions are coarser than k, all partitions are
+    combined. Members of one kind, or partitions without records, make the groups "finer" and
+    "with k" only.
 
     The terms assume that clusters are dense or apart. Where classes are neither, no rule without
     labels finds them. A true cluster much smaller than the others costs balance and must make up
@@ -275,7 +276,8 @@ class ConsensusChoice(BaseConsensus):
     ) -> tuple[dict[str, np.ndarray], dict[str, int]]:
         """Return the labels of every candidate, and which of them are single members.
 
-        Those with fewer clusters than the most are left out.
+        Those with fewer clusters than the most are left out, and those with a cluster of one point
+        where others have none.
         """
         k, theta = self.n_clusters, self.theta
         made, members = {}, {}
@@ -298,7 +300,8 @@ class ConsensusChoice(BaseConsensus):
                     made[f"{name}, {method}"] = estimator.fit(part).labels_
         most = max(_n_clusters(labels) for labels in made.values())
         kept = {name: labels for name, labels in made.items() if _n_clusters(labels) == most}
-        return kept, members
+        shared = {name: labels for name, labels in kept.items() if not _has_single(labels)}
+        return shared or kept, members
 
     def _judged(self, labels: Mapping[str, np.ndarray], view: _View | None) -> dict[str, Judgement]:
         """Return what speaks for each candidate."""
@@ -368,11 +371,17 @@ def _best_member(part: Ensemble, view: _View | None) -> int | None:
         return None
     if view is None:
         return int(np.argmin(np.array(costs, dtype=np.float64)))
-    return int(np.argmax([sum(view.terms(labels)) for labels in part.labels.T]))
+    scores = [(not _has_single(labels), sum(view.terms(labels))) for labels in part.labels.T]
+    return max(range(len(scores)), key=lambda i: scores[i])
 
 
 def _n_clusters(labels: np.ndarray) -> int:
     return int(labels.max()) + 1
+
+
+def _has_single(labels: np.ndarray) -> bool:
+    """Say whether some cluster is one point, which is far from the others but no group."""
+    return bool((np.bincount(labels[labels >= 0]) == 1).any())
 
 
 def _alike(left: np.ndarray, right: np.ndarray) -> float:
