@@ -154,3 +154,19 @@ def test_the_summary_of_the_methods_has_the_figures_of_the_results() -> None:
         # The page rounds once what the results have rounded already.
         assert abs(float(every) - float(row["mean"])) < 0.0056, name
         assert abs(float(unequal) - sum(few) / 3) < 0.0101, name
+
+
+def test_the_summary_of_the_confidences_has_the_figures_of_the_results() -> None:
+    names = {
+        "`random_k`: k-means": "k-means, random k",
+        "`diverse`: several kinds (the default)": "several kinds",
+        "`subsample`": "subsamples",
+        "`restarts`": "restarts",
+    }
+    shown = on_page("Does a high confidence mean that a point is right?")
+    ran = printed("quality/confidence.py", "right (points)")
+    assert {names[name] for name in shown} == set(ran)
+    for name, cells in shown.items():
+        there = [float(value.split()[0]) for value in ran[names[name]].values()]
+        assert [abs(float(c) - v) < 0.0056 for c, v in zip(cells, there, strict=True)] == [True] * 4
+        assert cells == sorted(cells, reverse=True)
