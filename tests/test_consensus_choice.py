@@ -64,14 +64,14 @@ def test_terms_are_what_they_say(moons):
     X, _, ensemble = moons
     weight = np.where(np.arange(200) < 100, 1.0, 2.0)
     model = ConsensusChoice(2, random_state=0).fit(ensemble, features=X, sample_weight=weight)
-    for i, judged in enumerate(model.candidates_.values()):
+    for i, (name, judged) in enumerate(model.candidates_.items()):
         labels = model.candidate_labels_[:, i]
         assert judged.gap == pytest.approx(plain_gap(X, labels, 25, 5))
         assert judged.density == pytest.approx(plain_density(X, labels, weight))
         sizes = np.bincount(labels, weights=weight)
-        assert judged.balance == pytest.approx(np.log(sizes.min() * 2 / sizes.sum() + 0.05) / 2)
+        assert judged.balance == pytest.approx(np.log(sizes.min() * 2 / sizes.sum() + 0.2) / 2)
         terms = judged.density + judged.gap + judged.balance + judged.agreement / 2
-        assert judged.score == pytest.approx(terms)
+        assert judged.score == pytest.approx(terms + 0.15 * (name == "gmm with k, best"))
         others = np.delete(np.arange(len(model.candidates_)), i)
         same = [adjusted_rand_score(labels, model.candidate_labels_[:, j]) for j in others]
         assert judged.agreement == pytest.approx(np.mean(same))
@@ -123,6 +123,29 @@ def test_shapes_and_blobs_alike(data, k):
     assert adjusted_rand_score(model.labels_, y) > 0.9
     assert model.consensus_choice_.name == "consensus_choice"
     assert model.consensus_.criterion_ == "features"
+
+
+def test_of_restarts_the_best_by_the_terms(moons):
+    X, _, ensemble = moons
+    for features in (X, None):
+        model = ConsensusChoice(2, random_state=0).fit(ensemble, features=features)
+        for kind in ("gmm", "kmeans"):
+            place = list(model.candidates_).index(f"{kind} with k, best")
+            which = [
+                i for i, record in enumerate(ensemble.records)
+                if record.algorithm == kind and ensemble.n_clusters[i] == 2
+            ]  # fmt: skip
+            if features is None:
+                value = [ensemble.records[i].cost for i in which]
+            else:
+                value = [
+                    -plain_density(X, labels, np.ones(200))
+                    - plain_gap(X, labels, 25, 5)
+                    - np.log(np.bincount(labels).min() / 100 + 0.2) / 2
+                    for labels in ensemble.labels[:, which].T
+                ]
+            best = ensemble.labels[:, which[int(np.argmin(value))]]
+            assert adjusted_rand_score(best, model.candidate_labels_[:, place]) == 1.0
 
 
 def test_without_features_the_candidate_that_agrees_best(moons):
@@ -179,6 +202,33 @@ def test_one_kind_coarse_soft_and_trivial_ensembles(moons):
         np.array([[0, 1], [0, 1], [1, 0]]), features=X[:3]
     )
     assert tiny.labels_.tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize(("columns", "far", "spread"), [(8, 40.0, 1.0), (2, 12.0, 0.3)])
+def test_a_tiny_far_group_is_a_cluster_and_cuts_none(columns, far, spread):
+    rng = np.random.default_rng(1)
+    turn = 2 * np.pi * np.arange(3) / 3
+    centers = np.zeros((4, columns))
+    centers[:3, :2] = 2.6 * np.column_stack([np.cos(turn), np.sin(turn)])
+    centers[3, 1] = far
+    y = np.repeat([0, 1, 2, 3], [200, 200, 200, 8])
+    X = centers[y] + rng.normal(size=(608, columns)) * np.where(y == 3, spread, 1.0)[:, None]
+    model = ConsensusChoice(4, random_state=0).fit(several(X, 4, 100), features=X)
+    assert adjusted_rand_score(model.labels_, y) > 0.9
+    assert np.bincount(model.labels_).min() == 8
+
+
+def test_a_point_alone_is_no_cluster_unless_all_have_one():
+    X = np.r_[np.random.default_rng(0).normal(size=(60, 2)), [[90.0, 90.0]]]
+    X[:30] += 4.0
+    halves, alone = np.repeat([0, 1], [30, 31]), np.repeat([0, 1], [60, 1])
+    finer = np.r_[np.repeat([0, 1], 30), 2]
+    model = ConsensusChoice(2, random_state=0).fit(
+        np.column_stack([halves] * 3 + [finer] * 3), features=X
+    )
+    assert np.bincount(model.labels_).tolist() == [31, 30]
+    only = ConsensusChoice(2, random_state=0).fit(np.column_stack([alone] * 3), features=X)
+    assert np.bincount(only.labels_).tolist() == [60, 1]
 
 
 def test_equal_points_have_an_answer():

@@ -12,6 +12,7 @@ from sklearn.cluster import SpectralClustering
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
+from clusterscape import ConsensusClustering
 from clusterscape.combine import LWGP
 from clusterscape.generate import (
     ALGORITHMS,
@@ -158,6 +159,17 @@ def test_options_of_landmark_spectral_are_used(moons):
     far = [found(X * scale, metric="cosine") for scale in (1.0, lengths)]
     assert adjusted_rand_score(*far) == 1.0  # only angles count
     assert adjusted_rand_score(found(X), far[0]) < 0.9
+    many = make_blobs(150, centers=12, random_state=0)[0]
+    started = [
+        EnsembleGenerator(
+            1,
+            algorithm=Kind("landmark_spectral", 12, settings={"n_landmarks": 40, "init": init}),
+            max_iter=1,
+            random_state=0,
+        ).generate(many).labels[:, 0]
+        for init in ("k-means++", "random")
+    ]  # fmt: skip
+    assert adjusted_rand_score(*started) < 0.95
 
 
 @pytest.mark.parametrize("name", ["landmark_spectral", "genie", "spectral"])
@@ -187,7 +199,7 @@ def test_diverse_members_are_the_same_for_any_number_of_workers(moons, n_cluster
     assert one == two
     assert not one.failures
     sought = [r.params["n_clusters"] for r in one.records]
-    assert min(sought) == 2
+    assert min(sought) <= 3
     assert (sought.count(2) >= 7) == (n_clusters == 2)
 
 
@@ -261,6 +273,43 @@ def test_diverse_members_of_tiny_data_do_not_fail():
     assert not made.set_params(random_state=0).generate(X).failures
 
 
+def test_members_reach_as_many_clusters_as_are_looked_for():
+    assert [kind.n_clusters for kind in diverse(max_clusters=5).algorithm] == [
+        kind.n_clusters for kind in diverse().algorithm
+    ]
+    for made in (
+        diverse(max_clusters=45),
+        generator_for(3000, 2, max_clusters=45),
+        ConsensusClustering(max_clusters=45).make_generator(3000, 2),
+        ConsensusClustering((30, 45)).make_generator(3000, 2),
+    ):
+        wide = [kind.n_clusters for kind in made.algorithm if kind.n_clusters[1] != "sqrt"]
+        assert sorted(wide) == [(2, 37), (2, 45), (2, 45), (2, 45)]
+
+
+def test_settings_do_not_depend_on_the_seed_and_are_spread_evenly():
+    kinds = [
+        Kind("genie", (2, 6), 3, {"gini_threshold": (0.0, 1.0), "reachability": (1, 4)}),
+        Kind("kmeans", (3, 12), 2),
+    ]
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    runs = [
+        EnsembleGenerator(50, algorithm=kinds, random_state=seed).generate(X).records
+        for seed in (0, 1)
+    ]
+    names = ("n_clusters", "gini_threshold", "reachability")
+    first, second = ([[r.params.get(n) for n in names] for r in run] for run in runs)
+    assert first == second
+    trees = np.array([row for row in first if row[1] is not None])
+    counts = np.bincount(trees[:, 0].astype(int), minlength=7)[2:]
+    assert counts.min() >= 5  # 30 members over 5 numbers of clusters
+    assert np.bincount(trees[:, 2].astype(int), minlength=5)[1:].min() >= 6
+    gaps = np.diff(np.sort(np.r_[0.0, trees[:, 1], 1.0]))
+    assert gaps.max() < 2 / 30
+    plain = [row[0] for row in first if row[1] is None]
+    assert sorted(set(plain)) == list(range(3, 13))
+
+
 def test_usenc_members_draw_landmarks_and_numbers_of_clusters():
     X, y = make_moons(600, noise=0.05, random_state=0)
     ensemble = usenc(10, n_landmarks=60, random_state=0).generate(X)
@@ -270,6 +319,7 @@ def test_usenc_members_draw_landmarks_and_numbers_of_clusters():
     assert set(sought) <= set(range(20, 61))
     assert len(set(sought)) > 3
     assert {r.params["max_iter"] for r in ensemble.records} == {5}
+    assert {r.params["init"] for r in ensemble.records} == {"random"}
     assert ensemble.n_distinct == 10
     same = usenc(10, n_clusters=20, n_landmarks=60, random_state=0).generate(X)
     assert same.n_distinct == 10  # landmarks are drawn anew

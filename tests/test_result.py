@@ -115,12 +115,15 @@ def counted_votes(ensemble, labels, k):
     sizes = np.bincount(labels[labels >= 0], minlength=k)
     hot = (labels[:, None] == np.arange(k)) / sizes
     out = np.zeros((len(labels), k))
-    for column in ensemble.membership().matrix.toarray().T:
+    counts = np.repeat(ensemble.n_clusters, ensemble.n_clusters)
+    for count, column in zip(counts, ensemble.membership().matrix.toarray().T, strict=True):
+        # A partition with fewer clusters has hardly a say between those that it unites.
+        say = 1.0 if count >= k else max(0.02, 1.0 - sorted(column @ hot)[-2])
         for x in np.flatnonzero(column):
             others = np.where(np.arange(len(labels)) == x, 0.0, column)
             vote = others @ hot
             if vote.sum() > 0:
-                out[x] += column[x] * vote / vote.sum()
+                out[x] += say * column[x] * vote / vote.sum()
     return out / out.sum(axis=1, keepdims=True)
 
 
@@ -648,8 +651,28 @@ def test_weights_are_copies_for_every_score():
 
 
 def test_a_cluster_of_one_point_is_sure_where_partitions_leave_the_point_alone():
-    runs = [[0, 0, 0, 1, 1, 2], [0, 0, 0, 1, 1, 2], [0, 0, 1, 1, 1, 1]]
+    runs = [[0, 0, 0, 1, 1, 2], [0, 0, 0, 1, 1, 2], [0, 0, 1, 1, 2, 2]]
     scores = consensus_scores(runs, [0, 0, 0, 1, 1, 2])
     assert scores.confidence[5] == pytest.approx(2 / 3)
     both = consensus_scores([*runs, [0, 1, 1, 2, 2, 2]], [0, 0, 0, 1, 1, 1])
     assert both.confidence[0] == pytest.approx(1)  # alone in the last one, which says nothing
+
+
+def test_partitions_coarser_than_the_answer_do_not_dilute_the_confidence():
+    answer = np.repeat([0, 1, 2, 3], 5)
+    united, apart = np.repeat([0, 1], 10), np.repeat([0, 1], [15, 5])
+    runs = [answer, answer, united, united, apart]
+    scores = consensus_scores(runs, answer)
+    # Between clusters that it unites a coarse run keeps 0.02 of its vote, divided as others are:
+    # four of five points of the own cluster, all of the other ones.
+    two, three = 0.8 / 1.8, 0.8 / 2.8
+    assert scores.confidence[0] == pytest.approx((2 + 0.02 * (2 * two + three)) / 2.06)
+    assert scores.confidence[15] == pytest.approx((2 + 0.02 * 2 * two + 1) / 3.04)
+    # Runs as fine as the answer that mix two clusters count in full.
+    mixed = np.r_[np.repeat([0, 1], 5), np.tile([2, 3], 5)]
+    scores = consensus_scores([answer, mixed], answer)
+    assert scores.confidence[0] == 1
+    assert scores.confidence[10] == pytest.approx((1 + 1 / 2) / 2)
+    # Nothing but coarse runs: the little that is left decides.
+    only = consensus_scores([united, apart], answer)
+    assert only.confidence[0] == pytest.approx((two + three) / 2)

@@ -432,7 +432,9 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
                 )
             made = diverse_precomputed(**counts, metric=self.metric, graph=graph)
         else:
-            made = generator_for(*shape, preset=self.generator, sparse=sparse, **counts)
+            most = self.n_clusters[1] if isinstance(self.n_clusters, tuple) else self.max_clusters
+            options: dict[str, Any] = {"preset": self.generator, "max_clusters": most}
+            made = generator_for(*shape, sparse=sparse, **options, **counts)
         mine = {
             "metric": self.metric,
             "random_state": seed,

@@ -27,9 +27,11 @@ from clusterscape.linalg.gaussian_fit import gaussian_fit, leading_components
 _FEWEST = 3  # partitions that make a group of their own
 _GAP = "SMin:25"  # a smooth minimum over the 75 shortest links between clusters
 _REACHABILITY = 5
-_BALANCE, _EMPTY = 0.5, 0.05  # weight of the smallest cluster's share, and what it is raised by
+_BALANCE, _EMPTY = 0.5, 0.2  # weight of the smallest cluster's share, and what it is raised by
 _AGREEMENT = 0.5  # weight of the mean adjusted Rand index with the other candidates
 _OF_KIND = " with k"  # ends the names of groups of one kind with k clusters
+_MIXTURES = "gmm with k"  # the group of restarts of the model that the density is of
+_STEADY = 0.15  # by so much a consensus must score above the best mixture
 _FLOOR = 1e-3  # of the mean distance of neighbours: shorter gaps are equally bad
 
 
@@ -40,8 +42,8 @@ class Judgement:
     Attributes
     ----------
     score : float
-        ``density + gap + balance + agreement / 2``, or the agreement alone where there are no
-        features.
+        ``density + gap + balance + agreement / 2``, and 0.15 more for the best mixture; or the
+        agreement alone where there are no features.
     density : float or None
         Mean log-likelihood of the points under one Gaussian for each cluster.
     gap : float or None
@@ -76,9 +78,9 @@ class ConsensusChoice(BaseConsensus):
     overlap; and on some data one kind of members is right where the others are not. So the finer
     partitions, those with k clusters, and the same of every kind of members are combined apart, and
     the features decide among the answers. Of one kind with k clusters whose members have a cost,
-    such as mixtures, the member of the lowest cost is taken, as of restarts. The answer is taken
-    that has the largest sum of four terms. The first three are logarithms, so that the unit of the
-    features does not matter:
+    mixtures and k-means, no consensus is made: they are restarts, and the best member by the same
+    terms is taken. The answer is taken that has the largest sum of four terms. The first three are
+    logarithms, so that the unit of the features does not matter:
 
     - *density*: the mean log-likelihood of the points under one Gaussian for each cluster, in the
       leading principal components (at most 30);
@@ -87,6 +89,9 @@ class ConsensusChoice(BaseConsensus):
     - *balance*: half the logarithm of the smallest cluster's share, against clusters of outliers;
     - *agreement*: half the mean adjusted Rand index with the other answers, which decides where
       clusters overlap and the first three hardly differ.
+
+    Where other answers are hardly better (by less than 0.15) than the best mixture, the mixture is
+    taken: the best of several starts for the density itself varies less from run to run.
 
     Parameters
     ----------
@@ -140,10 +145,11 @@ class ConsensusChoice(BaseConsensus):
     Notes
     -----
     Without features the candidate is taken that agrees best with the others (mean adjusted Rand
-    index). Candidates with fewer clusters than the most are left out. A group needs three
-    partitions, with every point in a cluster of one; without any such group, as where all
-    partitions are coarser than k, all partitions are combined. Members of one kind, or partitions
-    without records, make the groups "finer" and "with k" only.
+    index). Candidates with fewer clusters than the most are left out, and those with a cluster of
+    one point unless all have one. A group needs three partitions, with every point in a cluster of
+    one; without any such group, as where all partitions are coarser than k, all partitions are
+    combined. Members of one kind, or partitions without records, make the groups "finer" and
+    "with k" only.
 
     The terms assume that clusters are dense or apart. Where classes are neither, no rule without
     labels finds them. A true cluster much smaller than the others costs balance and must make up
@@ -207,22 +213,22 @@ class ConsensusChoice(BaseConsensus):
         groups = self._groups(ensemble)
         rows = self._rows(ensemble.n_points, sampling)
         sample = ensemble if rows is None else ensemble.subset(rows)
-        labels = self._candidates(groups, sample, combining)
         if features is not None and rows is not None:
             features = features[rows]
-        judged = self._judged(labels, sample.sample_weight, features)
+        view = None
+        if features is not None and features.shape[0] > 1:
+            view = _View(features, sample.sample_weight, self.n_neighbors, self.metric)
+        labels, members = self._candidates(groups, sample, combining, view)
+        judged = self._judged(labels, view)
         order = sorted(judged, key=lambda name: -judged[name].score)
         chosen = order[0]
         alike = {name: _alike(labels[chosen], labels[name]) for name in order[1:]}
         others = [name for name in alike if alike[name] < 1]
         found = labels[chosen]
-        if rows is not None:
-            group, _, method = chosen.rpartition(", ")
-            if method == "best":
-                part = ensemble.select(groups[group])
-                found = part.labels[:, _best_member(part)]
-            else:
-                found = _extended(found, rows, ensemble)
+        if rows is not None and chosen in members:
+            found = ensemble.labels[:, members[chosen]]
+        elif rows is not None:
+            found = _extended(found, rows, ensemble)
         criterion = "agreement" if features is None else "features"
         details = {
             "chosen_": chosen,
@@ -264,17 +270,27 @@ class ConsensusChoice(BaseConsensus):
         return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
 
     def _candidates(
-        self, groups: Mapping[str, np.ndarray], sample: Ensemble, seed: np.random.SeedSequence
-    ) -> dict[str, np.ndarray]:
-        """Return the labels of every candidate; those with fewer clusters than the most go."""
+        self,
+        groups: Mapping[str, np.ndarray],
+        sample: Ensemble,
+        seed: np.random.SeedSequence,
+        view: _View | None,
+    ) -> tuple[dict[str, np.ndarray], dict[str, int]]:
+        """Return the labels of every candidate, and which of them are single members.
+
+        Those with fewer clusters than the most are left out, and those with a cluster of one point
+        where others have none.
+        """
         k, theta = self.n_clusters, self.theta
         made: dict[str, np.ndarray] = {}
+        members: dict[str, int] = {}
         waiting: dict[str, tuple[BaseConsensus, Ensemble]] = {}
         for name, which in groups.items():
             part = sample.select(which)
-            best = _best_member(part) if name.endswith(_OF_KIND) else None
+            best = _best_member(part, view) if name.endswith(_OF_KIND) else None
             if best is not None:
                 made[f"{name}, best"] = part.labels[:, best].astype(np.int64)
+                members[f"{name}, best"] = int(which[best])
                 continue
             waiting[f"{name}, lwgp"] = LWGP(k, theta=theta, random_state=seed), part
             if name == "finer":
@@ -290,11 +306,11 @@ class ConsensusChoice(BaseConsensus):
             found = parallel_map(_labels_of, list(waiting.values()))
         made |= dict(zip(waiting, found, strict=True))
         most = max(_n_clusters(labels) for labels in made.values())
-        return {name: labels for name, labels in made.items() if _n_clusters(labels) == most}
+        kept = {name: labels for name, labels in made.items() if _n_clusters(labels) == most}
+        shared = {name: labels for name, labels in kept.items() if not _has_single(labels)}
+        return shared or kept, members
 
-    def _judged(
-        self, labels: Mapping[str, np.ndarray], weight: np.ndarray, features: Any
-    ) -> dict[str, Judgement]:
+    def _judged(self, labels: Mapping[str, np.ndarray], view: _View | None) -> dict[str, Judgement]:
         """Return what speaks for each candidate."""
         names = list(labels)
         same = np.ones((len(names), len(names)))
@@ -305,27 +321,35 @@ class ConsensusChoice(BaseConsensus):
         agreement = dict(zip(names, (same.sum(axis=1) - 1) / others, strict=True))
         if len(names) == 1:
             agreement = {names[0]: 1.0}
-        if features is None or features.shape[0] < 2 or len(names) == 1:
+        if view is None or len(names) == 1:
             return {
                 name: Judgement(float(a), None, None, None, float(a), _n_clusters(labels[name]))
                 for name, a in agreement.items()
             }
-        edges = neighbor_edges(
-            features,
-            n_neighbors=self.n_neighbors,
-            metric=self.metric,
-            reachability=_REACHABILITY,
-        )
-        columns = leading_components(features, metric=self.metric)
         judged = {}
         for name, found in labels.items():
-            density = gaussian_fit(columns, found, sample_weight=weight)
-            gap, balance = _gap(edges, found, self.metric), _balance(found, weight)
-            judged[name] = Judgement(
-                density + gap + balance + _AGREEMENT * float(agreement[name]),
-                density, gap, balance, float(agreement[name]), _n_clusters(found),
-            )  # fmt: skip
+            terms = view.terms(found)
+            score = sum(terms) + _AGREEMENT * float(agreement[name])
+            score += _STEADY if name.startswith(_MIXTURES) else 0.0
+            judged[name] = Judgement(score, *terms, float(agreement[name]), _n_clusters(found))
         return judged
+
+
+class _View:
+    """The features as the terms of a candidate see them."""
+
+    def __init__(self, features: Any, weight: np.ndarray, n_neighbors: int, metric: Any) -> None:
+        self.weight = weight
+        self.metric = metric
+        self.edges = neighbor_edges(
+            features, n_neighbors=n_neighbors, metric=metric, reachability=_REACHABILITY
+        )
+        self.columns = leading_components(features, metric=metric)
+
+    def terms(self, labels: np.ndarray) -> tuple[float, float, float]:
+        """Return density, gap and balance of a partition."""
+        density = gaussian_fit(self.columns, labels, sample_weight=self.weight)
+        return density, _gap(self.edges, labels, self.metric), _balance(labels, self.weight)
 
 
 def _labels_of(task: tuple[BaseConsensus, Ensemble]) -> np.ndarray:
@@ -342,21 +366,30 @@ def _extended(labels: np.ndarray, rows: np.ndarray, ensemble: Ensemble) -> np.nd
     return found
 
 
-def _best_member(part: Ensemble) -> int | None:
-    """Return the member with the lowest cost; None where members have none or miss points.
+def _best_member(part: Ensemble, view: _View | None) -> int | None:
+    """Return the best member by the terms, or by its cost where there are no features.
 
-    Members of one kind with the same number of clusters are restarts. The best of them hardly
-    depends on the seed, as the consensus of good and bad ones does.
+    None where members have no cost or miss points. Members of one kind with the same number of
+    clusters are restarts. The best of them hardly depends on the seed, as the consensus of good and
+    bad ones does.
     """
     costs = [record.cost for record in part.records]
     whole = not part.is_soft and bool(part.labels.min(initial=0) >= 0)
     if not whole or any(cost is None for cost in costs):
         return None
-    return int(np.argmin(np.array(costs, dtype=np.float64)))
+    if view is None:
+        return int(np.argmin(np.array(costs, dtype=np.float64)))
+    scores = [(not _has_single(labels), sum(view.terms(labels))) for labels in part.labels.T]
+    return max(range(len(scores)), key=lambda i: scores[i])
 
 
 def _n_clusters(labels: np.ndarray) -> int:
     return int(labels.max()) + 1
+
+
+def _has_single(labels: np.ndarray) -> bool:
+    """Say whether some cluster is one point, which is far from the others but no group."""
+    return bool((np.bincount(labels[labels >= 0]) == 1).any())
 
 
 def _alike(left: np.ndarray, right: np.ndarray) -> float:

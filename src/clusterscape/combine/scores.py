@@ -16,6 +16,7 @@ from clusterscape.ensemble import Ensemble, as_ensemble
 from clusterscape.linalg.rowspace import RowSpace
 
 _BLOCK = 2**22  # entries of a temporary block
+_LEAST = 0.02  # of its vote a partition keeps between clusters that it unites
 
 
 class OneOpinionWarning(UserWarning):
@@ -205,7 +206,8 @@ def consensus_scores(ensemble: Any, labels: Any) -> ConsensusScores:
     it puts the point in are divided among the clusters of the answer, each of these counted in
     proportion to its size. So a partition that is finer than the answer votes for one cluster
     if its small cluster lies within it; one that unites two clusters of the answer votes half for
-    each; one that did not sample the point, or leaves it alone, has no vote, unless the answer
+    each, or hardly votes if it has fewer clusters than the answer and had to unite some; one that
+    did not sample the point, or leaves it alone, has no vote, unless the answer
     leaves it alone too. The confidence is the share of the votes for the point's own cluster: 1 if
     all are, 1/K if nothing prefers it. With one cluster there is nothing to prefer it to, and every
     confidence is 0.
@@ -304,8 +306,8 @@ def _vote_shares(
         return out
     unit = np.where(groups >= 0, scale[np.maximum(groups, 0)], 0.0)
     itself = _itself(source.sample_weight) * unit
-    column = np.repeat(source.weights, source.n_clusters)
     table = totals * scale
+    column = np.repeat(source.weights, source.n_clusters) * say(source, table)
     sizes = table.sum(axis=1)
     soft = source.membership().matrix if source.is_soft else None
 
@@ -327,6 +329,33 @@ def _vote_shares(
     parts = [slice(start, min(start + step, n)) for start in range(0, n, step)]
     parallel_map(fill, parts, shared=True)
     return out
+
+
+def say(ensemble: Ensemble, table: np.ndarray) -> np.ndarray:
+    """Return the share of its vote that each cluster of a partition has, by what it unites.
+
+    A partition with fewer clusters than the answer must unite some of them. Where it does, it says
+    nothing about which of them a point belongs to, and its vote would only dilute the others'.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        The partitions.
+    table : (D, K) array
+        Share of each cluster of the answer that lies in each cluster of a partition.
+
+    Returns
+    -------
+    (D,) array
+        1 for partitions with as many clusters as the answer, or more; of others 1 less the second
+        largest share, and 0.02 at least.
+    """
+    found = np.ones(len(table))
+    coarse = np.repeat(ensemble.n_clusters < table.shape[1], ensemble.n_clusters)
+    if table.shape[1] > 1 and coarse.any():
+        second = np.partition(table[coarse], -2, axis=1)[:, -2]
+        found[coarse] = np.maximum(1.0 - second, _LEAST)
+    return found
 
 
 def _one_opinion(ensemble: Ensemble) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clusterscape._core.parallel import parallel_map
+from clusterscape.combine.scores import say
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.rowspace import RowSpace
 
@@ -93,6 +94,7 @@ class LabelTransfer:
         votes = np.where(own > 0, weight * explained**2 * np.log(within + _FLOOR), 0.0)
         scaled = totals / np.where(sizes > 0, sizes, 1.0)
         whole = scaled.sum(axis=1, keepdims=True)
+        weight = weight * say(ensemble, scaled)[:, None]
         shares = np.divide(weight * scaled, whole, out=np.zeros_like(scaled), where=whole > 0)
         return cls(np.asarray(ensemble.offsets), votes, shares, bool(comparable))
 

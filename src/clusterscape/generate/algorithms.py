@@ -438,7 +438,8 @@ def _landmark_spectral(X: Matrix, k: int, how: Settings) -> BaseResult:
     graph = landmark_graph(
         X, count, nearest=options["nearest"], metric=options["metric"], seed=drawing
     )
-    found = transfer_cut(graph.matrix, k, n_init=how.n_init, max_iter=how.max_iter, seed=cutting)
+    starts: dict[str, Any] = {"n_init": how.n_init, "max_iter": how.max_iter, "seed": cutting}
+    found = transfer_cut(graph.matrix, k, init=options["init"], **starts)
     return BaseResult(labels=found.labels, details={**options, "n_landmarks": count})
 
 
@@ -592,6 +593,11 @@ ALGORITHMS: Mapping[str, Algorithm] = _table(
             "n_landmarks": Option(1000, (Integer(2),), "landmarks, at most as many as points"),
             "nearest": Option(5, (Integer(1),), "landmarks that a point is linked to"),
             "metric": _METRIC,
+            "init": Option(
+                "k-means++",
+                (Choice("k-means++", "random"),),
+                "start of k-means on the eigenvectors; random starts make members differ more",
+            ),
         },
         sample_size=20_000,
     ),

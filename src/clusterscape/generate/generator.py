@@ -404,7 +404,8 @@ class EnsembleGenerator(BaseEstimator):
                 most_clusters=most,
                 exact=algorithm.exact_for(most),
             )
-        return plan.Axes(counts, self.columns, rows, n_points, halved=own is not None)
+        place = {} if turn.kind is None else {"rank": turn.rank, "share": turn.kind.share}
+        return plan.Axes(counts, self.columns, rows, n_points, halved=own is not None, **place)
 
     def _describe(
         self, features: Features, weights: np.ndarray | None, seed: dict[str, Any]

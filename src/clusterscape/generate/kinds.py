@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 from numpy.random import SeedSequence
 
 from clusterscape._core.params import Instance, Integer, Null, Rule, Such, check_params
@@ -18,7 +17,7 @@ from clusterscape.generate.algorithms import (
     Algorithm,
     from_estimator,
 )
-from clusterscape.generate.plan import N_CLUSTERS, child
+from clusterscape.generate.plan import N_CLUSTERS, child, place
 
 
 @dataclass(frozen=True)
@@ -35,14 +34,20 @@ class Kind:
     share : int
         Members of this kind in each round: shares 2 and 1 give twice as many of the first kind.
     settings : mapping
-        Options of the clusterer (see its entry in ``ALGORITHMS``). A value is taken as it is; from
-        a pair (low, high) of numbers every member draws, whole numbers if both are whole; from a
-        list every member draws an entry.
+        Options of the clusterer (see its entry in ``ALGORITHMS``). A value is taken as it is; over
+        a pair (low, high) of numbers the members are spread evenly, over whole numbers if both are
+        whole; over a list likewise, an entry that is there twice twice as often.
 
     See Also
     --------
     EnsembleGenerator : Takes kinds in ``algorithm``.
     diverse : A mix of kinds that has been measured.
+
+    Notes
+    -----
+    Numbers of clusters and settings depend on the number of the member, not on the seed: runs with
+    different seeds differ in the starts of their members alone, and in the samples where there are
+    any. What is drawn at random instead makes the answers of two runs differ more.
 
     Examples
     --------
@@ -87,10 +92,10 @@ class Kind:
             for end in _ends(value):
                 check_params(f"Kind({self.algorithm!r})", {name: end}, {name: known[name].rules})
 
-    def draw(self, seed: SeedSequence) -> dict[str, Any]:
-        """Return the settings of one member, as plain values."""
-        rng = np.random.default_rng(seed)
-        return {name: _drawn(value, rng) for name, value in self.settings.items()}
+    def draw(self, number: int) -> dict[str, Any]:
+        """Return the settings of the member with this number among those of the kind."""
+        values = enumerate(self.settings.items(), start=1)
+        return {name: _drawn(value, place(number, axis)) for axis, (name, value) in values}
 
 
 def _is_range(value: Any) -> bool:
@@ -111,13 +116,14 @@ def _ends(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list) else [value]
 
 
-def _drawn(value: Any, rng: np.random.Generator) -> Any:
+def _drawn(value: Any, at: float) -> Any:
+    """Return what lies at a place in [0, 1) of a range or list; other values as they are."""
     if _is_range(value):
         low, high = value
         if all(isinstance(v, numbers.Integral) for v in value):
-            return int(rng.integers(low, high + 1))
-        return float(rng.uniform(low, high))
-    return value[int(rng.integers(len(value)))] if isinstance(value, list) else value
+            return int(low) + int(at * (high - low + 1))
+        return float(low + at * (high - low))
+    return value[int(at * len(value))] if isinstance(value, list) else value
 
 
 def one_round(shares: Sequence[int]) -> list[int]:
@@ -147,14 +153,22 @@ RULES: Sequence[Rule] = (NAME, CLUSTERER, _KIND, SEVERAL)
 
 @dataclass(frozen=True)
 class Turn:
-    """A clusterer as a generator takes it in turn, and the kind that it stands for, if any."""
+    """A clusterer as a generator takes it in turn, and the kind that it stands for, if any.
+
+    ``rank`` counts the turns of the kind in a round of ``width`` turns.
+    """
 
     algorithm: Algorithm
     kind: Kind | None = None
+    rank: int = 0
+    width: int = 1
 
     def settings(self, seed: SeedSequence) -> dict[str, Any]:
-        """Return the clusterer's options for one member."""
-        drawn = {} if self.kind is None else self.kind.draw(seed)
+        """Return the clusterer's options for the member whose settings have this seed."""
+        drawn = {}
+        if self.kind is not None:
+            member = int(seed.spawn_key[-2])  # the last number is that of the draw
+            drawn = self.kind.draw(member // self.width * self.kind.share + self.rank)
         defaults = {name: option.default for name, option in self.algorithm.options.items()}
         return defaults | drawn
 
@@ -174,7 +188,10 @@ def turns_of(algorithm: Any) -> list[Turn]:
     entries = list(algorithm) if isinstance(algorithm, (list, tuple)) else [algorithm]
     turns = [_turn(entry) for entry in entries]
     order = one_round([1 if turn.kind is None else turn.kind.share for turn in turns])
-    return [turns[i] for i in order]
+    ranks = [order[:i].count(turn) for i, turn in enumerate(order)]
+    return [
+        replace(turns[i], rank=rank, width=len(order)) for i, rank in zip(order, ranks, strict=True)
+    ]
 
 
 def _turn(entry: Any) -> Turn:

@@ -29,11 +29,34 @@ EXACT = 20_000
 GROUPS = 4  # samples among which members on samples are dealt
 POINTS_PER_CLUSTER = 20  # of a sample at least
 _SAMPLES = 2**31  # a spawn key that no member has
+_ROOTS = tuple(math.sqrt(p) % 1.0 for p in (5, 2, 3, 7, 11))  # irrational, none a sum of others
 
 
 def child(seed: SeedSequence, draw: str) -> SeedSequence:
     """Return the seed of one draw of a member, without changing the member's seed."""
     return SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, DRAWS.index(draw)))
+
+
+def place(number: int, axis: int = 0) -> float:
+    """Return where in a range the draw of a kind's member lies, in [0, 1).
+
+    The fractions of the multiples of an irrational number: even over any number of members. Drawn
+    at random, some runs would have many members of one setting and others none, and their answers
+    would differ for that reason.
+
+    Parameters
+    ----------
+    number : int
+        Counts the members of the kind.
+    axis : int
+        Counts the values that a member draws; each has an irrational number of its own.
+
+    Examples
+    --------
+    >>> [round(place(i), 2) for i in range(4)]
+    [0.5, 0.74, 0.97, 0.21]
+    """
+    return (0.5 + number * _ROOTS[axis % len(_ROOTS)]) % 1.0
 
 
 def _is_count(value: Any) -> bool:
@@ -128,7 +151,9 @@ class Member:
 class Axes:
     """The axes of a generator, for a given number of points.
 
-    With ``halved`` a range of numbers of clusters ends at half the number of points at most.
+    With ``halved`` a range of numbers of clusters ends at half the number of points at most. The
+    members of a kind, of which a round has ``share`` and this turn is number ``rank``, are spread
+    evenly over the range; members of no kind (``share`` 0) draw from it at random.
     """
 
     n_clusters: Any
@@ -136,6 +161,8 @@ class Axes:
     rows: Any
     n_points: int
     halved: bool = False
+    rank: int = 0
+    share: int = 0
 
     @property
     def n_rows(self) -> int:
@@ -167,6 +194,8 @@ class Axes:
         if isinstance(self.n_clusters, list):
             return int(self.n_clusters[turn % len(self.n_clusters)])
         low, high = self.range
+        if self.share:
+            return low + int(place(turn * self.share + self.rank) * (high - low + 1))
         return int(np.random.default_rng(child(seed, "n_clusters")).integers(low, high + 1))
 
     def name(self, n_algorithms: int) -> str:

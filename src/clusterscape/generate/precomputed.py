@@ -167,8 +167,10 @@ def _landmark_spectral(relation: Relation, k: int, how: Settings) -> BaseResult:
     count = max(min(how.options["n_landmarks"], n), k)
     landmarks = np.sort(np.random.default_rng(drawing).choice(n, count, replace=False))
     links = relation.landmark_links(landmarks, how.options["nearest"])
-    found = transfer_cut(links, k, n_init=how.n_init, max_iter=how.max_iter, seed=cutting)
-    details = {"n_landmarks": count, "nearest": how.options["nearest"]}
+    init = how.options["init"]
+    starts: dict[str, Any] = {"n_init": how.n_init, "max_iter": how.max_iter, "seed": cutting}
+    found = transfer_cut(links, k, init=init, **starts)
+    details = {"n_landmarks": count, "nearest": how.options["nearest"], "init": init}
     return BaseResult(labels=found.labels, details=details)
 
 

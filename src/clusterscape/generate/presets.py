@@ -378,6 +378,7 @@ def mixed(
     {
         **_N,
         "n_clusters": (Null(), Integer(1)),
+        "max_clusters": (Integer(1),),
         "n_points": (Null(), Integer(1)),
         "metric": (Choice("euclidean", "cosine"),),
     }
@@ -386,6 +387,7 @@ def diverse(
     n_partitions: int = 100,
     *,
     n_clusters: int | None = None,
+    max_clusters: int = 20,
     n_points: int | None = None,
     metric: Literal["euclidean", "cosine"] = "euclidean",
     **options: Any,
@@ -403,7 +405,10 @@ def diverse(
     n_clusters : int, optional
         Clusters that are sought, K. Spectral members have K to 3K + 10 clusters, Genie members K
         to the square root of the number of points, mixtures K to 2K + 2. None stands for not
-        known: members of all kinds then have from 2 to 20 clusters, and some of them more.
+        known: members of all kinds then have from 2 to ``max_clusters`` clusters, and some of them
+        more.
+    max_clusters : int
+        Clusters that are looked for at most where their number is not known; 20 at least.
     n_points : int, optional
         Points of the data, where they are known: k-means members then have once to twice the
         square root of this number (100 to 200 at most), and else K to its square root. The finer
@@ -451,13 +456,14 @@ def diverse(
         Kind(means, _fine(k, n_points), 4),
     ]
     if n_clusters is None:  # on both sides of any answer, for the choice of k
+        most = max(20, max_clusters)
         several = [
-            Kind("spectral", (2, 20), 6, near),
+            Kind("spectral", (2, most), 6, near),
             Kind("spectral", (10 if n_points is None else _few(n_points), "sqrt"), 3, near),
             Kind("genie", (2, "sqrt"), 5, tree),
-            Kind("genie", (2, 20), 2, tree | {"gini_threshold": (0.1, 0.5)}),
-            Kind(round_one, (2, 12), 3, third),
-            Kind(means, (2, 20), 1),
+            Kind("genie", (2, most), 2, tree | {"gini_threshold": (0.1, 0.5)}),
+            Kind(round_one, (2, most - 8), 3, third),
+            Kind(means, (2, most), 1),
         ]
     else:
         several += [
@@ -526,7 +532,8 @@ def usenc(
     metric : {"euclidean", "cosine"}
         Distance of points and landmarks.
     max_iter : int
-        Iterations of k-means on the eigenvectors; few are enough and keep the members different.
+        Iterations of k-means on the eigenvectors, from a random start as the authors': few are
+        enough and keep the members different.
     rows : "all", "auto", "bootstrap", ("subsample", ratio) or ("sample", size)
         Rows that members see, as in :class:`EnsembleGenerator`: all of them, as the authors do.
     **options
@@ -563,7 +570,7 @@ def usenc(
     >>> adjusted_rand(LWGP(2, weighting=None, random_state=0).fit_predict(ensemble), y)
     1.0
     """
-    settings = {"n_landmarks": n_landmarks, "nearest": nearest, "metric": metric}
+    settings = {"n_landmarks": n_landmarks, "nearest": nearest, "metric": metric, "init": "random"}
     members = Kind("landmark_spectral", n_clusters, settings=settings)
     return EnsembleGenerator(
         n_partitions,
@@ -657,6 +664,7 @@ def generator_for(
     preset: str = "diverse",
     n_partitions: int = 100,
     n_clusters: int | None = None,
+    max_clusters: int = 20,
     sparse: bool = False,
 ) -> EnsembleGenerator:
     """Return a generator for data of a given shape, for a consensus of ``n_clusters``.
@@ -671,8 +679,11 @@ def generator_for(
         Number of partitions.
     n_clusters : int, optional
         Clusters that the consensus is to have. None stands for not known yet: ``diverse`` then has
-        members of 2 to 20 clusters and some finer ones, other presets have fine members only, with
-        half of the square root of the number of points (at most 100) clusters at least.
+        members of 2 to ``max_clusters`` clusters and some finer ones, other presets have fine
+        members only, with half of the square root of the number of points (at most 100) clusters at
+        least.
+    max_clusters : int
+        Clusters that are looked for at most where their number is not known.
     sparse : bool
         Whether the data are sparse: ``diverse`` then compares angles.
 
@@ -703,6 +714,7 @@ def generator_for(
     if preset == "diverse":
         angles = {"metric": "cosine"} if sparse else {}
         options |= {"n_clusters": n_clusters, "n_points": n_points, **angles}
+        options["max_clusters"] = max_clusters
     if preset == "usenc":
         options["n_clusters"] = (20, max(60, 2 * (n_clusters or 0)))
         options["n_landmarks"] = max(2, min(1000, n_points // 10))

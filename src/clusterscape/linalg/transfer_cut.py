@@ -408,6 +408,7 @@ class TransferCut:
     {
         "n_clusters": (Integer(1),),
         "rows": (Choice("unit", "degree"),),
+        "init": (Choice("k-means++", "random"),),
         "n_init": (Integer(1),),
         "max_iter": (Integer(1),),
         "start_size": (Integer(1),),
@@ -421,6 +422,7 @@ def transfer_cut(
     column_weight: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     rows: Literal["unit", "degree"] = "unit",
+    init: Literal["k-means++", "random"] = "k-means++",
     n_init: int = 3,
     max_iter: int = 100,
     start_size: int = 20_000,
@@ -449,6 +451,8 @@ def transfer_cut(
     rows : {"unit", "degree"}
         Rows of the eigenvectors at unit length, or as the normalised cut has them, with k-means
         weighted by the degrees.
+    init : {"k-means++", "random"}
+        How k-means starts: from points far apart, or from any points.
     n_init, max_iter : int
         Starts and iterations of k-means.
     start_size : int
@@ -508,6 +512,7 @@ def transfer_cut(
     first = kmeans(
         found.rows(some, unit=unit),
         min(n_clusters, linked.size),
+        init=init,
         n_init=n_init,
         max_iter=max_iter,
         sample_weight=weight[linked] * (1.0 if unit else degree[linked]),
