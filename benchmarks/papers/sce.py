@@ -13,8 +13,8 @@ LSCE, NSCE and NSCE on a graph of ten neighbours (column "chosen"). The paper's 
 better of LSCE and NSCE leads on nearly every set, is printed beside the count of this run and is no
 bar: it does not hold here. NSCE-eq9 is NSCE with ``weak_columns="keep"``, equation (9) as printed.
 
-The means of a set are printed when its runs are done. With ``--cache`` a run that was stopped goes on
-where it was, several may share the work (``--sets``), and the last one prints the tables of all.
+The means of a set are printed when its runs are done. With ``--cache`` a stopped run goes on where
+it was, several may share the work (``--sets``), and the last one prints the tables of all sets.
 """
 
 from __future__ import annotations
