@@ -25,7 +25,7 @@ from clusterscape._core import progress
 # No ``parallel``: numba's default threading layer aborts the process when two threads enter it. No
 # ``fastmath``: the same sums, in the same order, on every machine. Division by zero gives inf or
 # nan as in NumPy; a test at every division would cost time and keep loops from vectorising.
-_OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy"}
+_OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 # numba's cache looks at a kernel's own file only, but kernels call one another across files: a
 # change in any of them must compile all of them anew.
@@ -126,7 +126,7 @@ class Kernel:
         """What numba takes the function for in the code of another kernel."""
         with _lock:
             if self._part is None:
-                options = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+                options = {**_OPTIONS, "no_cpython_wrapper": True}
                 self._part = _Part(self.py_func, targetoptions=options)
         return types.Dispatcher(self._part)
 

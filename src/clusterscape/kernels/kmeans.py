@@ -90,7 +90,7 @@ def begin(XT, cols, weight, work):
 
 
 @jit
-def lloyd(XT, cols, weight, plan, limit, work):
+def lloyd(XT, cols, weight, spherical, max_iter, limit, work):
     """Run Lloyd's iteration on ``work.labels``; return the inertia and the iterations.
 
     An empty cluster starts anew at the farthest point, as long as one is away from its centre.
@@ -99,8 +99,8 @@ def lloyd(XT, cols, weight, plan, limit, work):
     sums, mass, sizes = work.sums, work.mass, work.sizes
     n_iter = 1
     settled = False
-    while n_iter < plan.max_iter and not settled:
-        shift = place(sums, mass, sizes, plan.spherical, centres)
+    while n_iter < max_iter and not settled:
+        shift = place(sums, mass, sizes, spherical, centres)
         # The labels are always those of the last centres, so one more assignment follows.
         settled = shift <= limit
         n_iter += 1
@@ -110,7 +110,7 @@ def lloyd(XT, cols, weight, plan, limit, work):
         if moved == 0:
             settled = not renew(XT, cols, weight, sum_of_product(best, weight), work)
     inertia = sum_of_product(best, weight)
-    return (inertia / 2 if plan.spherical else inertia), n_iter
+    return (inertia / 2 if spherical else inertia), n_iter
 
 
 @jit
@@ -254,11 +254,11 @@ def within(XT, cols, weight, labels, spherical, work, out):
             out[c] = mass[c] - np.sqrt(sum_of_product(sums[c], sums[c]))
     else:
         to_means(sums, mass)
-        out[:] = 0.0
+        for c in range(out.shape[0]):
+            out[c] = 0.0
         for f in range(cols.shape[0]):
-            row = XT[cols[f]]
             for i in range(labels.shape[0]):
-                out[labels[i]] += weight[i] * (row[i] - sums[labels[i], f]) ** 2
+                out[labels[i]] += weight[i] * (XT[cols[f], i] - sums[labels[i], f]) ** 2
     inertia = 0.0
     for c in range(out.shape[0]):
         inertia += out[c]
@@ -267,23 +267,23 @@ def within(XT, cols, weight, labels, spherical, work, out):
 
 def refine(XT, cols, weight, labels, plan):
     """Go on from a partition, in place, by Lloyd or exchange; return the inertia and iterations."""
-    return _refine(XT, cols, weight, labels, plan, _switch(plan))
+    settings = plan.n_clusters, plan.spherical, plan.max_iter, plan.tol
+    return _refine(XT, cols, weight, labels, *settings, _switch(plan))
 
 
 @jit
-def _refine(XT, cols, weight, labels, plan, exchanging):
-    work = new_work(XT, cols, plan.n_clusters)
-    for c in range(plan.n_clusters):
+def _refine(XT, cols, weight, labels, k, spherical, max_iter, tol, exchanging):
+    work = new_work(XT, cols, k)
+    for c in range(k):
         copy_point(XT, cols, 0, work.centres, c)
     for i in range(labels.shape[0]):
         work.labels[i] = labels[i]
     total(XT, cols, weight, work.labels, work.sums, work.mass, work.sizes)
     if exchanging is None:
-        limit = plan.tol * mean_variance(XT, cols, weight) if plan.tol > 0 else 0.0
-        inertia, n_iter = lloyd(XT, cols, weight, plan, limit, work)
+        limit = tol * mean_variance(XT, cols, weight) if tol > 0 else 0.0
+        inertia, n_iter = lloyd(XT, cols, weight, spherical, max_iter, limit, work)
     else:
-        is_uniform = is_constant(weight)
-        inertia, n_iter = exchange(XT, cols, weight, is_uniform, plan.max_iter, work)
+        inertia, n_iter = exchange(XT, cols, weight, is_constant(weight), max_iter, work)
     for i in range(labels.shape[0]):
         labels[i] = work.labels[i]
     return inertia, n_iter
@@ -303,47 +303,47 @@ def fit_many(XT, columns, indptr, weight, plan, seeds):
     A column named twice counts twice. Of equal restarts the first is kept. The result of a
     problem depends on its own seed alone.
     """
-    return _fit_many(XT, columns, indptr, weight, plan, seeds, _switch(plan))
+    m, n, k = len(seeds), XT.shape[1], plan.n_clusters
+    fits = Fits(
+        np.empty((m, n), np.int32), np.empty(m), np.empty(m, np.int64), np.empty((m, k)),
+        np.empty((m, k)),
+    )  # fmt: skip
+    # One by one: numba takes longer to look at a tuple than many a small problem to be solved.
+    settings = k, plan.plus, plan.spherical, plan.n_init, plan.max_iter, plan.tol
+    _fit_many(XT, columns, indptr, weight, *settings, seeds, _switch(plan), *fits)
+    return fits
 
 
 @jit
-def _fit_many(XT, columns, indptr, weight, plan, seeds, exchanging):
-    m, k = seeds.shape[0], plan.n_clusters
-    fits = Fits(
-        np.empty((m, XT.shape[1]), np.int32),
-        np.empty(m, np.float64),
-        np.empty(m, np.int64),
-        np.empty((m, k), np.float64),
-        np.empty((m, k), np.float64),
-    )
+def _fit_many(
+    XT, columns, indptr, weight, k, plus, spherical, n_init, max_iter, tol, seeds, exchanging,
+    labels, inertia, iterations, mass, inner,
+):  # fmt: skip
     is_uniform = is_constant(weight)
     state = np.empty(1, np.uint64)
-    for p in range(m):
+    for p in range(seeds.shape[0]):
         cols = columns[indptr[p] : indptr[p + 1]]
         work = new_work(XT, cols, k)
-        limit = plan.tol * mean_variance(XT, cols, weight) if plan.tol > 0 else 0.0
+        limit = tol * mean_variance(XT, cols, weight) if tol > 0 else 0.0
         state[0] = seeds[p]
-        for restart in range(plan.n_init):
-            if plan.plus:
+        for restart in range(n_init):
+            if plus:
                 start_plus(XT, cols, weight, work, state)
             else:
                 start_random(weight, is_uniform, work.picks, work.cumulated, work.fresh, state)
             begin(XT, cols, weight, work)
             if exchanging is None:
-                cost, n_iter = lloyd(XT, cols, weight, plan, limit, work)
+                cost, n_iter = lloyd(XT, cols, weight, spherical, max_iter, limit, work)
             else:
-                cost, n_iter = exchange(XT, cols, weight, is_uniform, plan.max_iter, work)
-            if restart == 0 or cost < fits.inertia[p]:
-                fits.inertia[p] = cost
-                fits.n_iter[p] = n_iter
+                cost, n_iter = exchange(XT, cols, weight, is_uniform, max_iter, work)
+            if restart == 0 or cost < inertia[p]:
+                inertia[p] = cost
+                iterations[p] = n_iter
                 for i in range(weight.shape[0]):
-                    fits.labels[p, i] = work.labels[i]
-        fits.inertia[p] = within(
-            XT, cols, weight, fits.labels[p], plan.spherical, work, fits.within[p]
-        )
+                    labels[p, i] = work.labels[i]
+        inertia[p] = within(XT, cols, weight, labels[p], spherical, work, inner[p])
         for c in range(k):
-            fits.mass[p, c] = work.mass[c]
-    return fits
+            mass[p, c] = work.mass[c]
 
 
 @jit
