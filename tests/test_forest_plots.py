@@ -162,6 +162,10 @@ def test_occurrence_of_a_forest(model, frame, tmp_path):
     assert (by_records.occurrence != display.occurrence).nnz == 0
     few = FeatureOccurrenceDisplay.from_estimator(model, max_names=3)
     assert few.totals_ax_.get_xlabel() == "column (0 to 7)"
+    same = FeatureOccurrenceDisplay.from_estimator(model, n_features=len(frame.columns))
+    assert (same.occurrence != display.occurrence).nnz == 0
+    with pytest.raises(ValueError, match="n_features is 3, but the model was fitted to 8 columns"):
+        FeatureOccurrenceDisplay.from_estimator(model, n_features=3)
 
 
 def test_occurrence_of_an_ensemble():

@@ -806,3 +806,17 @@ def test_random_starts_are_another_method() -> None:
     random = made(n_clusters=9, init="random")
     assert not np.array_equal(plus.labels, random.labels)
     assert random.records[0].params["init"] == "random"
+
+
+def test_repeated_column_names_are_refused():
+    frame = pd.DataFrame(np.eye(6)[:, :3], columns=["a", "b", "a"])
+    for X in (frame, [frame, frame]):
+        with pytest.raises(ValueError, match="2 columns named 'a'.* rename them"):
+            cs.EnsembleGenerator(2, n_clusters=2).generate(X)
+
+
+def test_mixed_says_how_its_clusterers_are_named():
+    with pytest.raises(
+        ValueError, match=r"does not take algorithm: .* give clusterers=\['kmeans'\]"
+    ):
+        cs.generate.mixed(4, algorithm=["kmeans"])

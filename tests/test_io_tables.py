@@ -161,6 +161,13 @@ def test_ids_are_taken_only_where_nothing_else_can_be_meant() -> None:
     assert table("x,y\n1,2\n3,4\n").ids is None
 
 
+@pytest.mark.parametrize("name", ["ids", "Index", "Unnamed: 0"])
+def test_tables_and_ensembles_know_ids_by_the_same_names(name: str) -> None:
+    assert list(table(f"{name},x\n7,1\n9,2\n").ids) == ["7", "9"]
+    frame = pd.DataFrame({name: [7, 9], "labels": [0, 1]})
+    assert list(Ensemble.from_labels(frame).index) == [7, 9]
+
+
 def test_a_feature_named_on_purpose_is_no_id() -> None:
     read = table("id,x\n1,5\n2,6\n", columns=["id", "x"])
     assert read.ids is None

@@ -83,7 +83,7 @@ def count_pairs(condensed, n):
     kernels.linkage._nearest(condensed, least, ahead)
     square = squareform(condensed) + np.diag(np.full(n, np.inf))
     np.testing.assert_array_equal(least, square.min(axis=1))
-    return kernels.linkage._match(condensed, least, ahead, np.empty(n, dtype=np.int64))
+    return kernels.linkage._match(condensed, n, least, ahead, np.empty(n, dtype=np.int64))
 
 
 def test_equal_distances_are_paired_off_at_once():
@@ -158,7 +158,7 @@ def test_tallies_keep_proportions():
 
 
 @given(ensembles(soft=False))
-def test_fraction_rows_and_agreements(ensemble):
+def test_fraction_rows_and_votes(ensemble):
     columns = np.ascontiguousarray(ensemble.labels.T)
     counts, fractions = brute_force_coassociation(ensemble)
     n = ensemble.n_points
@@ -166,7 +166,8 @@ def test_fraction_rows_and_agreements(ensemble):
     kernels.labels.fraction_rows(columns, ensemble.weights, 0, n, out)
     np.testing.assert_allclose(out, fractions, atol=1e-12)
     sampled, together = np.empty(n), np.empty(n)
-    kernels.labels.agreements(columns, n - 1, ensemble.weights, sampled, together)
+    kernels.labels.votes_sampled(columns, n - 1, 0, n, ensemble.weights, sampled)
+    kernels.labels.votes_together(columns, n - 1, 0, n, ensemble.weights, together)
     np.testing.assert_allclose(together, counts[n - 1], atol=1e-12)
     seen = ensemble.labels != -2
     np.testing.assert_allclose(sampled, (seen & seen[n - 1]) @ ensemble.weights, atol=1e-12)

@@ -16,7 +16,7 @@ from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
-from clusterscape import ConsensusClustering, Ensemble, EnsembleGenerator
+from clusterscape import ConsensusClustering, Ensemble, EnsembleGenerator, PartitionRecord
 from clusterscape._core.atomic import atomic_folder
 from clusterscape.combine import (
     EAC,
@@ -174,7 +174,15 @@ def test_one_opinion_is_reported_once_per_fit():
     model.to_frame()
     with pytest.warns(OneOpinionWarning, match="there is only one partition"):
         scores = consensus_scores([[0, 0, 1, 1]], [0, 0, 1, 1])
-    assert "other starts" in scores.message
+    assert "other starts, numbers of clusters, rows, columns or algorithms" in scores.message
+
+
+def test_one_opinion_advises_nothing_that_was_done():
+    records = [PartitionRecord(algorithm="kmeans", columns=[i, i + 1]) for i in range(3)]
+    same = Ensemble.from_labels(np.tile([[0], [0], [1], [1]], 3), records=records)
+    with pytest.warns(OneOpinionWarning, match="although their columns differ") as caught:
+        assert np.isnan(consensus_scores(same, [0, 0, 1, 1]).confidence).all()
+    assert str(caught[0].message).endswith("other starts, numbers of clusters, rows or algorithms.")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+# What a column of ids is called; pandas names a first column without a name "Unnamed: 0".
+ID_NAMES = frozenset({"id", "ids", "index", "unnamed: 0"})
+
 
 def refuse_repeated_columns(X: Any, name: str) -> None:
     """Refuse a pandas frame in which two columns have one name; other data are left alone."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from clusterscape import kernels
 from clusterscape._core.labels import UNSAMPLED
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import shown
-from clusterscape.ensemble import Ensemble, as_ensemble
+from clusterscape.ensemble import Ensemble, PartitionRecord, as_ensemble
 from clusterscape.linalg.rowspace import RowSpace
 
 _BLOCK = 2**22  # entries of a temporary block
@@ -369,8 +370,28 @@ def _one_opinion(ensemble: Ensemble) -> str:
         if count == 1
         else f"the {count} partitions are the same up to the names of their clusters"
     )
+    varied = _varied([r for r, used in zip(ensemble.records, seen, strict=True) if used])
+    others = [name for name in ("rows", "columns", "algorithms") if name not in varied]
+    although = (
+        f" That they agree although their {' and '.join(varied)} differ speaks for the clusters, "
+        "but by how much cannot be said."
+        if varied
+        else ""
+    )
+    *first, last = ["starts", "numbers of clusters", *others]
+    advice = f"{', '.join(first)} or {last}"
     return (
         f"No confidence is claimed, because {what}: agreement with itself is no evidence, and "
-        "every confidence is NaN. Make partitions that differ: other starts, numbers of clusters, "
-        "rows, columns or algorithms."
+        f"every confidence is NaN.{although} Make partitions that differ: other {advice}."
     )
+
+
+def _varied(records: Sequence[PartitionRecord]) -> list[str]:
+    """Return what the partitions differ in by their records, beside starts and numbers."""
+    columns = {(r.view, None if r.columns is None else r.columns.tobytes()) for r in records}
+    differ = {
+        "rows": len(records) > 1 and any(r.rows != "all" for r in records),
+        "columns": len(columns) > 1,
+        "algorithms": len({r.algorithm for r in records}) > 1,
+    }
+    return [name for name, yes in differ.items() if yes]

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from clusterscape._core.frames import ID_NAMES
 from clusterscape._core.labels import NOISE, UNSAMPLED, encode, smallest_type
 from clusterscape._core.params import shown
 
@@ -18,7 +19,6 @@ Orient = Literal["auto", "columns", "rows"]
 
 _SOFT_COLUMN = re.compile(r"^(?P<name>.*)\[(?P<cluster>\d+)\]$")
 _OWN_NAME = re.compile(r"p\d+")  # the name of a clustering that was given none
-_ID_NAMES = {"id", "ids", "index", "unnamed: 0"}  # pandas calls a first column without a name so
 _MAYBE_ID_NAMES = {"name", "names"}  # ids only where no value repeats
 _MANY = 10  # fewer partitions than this are never taken for points, nor points for ids
 _MANY_ROWS = 100  # the same of a list of lists, which is rarely meant as rows
@@ -264,7 +264,7 @@ def _ids_of_frame(
         return frame.index, None
     for column in frame.columns if id_column is None else [id_column]:
         name = str(column).strip().lower()
-        sure = column == id_column or (name in _ID_NAMES and column not in chosen)
+        sure = column == id_column or (name in ID_NAMES and column not in chosen)
         maybe = name in _MAYBE_ID_NAMES and column not in chosen and _all_differ(frame[column])
         if sure or maybe:
             ids = pd.Index(frame[column], name=column)

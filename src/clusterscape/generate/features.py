@@ -94,7 +94,6 @@ def validated_features(
     ``contiguous`` columns may stay together in memory, and nothing is copied for that.
     """
     refuse_unreadable(X, "X")
-    refuse_repeated_columns(X, "X")
     columns = [str(c) for c in X.columns] if _is_frame(X) else None
     kinds = list(dtype) if isinstance(dtype, tuple) else dtype
     matrix = validate_data(
@@ -127,6 +126,7 @@ def refuse_unreadable(X: Any, name: str) -> None:
             f"cluster, for example {name}.X{other}."
         )
     if _is_frame(X):
+        refuse_repeated_columns(X, name)
         _check_frame(X, name)
     elif isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
         _check_objects(X, name)

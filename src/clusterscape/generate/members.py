@@ -104,8 +104,8 @@ def run_member(task: tuple[Work, Member]) -> Outcome:
             changes = {"error": _reason(error)}
     if heard:
         details["warnings"] = list(heard)
-    record = _blank_record(work, member, details).replace(**changes)
-    outcome = Outcome(labels, record.replace(seconds=time.perf_counter() - started), model)
+    changes["seconds"] = time.perf_counter() - started
+    outcome = Outcome(labels, _blank_record(work, member, details).replace(**changes), model)
     if work.store is not None:
         write_outcome(work.store, member.index, outcome)
     return outcome

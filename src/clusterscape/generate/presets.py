@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from clusterscape._core.errors import ParameterError
 from clusterscape._core.params import Choice, Flag, Integer, Null, Number, checked
 from clusterscape.generate import kinds, plan
 from clusterscape.generate.generator import EnsembleGenerator
@@ -369,6 +370,12 @@ def mixed(
     >>> mixed(16).algorithm
     ['kmeans', 'single', 'average', 'complete', 'ward', 'gmm', 'spectral', 'dbscan']
     """
+    if "algorithm" in options:
+        raise ParameterError(
+            "mixed does not take {algorithm.name}: its clusterers take turns; give {clusterers}.",
+            algorithm=options["algorithm"],
+            clusterers=options["algorithm"],
+        )
     return EnsembleGenerator(
         n_partitions, algorithm=list(clusterers), n_clusters=n_clusters, **options
     )

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from clusterscape._core.frames import ID_NAMES
 from clusterscape.io._errors import TableError, UnknownColumn
 
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "<na>", "#n/a"}
@@ -147,9 +148,9 @@ def _find_columns(
 
 
 def looks_like_id(names: Sequence[str], position: int) -> bool:
-    """Say whether a column calls itself the ids: named "id", or first and without a name."""
+    """Say whether a column calls itself the ids, by its name or as the first, without a name."""
     name = names[position].strip().lower()
-    return name == "id" or (position == 0 and name == unnamed(0))
+    return name in ID_NAMES or (position == 0 and name == unnamed(0))
 
 
 def unnamed(position: int) -> str:

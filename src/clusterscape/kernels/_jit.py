@@ -2,8 +2,8 @@
 
 Compiling is most of what a first run costs, so a function is compiled in the form in which it is
 needed. Called from Python it is an entry: it gets a wrapper for Python and a place in the cache.
-Called from another kernel it is a part of that one: no wrapper, nothing on disk, and a constant
-argument does not make a version of its own.
+Called from another kernel it is a part of that one: no wrapper, no machine code, nothing on disk,
+and a constant argument does not make a version of its own.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numba import config, types
 from numba.core.caching import FunctionCache, NullCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 
 from clusterscape._core import progress
@@ -25,7 +27,7 @@ from clusterscape._core import progress
 # No ``parallel``: numba's default threading layer aborts the process when two threads enter it. No
 # ``fastmath``: the same sums, in the same order, on every machine. Division by zero gives inf or
 # nan as in NumPy; a test at every division would cost time and keep loops from vectorising.
-_OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy"}
+_OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 # numba's cache looks at a kernel's own file only, but kernels call one another across files: a
 # change in any of them must compile all of them anew.
@@ -89,8 +91,43 @@ class _Entry(CPUDispatcher):
         self._cache = _cache(py_func)
 
 
+class _LinkedCode(JITCodeLibrary):
+    """The code of a part: optimised and linked into the kernels that call it.
+
+    It is never run by itself, so no machine code is made of it, which would be a sixth of the time
+    that compiling takes.
+    """
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        self._ensure_finalized()
+        return 0  # as for every function without a wrapper for Python
+
+    @property
+    def codegen(self) -> Any:
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Do nothing: the kernel has the environment, as when it was read from the disk."""
+
+
+class _PartCompiler(Compiler):
+    """numba's compiler of a part."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.state.library = _LinkedCode(self.state.targetctx.codegen(), "part")
+
+
 class _Part(CPUDispatcher):
     """A function as other kernels call it."""
+
+    def __init__(self, py_func: Any, **options: Any) -> None:
+        super().__init__(py_func, pipeline_class=_PartCompiler, **options)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         return super().get_call_template([types.unliteral(kind) for kind in args], kws)
@@ -126,7 +163,7 @@ class Kernel:
         """What numba takes the function for in the code of another kernel."""
         with _lock:
             if self._part is None:
-                options = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+                options = {**_OPTIONS, "no_cpython_wrapper": True}
                 self._part = _Part(self.py_func, targetoptions=options)
         return types.Dispatcher(self._part)
 

@@ -101,17 +101,17 @@ def assign(XT, cols, centres, labels, best, buffer):
     n = XT.shape[1]
     for lo in range(0, n, buffer.shape[0]):
         hi = min(lo + buffer.shape[0], n)
-        near = best[lo:hi]
-        label = labels[lo:hi]
-        distances(XT, cols, centres, 0, lo, hi, near, 0)
-        for i in range(hi - lo):
-            label[i] = 0
+        # Places instead of slices, which take numba longer to compile.
+        at, size = np.uint64(lo), np.uint64(hi - lo)
+        distances(XT, cols, centres, 0, lo, hi, best, lo)
+        for i in range(size):
+            labels[at + i] = 0
         for c in range(1, centres.shape[0]):
             distances(XT, cols, centres, c, lo, hi, buffer, 0)
-            for i in range(hi - lo):
-                closer = buffer[i] < near[i]
-                near[i] = buffer[i] if closer else near[i]
-                label[i] = c if closer else label[i]
+            for i in range(size):
+                closer = buffer[i] < best[at + i]
+                best[at + i] = buffer[i] if closer else best[at + i]
+                labels[at + i] = c if closer else labels[at + i]
 
 
 @jit
@@ -149,7 +149,8 @@ def start_random(weight, is_uniform, picks, cumulated, taken, state):
     if is_uniform:
         sample_without_replacement(state, weight.shape[0], picks.shape[0], picks)
         return
-    taken[:] = 0
+    for i in range(weight.shape[0]):
+        taken[i] = 0
     for c in range(picks.shape[0]):
         total = 0.0
         for i in range(weight.shape[0]):
@@ -206,24 +207,25 @@ def copy_point(XT, cols, i, centres, c):
 @jit
 def total(XT, cols, weight, labels, sums, mass, sizes):
     """Add up every cluster from nothing: exact, where running sums have drifted."""
-    sums[:] = 0.0
-    mass[:] = 0.0
-    sizes[:] = 0
+    d = cols.shape[0]
+    for c in range(mass.shape[0]):
+        mass[c] = 0.0
+        sizes[c] = 0
+        for f in range(d):
+            sums[c, f] = 0.0
     for i in range(labels.shape[0]):
         mass[labels[i]] += weight[i]
         sizes[labels[i]] += 1
-    d = cols.shape[0]
     if d % 2 == 1:
-        row = XT[cols[0]]
+        f = cols[0]
         for i in range(labels.shape[0]):
-            sums[labels[i], 0] += weight[i] * row[i]
+            sums[labels[i], 0] += weight[i] * XT[f, i]
     # Two columns at a time: an addition to one need not wait for the last one to the other.
-    for f in range(d % 2, d, 2):
-        row = XT[cols[f]]
-        row2 = XT[cols[f + 1]]
+    for s in range(d % 2, d, 2):
+        f, g = cols[s], cols[s + 1]
         for i in range(labels.shape[0]):
-            sums[labels[i], f] += weight[i] * row[i]
-            sums[labels[i], f + 1] += weight[i] * row2[i]
+            sums[labels[i], s] += weight[i] * XT[f, i]
+            sums[labels[i], s + 1] += weight[i] * XT[g, i]
 
 
 @jit

@@ -25,7 +25,7 @@ from clusterscape.kernels._kmeans_parts import copy_point, new_work, total
 from clusterscape.kernels._two_means import BLOCK
 from clusterscape.kernels._two_sums import LANES, STRIDE
 from clusterscape.kernels._visited import forget, new_visited, visit
-from clusterscape.kernels.kmeans import Plan, begin, exchange, lloyd, within
+from clusterscape.kernels.kmeans import begin, exchange, lloyd, within
 
 __all__ = [
     "BLOCK",
@@ -76,8 +76,6 @@ def _start(buffers, cols, r, work):
 def _descend(buffers, cols, max_iter, start, work):
     """Run Lloyd from ``work.labels``; return the cost, or -1 for a start that was stopped."""
     k = work.mass.shape[0]
-    # One iteration at a time, to look where it leads.
-    step = Plan(k, False, False, False, 1, 2, 0.0)
     key = _fingerprint(work.labels, buffers.codes, k)
     if visit(buffers.visited, key, start) >= 0:
         return -1.0
@@ -85,7 +83,8 @@ def _descend(buffers, cols, max_iter, start, work):
     if max_iter == 1:
         cost = within(buffers.X, cols, buffers.weight, work.labels, False, work, buffers.within)
     for _ in range(max_iter - 1):
-        cost, _ = lloyd(buffers.X, cols, buffers.weight, step, 0.0, work)
+        # One iteration at a time, to look where it leads.
+        cost, _ = lloyd(buffers.X, cols, buffers.weight, False, 2, 0.0, work)
         fresh = _fingerprint(work.labels, buffers.codes, k)
         if fresh == key:
             return cost

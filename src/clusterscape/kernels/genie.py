@@ -79,23 +79,33 @@ def merges(pairs, weights, threshold, order, forced):
     was; at most n / s edges are left when every cluster has size s or more, so that all searches
     together take O(n log n).
     """
-    n, m = weights.size, len(pairs)
-    mass = weights.sum()
-    parent = np.arange(n)
-    size = weights.copy()
-    degree = np.bincount(pairs.ravel(), minlength=n)  # edges that leave each cluster
-    tally = np.zeros(mass + 1, np.int64)
-    growing = np.zeros(mass + 1, np.int64)  # clusters that an edge leaves, by size
-    tree = np.zeros((mass + 1, 2), np.int64)
+    n, m = weights.size, pairs.shape[0]
+    mass = 0
+    for x in range(n):
+        mass += weights[x]
+    # Filled by loops, which compile much sooner than the functions of NumPy.
+    parent, size = np.empty(n, np.int64), np.empty(n, np.int64)
+    degree = np.empty(n, np.int64)  # edges that leave each cluster
+    tally = np.empty(mass + 1, np.int64)
+    growing = np.empty(mass + 1, np.int64)  # clusters that an edge leaves, by size
+    tree = np.empty((mass + 1, 2), np.int64)
+    following = np.empty(m, np.int64)  # the list of the edges that are left
+    previous = np.empty(m, np.int64)
+    for s in range(mass + 1):
+        tally[s] = growing[s] = tree[s, 0] = tree[s, 1] = 0
+    for x in range(n):
+        parent[x], size[x], degree[x] = x, weights[x], 0
+    for edge in range(m):
+        following[edge], previous[edge] = edge + 1, edge - 1
+        degree[pairs[edge, 0]] += 1
+        degree[pairs[edge, 1]] += 1
     for x in range(n):
         tally[size[x]] += 1
         growing[size[x]] += degree[x] > 0
         _add(tree, size[x], 1)
     gaps = _sum_of_gaps(tally)
-    following = np.arange(1, m + 1)  # the list of the edges that are left
-    previous = np.arange(-1, m - 1)
     first, place, least = 0, 0, 1
-    gini = np.zeros(m)
+    gini = np.empty(m, np.float64)
     for step in range(m):
         gini[step] = gaps / ((n - step - 1.0) * mass)
         forced[step] = gini[step] > threshold
@@ -135,8 +145,10 @@ def labels_at(pairs, order, counts, n, out):
 
     Clusters are numbered in the order of their first points.
     """
-    parent = np.arange(n)
+    parent = np.empty(n, np.int64)
     number = np.empty(n, np.int64)
+    for x in range(n):
+        parent[x] = x
     done = 0
     for i in range(counts.size):
         for step in range(done, counts[i]):

@@ -91,7 +91,7 @@ def begin(XT, cols, weight, work):
 
 
 @jit
-def lloyd(XT, cols, weight, plan, limit, work):
+def lloyd(XT, cols, weight, spherical, max_iter, limit, work):
     """Run Lloyd's iteration on ``work.labels``; return the inertia and the iterations.
 
     An empty cluster starts anew at the farthest point, as long as one is away from its centre.
@@ -100,8 +100,8 @@ def lloyd(XT, cols, weight, plan, limit, work):
     sums, mass, sizes = work.sums, work.mass, work.sizes
     n_iter = 1
     settled = False
-    while n_iter < plan.max_iter and not settled:
-        shift = place(sums, mass, sizes, plan.spherical, centres)
+    while n_iter < max_iter and not settled:
+        shift = place(sums, mass, sizes, spherical, centres)
         # The labels are always those of the last centres, so one more assignment follows.
         settled = shift <= limit
         n_iter += 1
@@ -111,7 +111,7 @@ def lloyd(XT, cols, weight, plan, limit, work):
         if moved == 0:
             settled = not renew(XT, cols, weight, sum_of_product(best, weight), work)
     inertia = sum_of_product(best, weight)
-    return (inertia / 2 if plan.spherical else inertia), n_iter
+    return (inertia / 2 if spherical else inertia), n_iter
 
 
 @jit
@@ -255,11 +255,11 @@ def within(XT, cols, weight, labels, spherical, work, out):
             out[c] = mass[c] - np.sqrt(sum_of_product(sums[c], sums[c]))
     else:
         to_means(sums, mass)
-        out[:] = 0.0
+        for c in range(out.shape[0]):
+            out[c] = 0.0
         for f in range(cols.shape[0]):
-            row = XT[cols[f]]
             for i in range(labels.shape[0]):
-                out[labels[i]] += weight[i] * (row[i] - sums[labels[i], f]) ** 2
+                out[labels[i]] += weight[i] * (XT[cols[f], i] - sums[labels[i], f]) ** 2
     inertia = 0.0
     for c in range(out.shape[0]):
         inertia += out[c]
@@ -268,23 +268,23 @@ def within(XT, cols, weight, labels, spherical, work, out):
 
 def refine(XT, cols, weight, labels, plan):
     """Go on from a partition, in place, by Lloyd or exchange; return the inertia and iterations."""
-    return _refine(XT, cols, weight, labels, plan, _switch(plan))
+    settings = plan.n_clusters, plan.spherical, plan.max_iter, plan.tol
+    return _refine(XT, cols, weight, labels, *settings, _switch(plan))
 
 
 @jit
-def _refine(XT, cols, weight, labels, plan, exchanging):
-    work = new_work(XT, cols, plan.n_clusters)
-    for c in range(plan.n_clusters):
+def _refine(XT, cols, weight, labels, k, spherical, max_iter, tol, exchanging):
+    work = new_work(XT, cols, k)
+    for c in range(k):
         copy_point(XT, cols, 0, work.centres, c)
     for i in range(labels.shape[0]):
         work.labels[i] = labels[i]
     total(XT, cols, weight, work.labels, work.sums, work.mass, work.sizes)
     if exchanging is None:
-        limit = plan.tol * mean_variance(XT, cols, weight) if plan.tol > 0 else 0.0
-        inertia, n_iter = lloyd(XT, cols, weight, plan, limit, work)
+        limit = tol * mean_variance(XT, cols, weight) if tol > 0 else 0.0
+        inertia, n_iter = lloyd(XT, cols, weight, spherical, max_iter, limit, work)
     else:
-        is_uniform = is_constant(weight)
-        inertia, n_iter = exchange(XT, cols, weight, is_uniform, plan.max_iter, work)
+        inertia, n_iter = exchange(XT, cols, weight, is_constant(weight), max_iter, work)
     for i in range(labels.shape[0]):
         labels[i] = work.labels[i]
     return inertia, n_iter
@@ -299,19 +299,22 @@ def _switch(plan):
 
 
 @jit
-def _restarts(XT, cols, weight, is_uniform, plan, limit, exchanging, state, work, labels):
+def _restarts(
+    XT, cols, weight, is_uniform, plus, spherical, n_init, max_iter, limit, exchanging, state,
+    work, labels,
+):  # fmt: skip
     """Set ``labels`` to the best of the restarts (the first of equals); return cost, iterations."""
     lowest, iterations = np.inf, 0
-    for restart in range(plan.n_init):
-        if plan.plus:
+    for restart in range(n_init):
+        if plus:
             start_plus(XT, cols, weight, work, state)
         else:
             start_random(weight, is_uniform, work.picks, work.cumulated, work.fresh, state)
         begin(XT, cols, weight, work)
         if exchanging is None:
-            cost, n_iter = lloyd(XT, cols, weight, plan, limit, work)
+            cost, n_iter = lloyd(XT, cols, weight, spherical, max_iter, limit, work)
         else:
-            cost, n_iter = exchange(XT, cols, weight, is_uniform, plan.max_iter, work)
+            cost, n_iter = exchange(XT, cols, weight, is_uniform, max_iter, work)
         if restart == 0 or cost < lowest:
             lowest, iterations = cost, n_iter
             for i in range(weight.shape[0]):
@@ -325,35 +328,36 @@ def fit_many(XT, columns, indptr, weight, plan, seeds):
     A column named twice counts twice. Of equal restarts the first is kept. The result of a
     problem depends on its own seed alone.
     """
-    return _fit_many(XT, columns, indptr, weight, plan, seeds, _switch(plan))
+    m, n, k = len(seeds), XT.shape[1], plan.n_clusters
+    fits = Fits(
+        np.empty((m, n), np.int32), np.empty(m), np.empty(m, np.int64), np.empty((m, k)),
+        np.empty((m, k)),
+    )  # fmt: skip
+    # One by one: numba takes longer to look at a tuple than many a small problem to be solved.
+    settings = k, plan.plus, plan.spherical, plan.n_init, plan.max_iter, plan.tol
+    _fit_many(XT, columns, indptr, weight, *settings, seeds, _switch(plan), *fits)
+    return fits
 
 
 @jit
-def _fit_many(XT, columns, indptr, weight, plan, seeds, exchanging):
-    m, k = seeds.shape[0], plan.n_clusters
-    fits = Fits(
-        np.empty((m, XT.shape[1]), np.int32),
-        np.empty(m, np.float64),
-        np.empty(m, np.int64),
-        np.empty((m, k), np.float64),
-        np.empty((m, k), np.float64),
-    )
+def _fit_many(
+    XT, columns, indptr, weight, k, plus, spherical, n_init, max_iter, tol, seeds, exchanging,
+    labels, inertia, iterations, mass, inner,
+):  # fmt: skip
     is_uniform = is_constant(weight)
     state = np.empty(1, np.uint64)
-    for p in range(m):
+    for p in range(seeds.shape[0]):
         cols = columns[indptr[p] : indptr[p + 1]]
         work = new_work(XT, cols, k)
-        limit = plan.tol * mean_variance(XT, cols, weight) if plan.tol > 0 else 0.0
+        limit = tol * mean_variance(XT, cols, weight) if tol > 0 else 0.0
         state[0] = seeds[p]
-        fits.inertia[p], fits.n_iter[p] = _restarts(
-            XT, cols, weight, is_uniform, plan, limit, exchanging, state, work, fits.labels[p]
-        )
-        fits.inertia[p] = within(
-            XT, cols, weight, fits.labels[p], plan.spherical, work, fits.within[p]
-        )
+        inertia[p], iterations[p] = _restarts(
+            XT, cols, weight, is_uniform, plus, spherical, n_init, max_iter, limit, exchanging,
+            state, work, labels[p],
+        )  # fmt: skip
+        inertia[p] = within(XT, cols, weight, labels[p], spherical, work, inner[p])
         for c in range(k):
-            fits.mass[p, c] = work.mass[c]
-    return fits
+            mass[p, c] = work.mass[c]
 
 
 def fit_samples(XT, samples, counts, plan, seeds, out):
@@ -363,11 +367,14 @@ def fit_samples(XT, samples, counts, plan, seeds, out):
     which those of the sample are written. A fit depends on its own sample and seed alone. Weights
     are equal.
     """
-    _fit_samples(XT, samples, counts, plan, seeds, out, _switch(plan))
+    settings = plan.plus, plan.spherical, plan.n_init, plan.max_iter, plan.tol
+    _fit_samples(XT, samples, counts, *settings, seeds, out, _switch(plan))
 
 
 @jit
-def _fit_samples(XT, samples, counts, plan, seeds, out, exchanging):
+def _fit_samples(
+    XT, samples, counts, plus, spherical, n_init, max_iter, tol, seeds, out, exchanging
+):
     d, size = XT.shape[0], samples.shape[1]
     cols = np.arange(d)
     weight = np.ones(size, np.float64)
@@ -378,11 +385,14 @@ def _fit_samples(XT, samples, counts, plan, seeds, out, exchanging):
         for f in range(d):
             for i in range(size):
                 part[f, i] = XT[f, samples[s, i]]
-        limit = plan.tol * mean_variance(part, cols, weight) if plan.tol > 0 else 0.0
+        limit = tol * mean_variance(part, cols, weight) if tol > 0 else 0.0
         for j in range(counts.shape[0]):
             work = new_work(part, cols, counts[j])
             state[0] = seeds[s, j]
-            _restarts(part, cols, weight, True, plan, limit, exchanging, state, work, labels)
+            _restarts(
+                part, cols, weight, True, plus, spherical, n_init, max_iter, limit, exchanging,
+                state, work, labels,
+            )  # fmt: skip
             for i in range(size):
                 out[j, s, samples[s, i]] = labels[i]
 

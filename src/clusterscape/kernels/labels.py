@@ -78,42 +78,57 @@ def tallies(weights):
     return parts.astype(np.uint8 if parts.sum() <= np.iinfo(np.uint8).max else np.uint16)
 
 
+# The next two take a stretch of points by its ends, and count with unsigned places: a slice takes
+# numba longer to compile, and with signed ones it would not vectorise the loops.
+
+
 @jit
-def votes_together(columns, x, start, weights, together):
-    """Fill ``together`` with the votes that put x together with the points from ``start`` on."""
-    stop = start + together.size
-    together[:] = 0
+def votes_together(columns, x, start, stop, weights, together):
+    """Fill ``together`` with the votes that put x together with the points start..stop-1.
+
+    ``columns`` is (r, n) and contiguous, so the inner loop runs along memory. The output has the
+    type of ``weights``; with that of :func:`tallies` it is fastest.
+    """
+    first, size = np.uint64(start), np.uint64(stop - start)
+    for y in range(size):
+        together[y] = 0
     for i in range(columns.shape[0]):
         code = columns[i, x]
         if code >= 0:
             w = weights[i]
-            line = columns[i, start:stop]
-            for y in range(together.size):
-                together[y] += w * (line[y] == code)
+            for y in range(size):
+                together[y] += w * (columns[i, first + y] == code)
 
 
 @jit
-def votes_sampled(columns, x, start, weights, counts):
-    """Fill ``counts`` with the votes that sampled both x and the points from ``start`` on."""
-    stop = start + counts.size
-    counts[:] = 0
+def votes_sampled(columns, x, start, stop, weights, counts):
+    """Fill ``counts`` with the votes that sampled both x and the points start..stop-1."""
+    first, size = np.uint64(start), np.uint64(stop - start)
+    for y in range(size):
+        counts[y] = 0
     for i in range(columns.shape[0]):
         if columns[i, x] != -2:
             w = weights[i]
-            line = columns[i, start:stop]
-            for y in range(counts.size):
-                counts[y] += w * (line[y] != -2)
+            for y in range(size):
+                counts[y] += w * (columns[i, first + y] != -2)
 
 
 @jit
-def agreements(columns, x, weights, counts, together):
-    """Fill row x of the pair tables: co-samplings in ``counts``, co-occurrences in ``together``.
+def all_votes(weights, counts):
+    """Fill ``counts`` with the votes of all partitions."""
+    counts[0] = 0
+    for i in range(weights.shape[0]):
+        counts[0] += weights[i]
+    for y in range(1, counts.shape[0]):
+        counts[y] = counts[0]
 
-    ``columns`` is (r, n) and contiguous, so the inner loops run along memory. The two outputs have
-    the type of ``weights``; with that of :func:`tallies` it is fastest.
+
+def missing(columns):
+    """Return None if every partition saw every point: kernels then leave out counting who saw whom.
+
+    A branch on None is decided when compiling, and most ensembles need only one side of it.
     """
-    votes_together(columns, x, 0, weights, together)
-    votes_sampled(columns, x, 0, weights, counts)
+    return None if columns.size == 0 or columns.min() > -2 else True
 
 
 def fraction_rows(columns, weights, start, stop, out, unseen=0.0):
@@ -121,16 +136,18 @@ def fraction_rows(columns, weights, start, stop, out, unseen=0.0):
 
     ``unseen`` is that of a pair that no partition sampled together.
     """
-    _fraction_rows(columns, tallies(weights), start, stop, out, unseen)
+    _fraction_rows(columns, tallies(weights), missing(columns), start, stop, out, unseen)
 
 
 @jit
-def _fraction_rows(columns, weights, start, stop, out, unseen):
+def _fraction_rows(columns, weights, missing, start, stop, out, unseen):
     n = columns.shape[1]
     counts = np.empty(n, weights.dtype)
     together = np.empty(n, weights.dtype)
+    all_votes(weights, counts)
     for x in range(start, stop):
-        agreements(columns, x, weights, counts, together)
-        line = out[x - start]
+        votes_together(columns, x, 0, n, weights, together)
+        if missing is not None:
+            votes_sampled(columns, x, 0, n, weights, counts)
         for y in range(n):
-            line[y] = together[y] / counts[y] if counts[y] > 0 else unseen
+            out[x - start, y] = together[y] / counts[y] if counts[y] > 0 else unseen

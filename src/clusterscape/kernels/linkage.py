@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from clusterscape.kernels._jit import jit
-from clusterscape.kernels.labels import tallies, votes_sampled, votes_together
+from clusterscape.kernels.labels import (
+    all_votes,
+    missing,
+    tallies,
+    votes_sampled,
+    votes_together,
+)
+from clusterscape.kernels.mst import root_of
 
 SINGLE, AVERAGE, COMPLETE = 0, 1, 2
 
@@ -48,11 +55,9 @@ def _votes(columns, weights, clusters):
 @jit
 def _own_votes(columns, x, offsets, table, own):
     """Fill ``own`` with the votes of the clusters that x is in."""
-    own[:] = 0
     for i in range(own.size):
         code = columns[i, x]
-        if code >= 0:
-            own[i] = table[offsets[i] + code]
+        own[i] = table[offsets[i] + code] if code >= 0 else 0
 
 
 def condensed_distances(columns, weights, out, clusters=None):
@@ -62,76 +67,85 @@ def condensed_distances(columns, weights, out, clusters=None):
     a pair then counts the weight of each cluster that it shares.
     """
     votes = _votes(columns, weights, clusters)
-    _condensed_distances(columns, *votes, columns.min() > -2, out)
+    _condensed_distances(columns, *votes, missing(columns), out)
 
 
 @jit
-def _condensed_distances(columns, offsets, table, weights, is_complete, out):
+def _condensed_distances(columns, offsets, table, weights, missing, out):
     n = columns.shape[1]
     own = np.empty(weights.size, weights.dtype)
     together = np.empty(_TILE_COLUMNS, weights.dtype)
     counts = np.empty(_TILE_COLUMNS, weights.dtype)
-    counts[:] = weights.sum()
+    all_votes(weights, counts)
     for top in range(0, n - 1, _TILE_ROWS):
         for left in range(top // _TILE_COLUMNS * _TILE_COLUMNS, n, _TILE_COLUMNS):
             stop = min(left + _TILE_COLUMNS, n)
             for x in range(top, min(top + _TILE_ROWS, stop - 1)):
                 start = max(left, x + 1)
-                size = stop - start
                 _own_votes(columns, x, offsets, table, own)
-                votes_together(columns, x, start, own, together[:size])
-                if not is_complete:
-                    votes_sampled(columns, x, start, weights, counts[:size])
-                position = _place(x, start, n)
-                _write_distances(together[:size], counts[:size], out[position : position + size])
+                votes_together(columns, x, start, stop, own, together)
+                if missing is not None:
+                    votes_sampled(columns, x, start, stop, weights, counts)
+                _write_distances(together, counts, stop - start, out, _place(x, start, n))
 
 
 @jit
-def _write_distances(together, counts, out):
-    for y in range(out.size):
+def _write_distances(together, counts, size, out, position):
+    at = np.uint64(position)
+    for y in range(np.uint64(size)):
         # numpy's division has no branch for a zero divisor, so that the loop stays a simple one.
         share = np.true_divide(np.float64(together[y]), np.float64(max(counts[y], 1e-300)))
-        out[y] = 1.0 - share
+        out[at + y] = 1.0 - share
+
+
+# Below, parts of arrays are named by places and filled by loops: numba compiles that much sooner
+# than slices, and unsigned places need no test for negative ones, so that the loops vectorise.
 
 
 @jit
-def _lower(tail, line):
-    """Lower ``tail`` to ``line`` where that is less; return the least entry of ``line``."""
-    lanes = np.full(_LANES, np.inf, line.dtype)
-    whole = line.size // _LANES * _LANES
-    for start in range(0, whole, _LANES):
-        part = line[start : start + _LANES]
-        for lane in range(_LANES):
-            lanes[lane] = part[lane] if part[lane] < lanes[lane] else lanes[lane]
-    for y in range(whole, line.size):
-        lanes[0] = line[y] if line[y] < lanes[0] else lanes[0]
-    for y in range(line.size):
-        tail[y] = line[y] if line[y] < tail[y] else tail[y]
-    return lanes.min()
+def _lower(least, begin, distances, position, size):
+    """Lower ``least`` from ``begin`` on to a line of distances; return the line's least entry."""
+    lanes = np.empty(_LANES, distances.dtype)
+    for lane in range(_LANES):
+        lanes[lane] = np.inf
+    at, line = np.uint64(begin), np.uint64(position)
+    whole = np.uint64(size // _LANES * _LANES)
+    for start in range(np.uint64(0), whole, np.uint64(_LANES)):
+        for lane in range(np.uint64(_LANES)):
+            value = distances[line + start + lane]
+            lanes[lane] = value if value < lanes[lane] else lanes[lane]
+    for y in range(whole, np.uint64(size)):
+        lanes[0] = distances[line + y] if distances[line + y] < lanes[0] else lanes[0]
+    for y in range(np.uint64(size)):
+        value = distances[line + y]
+        least[at + y] = value if value < least[at + y] else least[at + y]
+    for lane in range(_LANES):
+        lanes[0] = lanes[lane] if lanes[lane] < lanes[0] else lanes[0]
+    return lanes[0]
 
 
 @jit
 def _nearest(distances, least, ahead):
     """Fill the least distance of every cluster to any other, and to those after it."""
     m = least.size
-    least[:] = np.inf
+    for x in range(m):
+        least[x] = np.inf
     position = 0
     for x in range(m - 1):
-        line = distances[position : position + m - x - 1]
-        position += line.size
-        ahead[x] = _lower(least[x + 1 :], line)
+        ahead[x] = _lower(least, x + 1, distances, position, m - x - 1)
         least[x] = min(least[x], ahead[x])
+        position += m - x - 1
 
 
 @jit
-def _match(distances, least, ahead, mate):
+def _match(distances, m, least, ahead, mate):
     """Pair clusters that are nearest to each other; return how many pairs there are.
 
     Among clusters at equal distances many pairings are right, and this finds one that leaves no
     such pair over. A pair stays mutually nearest whatever other pairs merge.
     """
-    m = least.size
-    mate[:] = -1
+    for x in range(m):
+        mate[x] = -1
     count = 0
     for x in range(m - 1):
         if mate[x] >= 0 or ahead[x] > least[x]:
@@ -165,14 +179,19 @@ def _fold(distances, m, first, second, share, method, least, ahead):
     """
     k = first.size
     line = np.empty(m, distances.dtype)
-    double = np.flatnonzero(second >= 0)
-    least[:] = np.inf
+    double = np.empty(k, np.int64)  # the clusters of two
+    n_double = 0
+    for a in range(k):
+        least[a] = np.inf
+        if second[a] >= 0:
+            double[n_double] = a
+            n_double += 1
     position = 0
     behind = 0
     for a in range(k):
         x = first[a]
         begin = _place(x, x + 1, m) - x - 1
-        for y in range(x + 1, m):  # loops compile much sooner than slices that are assigned
+        for y in range(x + 1, m):
             line[y] = distances[begin + y]
         if second[a] >= 0:
             s = second[a]
@@ -181,31 +200,33 @@ def _fold(distances, m, first, second, share, method, least, ahead):
             start = _place(s, s + 1, m) - s - 1
             for y in range(s + 1, m):
                 line[y] = _joined(line[y], distances[start + y], share[a], method)
-        new = distances[position : position + k - a - 1]
-        ahead_of = first[a + 1 :]
-        for b in range(new.size):
-            new[b] = line[ahead_of[b]]
-        while behind < double.size and double[behind] <= a:
+        new = position - a - 1
+        for b in range(a + 1, k):
+            distances[new + b] = line[first[b]]
+        while behind < n_double and double[behind] <= a:
             behind += 1
-        for b in double[behind:]:
-            new[b - a - 1] = _joined(line[first[b]], line[second[b]], share[b], method)
-        position += new.size
-        ahead[a] = _lower(least[a + 1 :], new)
+        for i in range(behind, n_double):
+            b = double[i]
+            distances[new + b] = _joined(line[first[b]], line[second[b]], share[b], method)
+        ahead[a] = _lower(least, a + 1, distances, position, k - a - 1)
         least[a] = min(least[a], ahead[a])
+        position += k - a - 1
 
 
 @jit
-def _halve(distances, weight, method, gone, pairs, heights):
+def _halve(distances, m, weight, method, mate, pairs, heights, done, count):
     """Merge by the nearest-neighbour chain until half of the clusters are left.
 
-    ``gone`` marks those that are merged into others; the merges are written to ``pairs`` (in the
-    numbers of this matrix) and ``heights``, whose lengths say how many they are.
+    Those that are merged into others are marked in ``mate``. The merges, ``count`` of them, are
+    written from ``done`` on to ``pairs`` (in the numbers of this matrix) and ``heights``.
     """
-    m = weight.size
-    alive = np.arange(m)
-    stack = np.empty(m + 1, dtype=np.int64)
+    alive = np.empty(m, np.int64)
+    for y in range(m):
+        alive[y] = y
+    n_alive = m
+    stack = np.empty(m + 1, np.int64)
     depth = 0
-    for merge in range(heights.size):
+    for merge in range(done, done + count):
         if depth == 0:
             stack[0] = alive[0]
             depth = 1
@@ -214,7 +235,8 @@ def _halve(distances, weight, method, gone, pairs, heights):
             # The cluster below on the stack wins ties, or the chain would cycle.
             nearest = stack[depth - 2] if depth > 1 else -1
             least = distances[_place(x, nearest, m)] if depth > 1 else np.inf
-            for y in alive:
+            for i in range(n_alive):
+                y = alive[i]
                 if y != x:
                     d = distances[_place(x, y, m)]
                     if d < least:
@@ -230,16 +252,20 @@ def _halve(distances, weight, method, gone, pairs, heights):
         pairs[merge, 0] = a
         pairs[merge, 1] = b
         heights[merge] = least
-        gone[a] = True
-        alive = alive[alive != a]
+        mate[a] = _GONE
         share = weight[a] / (weight[a] + weight[b])
         weight[b] += weight[a]
-        for y in alive:
-            if y != b:
+        left = 0
+        for i in range(n_alive):
+            y = alive[i]
+            alive[left] = y
+            left += y != a
+            if y != a and y != b:
                 place = _place(b, y, m)
                 distances[place] = _joined(
                     distances[_place(a, y, m)], distances[place], share, method
                 )
+        n_alive = left
 
 
 @jit
@@ -256,28 +282,29 @@ def agglomerate(distances, sizes, method):
     cluster.
     """
     n = sizes.size
-    weight = sizes.astype(np.float64)
-    name = np.arange(n)
-    pairs = np.empty((n - 1, 2), dtype=np.int64)
-    heights = np.empty(n - 1)
+    weight = np.empty(n, np.float64)
+    name = np.empty(n, np.int64)
+    for x in range(n):
+        weight[x] = sizes[x]
+        name[x] = x
+    pairs = np.empty((n - 1, 2), np.int64)
+    heights = np.empty(n - 1, np.float64)
     least = np.empty(n, distances.dtype)
     ahead = np.empty(n, distances.dtype)
-    mate = np.empty(n, dtype=np.int64)
+    mate = np.empty(n, np.int64)
     _nearest(distances, least, ahead)
     done = 0
     m = n
     while m > 1:
-        count = _match(distances, least[:m], ahead, mate[:m])
+        count = _match(distances, m, least, ahead, mate)
         if count * _FEW < m and m > _FEW:
             count = m // 2
-            gone = np.zeros(m, dtype=np.bool_)
-            found = pairs[done : done + count]
-            _halve(distances, weight[:m], method, gone, found, heights[done : done + count])
-            for merge in range(count):
-                found[merge, 0] = name[found[merge, 0]]
-                found[merge, 1] = name[found[merge, 1]]
             for x in range(m):
-                mate[x] = _GONE if gone[x] else -1
+                mate[x] = -1
+            _halve(distances, m, weight, method, mate, pairs, heights, done, count)
+            for merge in range(done, done + count):
+                pairs[merge, 0] = name[pairs[merge, 0]]
+                pairs[merge, 1] = name[pairs[merge, 1]]
         else:
             merge = done
             for x in range(m):
@@ -288,18 +315,19 @@ def agglomerate(distances, sizes, method):
                     merge += 1
         k = m - count
         first, second = np.empty(k, np.int64), np.empty(k, np.int64)
-        share, total = np.ones(k), np.empty(k)
+        share, total = np.empty(k, np.float64), np.empty(k, np.float64)
         a = 0
         for x in range(m):
             if mate[x] == _GONE or 0 <= mate[x] < x:
                 continue
             first[a], second[a] = x, mate[x]
             total[a] = weight[x]
+            share[a] = 1.0
             if mate[x] >= 0:
                 total[a] += weight[mate[x]]
                 share[a] = weight[x] / total[a]
             a += 1
-        _fold(distances, m, first, second, share, method, least[:k], ahead)
+        _fold(distances, m, first, second, share, method, least, ahead)
         for b in range(k):
             weight[b] = total[b]
             name[b] = name[first[b]]
@@ -314,30 +342,32 @@ def spanning_tree(columns, weights, clusters=None):
     Rows of the distance matrix are computed when they are needed, so memory is O(n). ``clusters``
     are as in :func:`condensed_distances`.
     """
-    return _spanning_tree(columns, *_votes(columns, weights, clusters), columns.min() > -2)
+    return _spanning_tree(columns, *_votes(columns, weights, clusters), missing(columns))
 
 
 @jit
-def _spanning_tree(columns, offsets, table, weights, is_complete):
+def _spanning_tree(columns, offsets, table, weights, missing):
     n = columns.shape[1]
     own = np.empty(weights.size, weights.dtype)
     together = np.empty(n, weights.dtype)
     counts = np.empty(n, weights.dtype)
-    counts[:] = weights.sum()
-    distance = np.empty(n)
-    nearest = np.zeros(n, dtype=np.int64)
-    least = np.full(n, np.inf)
-    outside = np.ones(n, dtype=np.bool_)
-    pairs = np.empty((n - 1, 2), dtype=np.int64)
-    heights = np.empty(n - 1)
+    all_votes(weights, counts)
+    distance = np.empty(n, np.float64)
+    nearest = np.empty(n, np.int64)
+    least = np.empty(n, np.float64)
+    outside = np.empty(n, np.bool_)
+    for y in range(n):
+        nearest[y], least[y], outside[y] = 0, np.inf, True
+    pairs = np.empty((n - 1, 2), np.int64)
+    heights = np.empty(n - 1, np.float64)
     x = 0
     outside[0] = False
     for edge in range(n - 1):
         _own_votes(columns, x, offsets, table, own)
-        votes_together(columns, x, 0, own, together)
-        if not is_complete:
-            votes_sampled(columns, x, 0, weights, counts)
-        _write_distances(together, counts, distance)
+        votes_together(columns, x, 0, n, own, together)
+        if missing is not None:
+            votes_sampled(columns, x, 0, n, weights, counts)
+        _write_distances(together, counts, n, distance, 0)
         closest = -1
         for y in range(n):
             if outside[y]:
@@ -356,15 +386,15 @@ def _spanning_tree(columns, offsets, table, weights, is_complete):
 
 def linked_components(columns, weights, threshold):
     """Number the components of the graph that links pairs with co-association > threshold."""
-    return _linked_components(columns, tallies(weights), columns.min() > -2, threshold)
+    return _linked_components(columns, tallies(weights), missing(columns), threshold)
 
 
 @jit
-def _linked_components(columns, weights, is_complete, threshold):
+def _linked_components(columns, weights, missing, threshold):
     n = columns.shape[1]
     together = np.empty(n, weights.dtype)
     counts = np.empty(n, weights.dtype)
-    counts[:] = weights.sum()
+    all_votes(weights, counts)
     component = np.full(n, -1, dtype=np.int64)
     queue = np.empty(n, dtype=np.int64)
     count = 0
@@ -377,9 +407,9 @@ def _linked_components(columns, weights, is_complete, threshold):
         while head < tail:
             x = queue[head]
             head += 1
-            votes_together(columns, x, 0, weights, together)
-            if not is_complete:
-                votes_sampled(columns, x, 0, weights, counts)
+            votes_together(columns, x, 0, n, weights, together)
+            if missing is not None:
+                votes_sampled(columns, x, 0, n, weights, counts)
             for y in range(n):
                 if component[y] < 0 and together[y] > threshold * counts[y]:
                     component[y] = count
@@ -392,22 +422,15 @@ def _linked_components(columns, weights, is_complete, threshold):
 @jit
 def cut(pairs, merges, n):
     """Apply the first ``merges`` of the sorted ``pairs`` and number the resulting components."""
-    parent = np.arange(n)
+    parent = np.empty(n, np.int64)
+    for x in range(n):
+        parent[x] = x
     for m in range(merges):
-        a = pairs[m, 0]
-        while parent[a] != a:
-            parent[a] = parent[parent[a]]
-            a = parent[a]
-        b = pairs[m, 1]
-        while parent[b] != b:
-            parent[b] = parent[parent[b]]
-            b = parent[b]
+        a = root_of(parent, pairs[m, 0])
+        b = root_of(parent, pairs[m, 1])
         if a != b:
             parent[a] = b
-    labels = np.empty(n, dtype=np.int64)
+    labels = np.empty(n, np.int64)
     for x in range(n):
-        root = x
-        while parent[root] != root:
-            root = parent[root]
-        labels[x] = root
+        labels[x] = root_of(parent, x)
     return labels

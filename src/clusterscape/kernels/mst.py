@@ -16,17 +16,28 @@ _LANES = 16  # a minimum is taken in independent lanes, or it would wait for eve
 
 
 @jit
+def _fill(values, value):
+    """Set all values; a loop compiles much sooner than what numba makes of slices and np.full."""
+    for y in range(values.shape[0]):
+        values[y] = value
+
+
+@jit
 def _least(values, size):
     """Return the least of the first ``size`` values."""
-    lanes = np.full(_LANES, np.inf, values.dtype)
-    whole = size // _LANES * _LANES
-    for start in range(0, whole, _LANES):
-        part = values[start : start + _LANES]
-        for lane in range(_LANES):
-            lanes[lane] = part[lane] if part[lane] < lanes[lane] else lanes[lane]
-    for y in range(whole, size):
+    lanes = np.empty(_LANES, values.dtype)
+    _fill(lanes, np.inf)
+    whole = np.uint64(size // _LANES * _LANES)
+    # Unsigned places need no test for negative ones, so that the loop vectorises.
+    for start in range(np.uint64(0), whole, np.uint64(_LANES)):
+        for lane in range(np.uint64(_LANES)):
+            value = values[start + lane]
+            lanes[lane] = value if value < lanes[lane] else lanes[lane]
+    for y in range(whole, np.uint64(size)):
         lanes[0] = values[y] if values[y] < lanes[0] else lanes[0]
-    return lanes.min()
+    for lane in range(_LANES):
+        lanes[0] = lanes[lane] if lanes[lane] < lanes[0] else lanes[0]
+    return lanes[0]
 
 
 @jit
@@ -44,34 +55,40 @@ def _closest(least, plain, size, reachability):
 
 
 @jit
-def _lower(found, x, least, nearest):
-    """Lower the distances of outside points to the tree to those from point ``x``."""
-    for y in range(found.size):
-        better = found[y] < least[y]
-        least[y] = found[y] if better else least[y]
-        nearest[y] = x if better else nearest[y]
+def _lower(found, x, start, stop, least, nearest):
+    """Lower the distances of the outside points start..stop-1 to the tree to those from ``x``."""
+    at = np.uint64(start)
+    for y in range(np.uint64(stop - start)):
+        better = found[y] < least[at + y]
+        least[at + y] = found[y] if better else least[at + y]
+        nearest[at + y] = x if better else nearest[at + y]
 
 
 @jit
-def _lower_reachability(found, x, own, core, least, plain, nearest):
+def _lower_reachability(found, x, own, core, start, stop, least, plain, nearest):
     """Lower mutual reachabilities; ``plain`` holds the Euclidean distances that break ties."""
-    for y in range(found.size):
-        reach = max(found[y], own, core[y])
-        better = (reach < least[y]) | ((reach == least[y]) & (found[y] < plain[y]))
-        least[y] = reach if better else least[y]
-        plain[y] = found[y] if better else plain[y]
-        nearest[y] = x if better else nearest[y]
+    at = np.uint64(start)
+    for y in range(np.uint64(stop - start)):
+        reach = core[at + y] if core[at + y] > own else own
+        reach = found[y] if found[y] > reach else reach
+        equal = reach == least[at + y]
+        better = (reach < least[at + y]) | (equal & (found[y] < plain[at + y]))
+        least[at + y] = reach if better else least[at + y]
+        plain[at + y] = found[y] if better else plain[at + y]
+        nearest[at + y] = x if better else nearest[at + y]
 
 
 @jit
 def _distances_to(XT, start, stop, point, out):
     """Write the squared distances of some columns of ``XT`` to ``point``."""
-    out[:] = 0
+    at, size = np.uint64(start), np.uint64(stop - start)
+    for y in range(size):
+        out[y] = 0
     for j in range(XT.shape[0]):
-        line = XT[j, start:stop]
         value = point[j]
-        for y in range(out.size):
-            out[y] += (line[y] - value) * (line[y] - value)
+        for y in range(size):
+            apart = XT[j, at + y] - value
+            out[y] += apart * apart
 
 
 @jit
@@ -82,12 +99,16 @@ def prim(XT, core, reachability, pairs):
     distances are computed, and memory is O(n).
     """
     d, n = XT.shape
-    who = np.arange(n)
-    least = np.full(n, np.inf, XT.dtype)
-    plain = np.full(n, np.inf, XT.dtype)
-    nearest = np.zeros(n, pairs.dtype)
+    who = np.empty(n, np.int64)
+    least = np.empty(n, XT.dtype)
+    plain = np.empty(n, XT.dtype)
+    nearest = np.empty(n, np.int64)
     found = np.empty(_BLOCK, XT.dtype)
     point = np.empty(d, XT.dtype)
+    for y in range(n):
+        who[y] = y
+    _fill(least, np.inf)
+    _fill(plain, np.inf)
     place = 0
     size = n
     for edge in range(n):
@@ -107,14 +128,11 @@ def prim(XT, core, reachability, pairs):
         nearest[place] = nearest[size]
         for start in range(0, size, _BLOCK):
             stop = min(start + _BLOCK, size)
-            part = found[: stop - start]
-            _distances_to(XT, start, stop, point, part)
+            _distances_to(XT, start, stop, point, found)
             if reachability:
-                _lower_reachability(
-                    part, x, own, core[start:], least[start:], plain[start:], nearest[start:]
-                )
+                _lower_reachability(found, x, own, core, start, stop, least, plain, nearest)
             else:
-                _lower(part, x, least[start:], nearest[start:])
+                _lower(found, x, start, stop, least, nearest)
         if size > 0:
             place = _closest(least, plain, size, reachability)
 
@@ -153,9 +171,9 @@ def prim_sparse(data, indices, indptr, squares, width, core, reachability, pairs
         for e in range(indptr[x], indptr[x + 1]):
             wide[indices[e]] = 0.0
         if reachability:
-            _lower_reachability(found[:size], x, own, core[who[:size]], least, plain, nearest)
+            _lower_reachability(found, x, own, core[who[:size]], 0, size, least, plain, nearest)
         else:
-            _lower(found[:size], x, least, nearest)
+            _lower(found, x, 0, size, least, nearest)
         if size > 0:
             place = _closest(least, plain, size, reachability)
 
@@ -184,9 +202,9 @@ def prim_matrix(distances, core, reachability, pairs):
         for y in range(size):
             found[y] = distances[x, who[y]]
         if reachability:
-            _lower_reachability(found[:size], x, core[x], core[who[:size]], least, plain, nearest)
+            _lower_reachability(found, x, core[x], core[who[:size]], 0, size, least, plain, nearest)
         else:
-            _lower(found[:size], x, least, nearest)
+            _lower(found, x, 0, size, least, nearest)
         if size > 0:
             place = _closest(least, plain, size, reachability)
 

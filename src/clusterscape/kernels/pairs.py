@@ -45,7 +45,10 @@ def tables(labels, n_clusters, pairs, weights, noise, counts, starts, rows, cols
     """
     n = labels.shape[1]
     order = np.empty(n, np.int32)
-    ends = np.zeros(n_clusters.max() + 2, np.int64)
+    most = 0
+    for i in range(n_clusters.shape[0]):
+        most = max(most, n_clusters[i])
+    ends = np.empty(most + 2, np.int64)
     sorted_by = -1
     at = 0
     starts[0] = 0
@@ -55,28 +58,36 @@ def tables(labels, n_clusters, pairs, weights, noise, counts, starts, rows, cols
         height = n_clusters[i] + 2
         width = n_clusters[j] + 2
         if height * width <= min(DENSE_CELLS, 4 * n + 64):
-            _count(labels[i], labels[j], weights, width, counts)
+            _count(labels, i, j, weights, width, counts)
             at = _cells_of_dense(counts, height, width, noise, at, rows, cols, mass)
         else:
             if sorted_by != i:
-                _sort_points(labels[i], order, ends[:height])
+                _sort_points(labels, i, height, order, ends)
                 sorted_by = i
-            line = counts[:width]
             at = _cells_by_row(
-                labels[j], weights, order, ends[:height], line, noise, at, rows, cols, mass
+                labels, j, weights, order, ends, height, width, counts, noise, at, rows, cols, mass
             )
         starts[p + 1] = at
 
 
 @jit
-def _count(a, b, weights, width, dense):
-    """Count points by (a + 2, b + 2), so that noise and unsampled need no branch."""
+def _widest(sizes, j):
+    """Return the greatest number of a column; numba takes long to compile ``max`` of an array."""
+    found = 0
+    for p in range(sizes.shape[0]):
+        found = max(found, sizes[p, j])
+    return found
+
+
+@jit
+def _count(labels, i, j, weights, width, dense):
+    """Count points by (label + 2) in i and j, so that noise and unsampled need no branch."""
     if weights is None:
-        for x in range(a.size):
-            dense[(np.int64(a[x]) + 2) * width + np.int64(b[x]) + 2] += 1
+        for x in range(labels.shape[1]):
+            dense[(np.int64(labels[i, x]) + 2) * width + np.int64(labels[j, x]) + 2] += 1
     else:
-        for x in range(a.size):
-            dense[(np.int64(a[x]) + 2) * width + np.int64(b[x]) + 2] += weights[x]
+        for x in range(labels.shape[1]):
+            dense[(np.int64(labels[i, x]) + 2) * width + np.int64(labels[j, x]) + 2] += weights[x]
 
 
 @jit
@@ -93,51 +104,54 @@ def _cells_of_dense(dense, height, width, noise, at, rows, cols, mass):
     first = 2 if noise == DROP else 1
     for row in range(first, height):
         code = _code(row, height, noise)
-        line = dense[row * width : (row + 1) * width]
         for col in range(first, width):
             # Written always and kept when not empty: a branch here would cost more.
             rows[at] = code
             cols[at] = _code(col, width, noise)
-            mass[at] = line[col]
-            at += line[col] != 0
-    dense[: height * width] = 0
+            mass[at] = dense[row * width + col]
+            at += dense[row * width + col] != 0
+    for cell in range(height * width):
+        dense[cell] = 0
     return at
 
 
 @jit
-def _sort_points(a, order, ends):
-    """Sort points by their label in ``a``; those with label c end at ``ends[c + 2]``."""
-    ends[:] = 0
-    for x in range(a.size):
-        ends[np.int64(a[x]) + 2] += 1
+def _sort_points(labels, i, height, order, ends):
+    """Sort points by their label in partition i; those with label c end at ``ends[c + 2]``."""
+    for c in range(height):
+        ends[c] = 0
+    for x in range(labels.shape[1]):
+        ends[np.int64(labels[i, x]) + 2] += 1
     total = 0
-    for c in range(ends.size):
+    for c in range(height):
         size = ends[c]
         ends[c] = total
         total += size
-    for x in range(a.size):
-        c = np.int64(a[x]) + 2
+    for x in range(labels.shape[1]):
+        c = np.int64(labels[i, x]) + 2
         order[ends[c]] = x
         ends[c] += 1
 
 
 @jit
-def _cells_by_row(b, weights, order, ends, line, noise, at, rows, cols, mass):
+def _cells_by_row(
+    labels, j, weights, order, ends, height, width, line, noise, at, rows, cols, mass
+):
     """Append the cells of a table too large to hold, one row after the other."""
     first = 2 if noise == DROP else 1
-    for row in range(first, ends.size):
-        code = _code(row, ends.size, noise)
-        members = order[ends[row - 1] : ends[row]]
-        for x in members:
+    for row in range(first, height):
+        code = _code(row, height, noise)
+        for member in range(ends[row - 1], ends[row]):
+            x = order[member]
             if weights is None:
-                line[np.int64(b[x]) + 2] += 1
+                line[np.int64(labels[j, x]) + 2] += 1
             else:
-                line[np.int64(b[x]) + 2] += weights[x]
-        for x in members:
-            col = np.int64(b[x]) + 2
+                line[np.int64(labels[j, x]) + 2] += weights[x]
+        for member in range(ends[row - 1], ends[row]):
+            col = np.int64(labels[j, order[member]]) + 2
             if line[col] != 0 and col >= first:
                 rows[at] = code
-                cols[at] = _code(col, line.size, noise)
+                cols[at] = _code(col, width, noise)
                 mass[at] = line[col]
                 at += 1
             line[col] = 0
@@ -152,14 +166,16 @@ def _xlogx(value, whole, known):
 
 
 @jit
-def _margins(rows, cols, mass, row_sums, col_sums):
-    """Fill the sums of a table's rows and columns; return the mass of all cells, and that of the
-    points that are alone in a row of their own and in a column of their own.
+def _margins(rows, cols, mass, begin, end, row_sums, n_rows, col_sums, n_cols):
+    """Fill the sums of the rows and columns of the table of the cells begin..end-1; return the mass
+    of all cells, and that of the points that are alone in a row of their own and in a column.
     """
-    row_sums[:] = 0.0
-    col_sums[:] = 0.0
+    for i in range(n_rows):
+        row_sums[i] = 0.0
+    for j in range(n_cols):
+        col_sums[j] = 0.0
     total = alone_rows = alone_cols = 0.0
-    for c in range(mass.size):
+    for c in range(begin, end):
         total += mass[c]
         if rows[c] >= 0:
             row_sums[rows[c]] += mass[c]
@@ -173,16 +189,18 @@ def _margins(rows, cols, mass, row_sums, col_sums):
 
 
 @jit
-def _margin(values, alone, whole, known, out):
-    """Fill number, squares and x log x of the rows (or columns) of a table."""
-    out[0] = alone
-    out[1] = alone
-    out[2] = 0.0
-    for c in range(values.size):
+def _margin(values, size, alone, whole, known, out, p, at):
+    """Fill number, squares and x log x of the rows (or columns) of a table: three of ``out[p]``."""
+    number = squares = alone
+    logs = 0.0
+    for c in range(size):
         if values[c] > 0:
-            out[0] += 1
-            out[1] += values[c] * values[c]
-            out[2] += _xlogx(values[c], whole, known)
+            number += 1
+            squares += values[c] * values[c]
+            logs += _xlogx(values[c], whole, known)
+    out[p, at] = number
+    out[p, at + 1] = squares
+    out[p, at + 2] = logs
 
 
 @jit
@@ -193,12 +211,12 @@ def sums(starts, rows, cols, mass, sizes, whole, known, out):
     three for the rows and for the columns. ``sizes`` (m, 2) are the rows and columns of each
     table. ``whole`` says that masses are counts, whose x log x is in ``known``.
     """
-    row = np.empty(sizes[:, 0].max())
-    col = np.empty(sizes[:, 1].max())
+    row = np.empty(_widest(sizes, 0), np.float64)
+    col = np.empty(_widest(sizes, 1), np.float64)
     for p in range(starts.size - 1):
-        row_sums, col_sums = row[: sizes[p, 0]], col[: sizes[p, 1]]
-        part = slice(starts[p], starts[p + 1])
-        total, alone_a, alone_b = _margins(rows[part], cols[part], mass[part], row_sums, col_sums)
+        total, alone_a, alone_b = _margins(
+            rows, cols, mass, starts[p], starts[p + 1], row, sizes[p, 0], col, sizes[p, 1]
+        )
         cells = squares = logs = 0.0
         for c in range(starts[p], starts[p + 1]):
             m = mass[c]
@@ -213,8 +231,8 @@ def sums(starts, rows, cols, mass, sizes, whole, known, out):
         out[p, 1] = cells
         out[p, 2] = squares
         out[p, 3] = logs
-        _margin(row_sums, alone_a, whole, known, out[p, 4:7])
-        _margin(col_sums, alone_b, whole, known, out[p, 7:10])
+        _margin(row, sizes[p, 0], alone_a, whole, known, out, p, 4)
+        _margin(col, sizes[p, 1], alone_b, whole, known, out, p, 7)
 
 
 @jit
@@ -223,7 +241,7 @@ def largest(starts, rows, cols, mass, matchable, out):
 
     Rows and columns from ``matchable`` (m, 2) on, and -1, are single points and count nothing.
     """
-    best = np.empty(matchable[:, 0].max())
+    best = np.empty(_widest(matchable, 0), np.float64)
     for p in range(starts.size - 1):
         height = matchable[p, 0]
         width = matchable[p, 1]
@@ -243,13 +261,13 @@ def powers(starts, rows, cols, mass, sizes, power, out):
     s_k**(1 / power), weighted by the rows' mass, and the sum of (share of all mass)**power over
     the columns.
     """
-    row = np.empty(sizes[:, 0].max())
-    col = np.empty(sizes[:, 1].max())
+    row = np.empty(_widest(sizes, 0), np.float64)
+    col = np.empty(_widest(sizes, 1), np.float64)
     row_power = np.empty(row.size)
     for p in range(starts.size - 1):
-        row_sums, col_sums = row[: sizes[p, 0]], col[: sizes[p, 1]]
-        part = slice(starts[p], starts[p + 1])
-        total, alone_a, alone_b = _margins(rows[part], cols[part], mass[part], row_sums, col_sums)
+        total, alone_a, alone_b = _margins(
+            rows, cols, mass, starts[p], starts[p + 1], row, sizes[p, 0], col, sizes[p, 1]
+        )
         row_power[: sizes[p, 0]] = 0.0
         for c in range(starts[p], starts[p + 1]):
             i = rows[c]
@@ -329,16 +347,16 @@ def expected_information(starts, rows, cols, mass, sizes, out):
 
     Only the sizes of rows and columns matter, and clusters of equal size are taken together.
     """
-    row = np.empty(sizes[:, 0].max())
-    col = np.empty(sizes[:, 1].max())
+    row = np.empty(_widest(sizes, 0), np.float64)
+    col = np.empty(_widest(sizes, 1), np.float64)
     row_size = np.empty(row.size + 1)
     col_size = np.empty(col.size + 1)
     row_number = np.empty(row.size + 1)
     col_number = np.empty(col.size + 1)
     for p in range(starts.size - 1):
-        row_sums, col_sums = row[: sizes[p, 0]], col[: sizes[p, 1]]
-        part = slice(starts[p], starts[p + 1])
-        total, alone_a, alone_b = _margins(rows[part], cols[part], mass[part], row_sums, col_sums)
+        total, alone_a, alone_b = _margins(
+            rows, cols, mass, starts[p], starts[p + 1], row, sizes[p, 0], col, sizes[p, 1]
+        )
         n_rows = _distinct(row[: sizes[p, 0]], alone_a, row_size, row_number)
         n_cols = _distinct(col[: sizes[p, 1]], alone_b, col_size, col_number)
         expected = 0.0

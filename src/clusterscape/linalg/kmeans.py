@@ -155,9 +155,11 @@ def kmeans(
     0.04
     """
     task = Task(n_clusters, metric, algorithm, init, n_init, max_iter, tol)
-    data: Any = check_array(
-        X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C", estimator="kmeans"
-    )
+    data: Any = X
+    if not _is_checked(X):
+        data = check_array(
+            X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C", estimator="kmeans"
+        )
     if sparse.issparse(data) and not data.has_canonical_format:
         data = data.copy()
         data.sum_duplicates()
@@ -326,6 +328,18 @@ def _choose_engine(X: Any, task: Task, engine: str) -> str:
         return "kernel"
     used = "kernel" if small else ("blas" if cosine else "sklearn")
     return f"{used}+exchange" if task.algorithm == "hartigan" else used
+
+
+def _is_checked(X: Any) -> bool:
+    """Say whether ``check_array`` would hand X back: its looking takes longer than a small fit."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype in (np.float64, np.float32)
+        and X.flags.c_contiguous
+        and X.size > 0
+        and bool(np.isfinite(X.sum()))
+    )
 
 
 def _finish(

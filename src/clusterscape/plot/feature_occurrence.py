@@ -105,7 +105,8 @@ class FeatureOccurrenceDisplay:
         names : sequence of str, optional
             The columns' names; by default those that the model saw.
         n_features : int, optional
-            Columns of the data behind an ensemble; by default up to the last one that is used.
+            Columns of the data behind an ensemble; by default up to the last one that is used. A
+            fitted model knows them.
         highlight : array, optional
             Positions, names, or a mask of columns to be coloured.
         max_names : int
@@ -123,8 +124,13 @@ class FeatureOccurrenceDisplay:
             check_is_fitted(model, ("feature_occurrence_", "ensemble_"), all_or_any=any)
             names = getattr(model, "feature_names_in_", None) if names is None else names
             occurrence = getattr(model, "feature_occurrence_", None)
+            known = getattr(model, "n_features_in_", n_features)
+            if n_features not in (None, known):
+                raise ValueError(
+                    f"n_features is {n_features}, but the model was fitted to {known} columns; "
+                    "leave it out, since it is for ensembles that do not know them."
+                )
             if occurrence is None:
-                known = getattr(model, "n_features_in_", n_features)
                 occurrence = _of_records(model.ensemble_, known if names is None else len(names))
         made = cls(occurrence, names=names, highlight=highlight)
         return made.plot(max_names=max_names, ax=ax)
