@@ -23,7 +23,7 @@ import math
 
 import numpy as np
 
-from clusterscape.kernels._jit import jit
+from clusterscape.kernels._jit import inlined, jit
 from clusterscape.kernels.random import below
 
 # Binder's loss, the variation of information, that over the joint entropy, information distance.
@@ -112,7 +112,7 @@ def _shift(rule, logs, data, x, group, amount, state):
     counts[group] += 1 if amount > 0 else -1
 
 
-@jit
+@inlined
 def _scores(rule, logs, data, x, state, out):
     """Fill what a point that is in no group adds to the loss beside each group."""
     labels, offsets, weights, sizes = data
@@ -138,7 +138,7 @@ def _scores(rule, logs, data, x, state, out):
         out[g] = rule[1] * rule[2] * grown - 2.0 * out[g]
 
 
-@jit
+@inlined
 def _own_score(rule, logs, data, x, own, state):
     """Return what a point adds to the loss in the group that it is in."""
     labels, offsets, weights, sizes = data
@@ -156,7 +156,7 @@ def _own_score(rule, logs, data, x, own, state):
     return rule[1] * rule[2] * grown - 2.0 * total
 
 
-@jit
+@inlined
 def _least(scores, counts, own, alone, tolerance):
     """Return the group of least score; ``own`` wins ties, and one empty group is tried."""
     best = own
