@@ -143,6 +143,7 @@ def value(name: str, points: list[tuple[Any, Any]]) -> float:
         "mutual_information": lambda: mi,
         "nmi": lambda: float(one_a and one_b) if one_a or one_b else mi / sqrt(h_a * h_b),
         "vi": lambda: h_a + h_b - 2 * mi,
+        "information_distance": lambda: max(h_a, h_b) - mi,
         "nvi": lambda: (h_a + h_b - 2 * mi) / log(n) if n > 1 else 0.0,
         "accuracy": lambda: matched(points) / n,
         "purity": lambda: purest(points) / n,

@@ -66,6 +66,37 @@ def test_the_least_sum_of_all_partitions_is_found(name: str, a: float, seed: int
     assert model.costs_.min() == model.costs_[model.start_]
 
 
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("information_distance", {}), ("nvi", {}), ("nvi", {"norm": "joint"})],
+    ids=["ID", "NVI by log n", "NVI by the joint entropy"],
+)
+def test_the_least_sum_under_normalised_and_information_distances(
+    name: str, options: dict, seed: int
+) -> None:
+    ensemble = some(seed, n=7, r=5)
+    counts = np.random.default_rng(seed).integers(1, 4, size=7)
+
+    def total(labels: np.ndarray) -> float:
+        mine, sum_ = np.repeat(labels, counts), 0.0
+        for w, other in zip(ensemble.weights, ensemble.labels.T, strict=True):
+            its = np.repeat(other, counts)
+            h, h_its, both = entropy(mine), entropy(its), entropy(mine, its)
+            bound = both if options else np.log(mine.size)
+            varied = (2 * both - h - h_its) / bound if bound > 0 else 0.0
+            sum_ += w * (both - min(h, h_its) if name != "nvi" else varied)
+        return sum_
+
+    model = MedianPartition(
+        distance=name, distance_params=options, search="allocation", max_clusters=4
+    ).fit(ensemble, sample_weight=counts)
+    best = min(total(labels) for labels in every_partition(7, 4))
+    assert total(model.labels_) == pytest.approx(best)
+    assert model.cost_ == pytest.approx(best)
+    if name != "nvi" or options:
+        assert model.costs_.min() == pytest.approx(best)
+
+
 def test_unequal_costs_change_the_number_of_clusters() -> None:
     ensemble = make_planted_ensemble(200, n_partitions=12, n_clusters=4, random_state=0)[0]
     how = {"distance": "vi", "search": "allocation", "max_clusters": 30}
@@ -113,6 +144,21 @@ def test_the_same_for_any_number_of_workers_and_as_many_clusters_as_asked_for() 
         ([[0, 0, 1], [0, -1, 1]], {}, "every point is in a cluster"),
         ([[0, 0, 1], [0, 1, 1]], {"distance": "nmi"}, "not distance='nmi'"),
         ([[0, 0, 1], [0, 1, 1]], {"search": "moves", "split_cost": 1.5}, "split_cost=1.5 is for"),
+        (
+            [[0, 0, 1], [0, 1, 1]],
+            {"distance": "information_distance", "split_cost": 1.5},
+            "split_cost=1.5 is for the variation",
+        ),
+        (
+            [[0, 0, 1], [0, 1, 1]],
+            {"distance": "vi", "distance_params": {"norm": "joint"}},
+            "'norm' is no option of distance='vi'; it has none",
+        ),
+        (
+            [[0, 0, 1], [0, 1, 1]],
+            {"distance": "nvi", "distance_params": {"norm": "sum"}},
+            "not distance='nvi' with",
+        ),
     ],
 )
 def test_what_it_does_not_take_is_refused(labels, how: dict, words: str) -> None:

@@ -19,9 +19,15 @@ from clusterscape.compare import (
     lift_emd,
     rand_distance,
 )
-from clusterscape.explore import Landscape, grouping, weighted_kernel_quality
+from clusterscape.explore import (
+    QUALITIES,
+    Landscape,
+    grouping,
+    views,
+    weighted_kernel_quality,
+)
 
-FEW = {"n_samples": 60, "burn_in": 5, "n_chains": 4, "progress": False}
+FEW = {"n_samples": 60, "burn_in": 5, "n_chains": 4, "n_generated": 0, "progress": False}
 
 
 @parametrize_with_checks([Landscape(2, n_samples=8, burn_in=2, n_chains=2, random_state=0)])
@@ -29,12 +35,14 @@ def test_scikit_learn_contract(estimator, check) -> None:
     check(estimator)
 
 
-def planted(seed: int, n: int = 240) -> tuple[np.ndarray, list[np.ndarray]]:
+def planted(
+    seed: int, n: int = 240, gaps: tuple[float, ...] = (8.0, 7.0, 6.0)
+) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return points with three independent structures of three clusters on disjoint columns."""
     rng = np.random.default_rng(seed)
     columns, truths = [], []
     angles = 2 * np.pi * np.arange(3) / 3
-    for gap in (8.0, 7.0, 6.0):
+    for gap in gaps:
         truths.append(rng.integers(3, size=n))
         centres = gap / np.sqrt(3) * np.column_stack([np.cos(angles), np.sin(angles)])
         columns.append(centres[truths[-1]] + rng.normal(size=(n, 2)))
@@ -46,6 +54,76 @@ def test_three_planted_clusterings_are_all_found(seed: int) -> None:
     landscape = Landscape(3, n_samples=240, random_state=seed, progress=False).fit(X)
     shown = landscape.representatives_.labels.T
     assert all(max(adjusted_rand(truth, c) for c in shown) >= 0.9 for truth in truths)
+
+
+def test_a_structure_that_two_stronger_ones_hide_is_among_the_generated(seed: int) -> None:
+    """It is no optimum of the quality on all columns, so that no chain stays there."""
+    X, truths = planted(seed, gaps=(14.0, 9.0, 5.0))
+    how = {"n_samples": 24, "burn_in": 5, "random_state": seed, "progress": False}
+    found = Landscape(3, n_generated=30, **how).fit(X)
+    shown = found.ensemble_.labels.T[found.origin_ == "generated"]
+    assert len(shown) == 30
+    assert all(max(adjusted_rand(truth, c) for c in shown) >= 0.9 for truth in truths)
+    sampled = found.ensemble_.labels.T[found.origin_ == "sampled"]
+    assert max(adjusted_rand(truths[2], c) for c in sampled) < 0.9
+
+
+def test_directions_of_a_partition_are_taken_out() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.arange(90) % 3
+    X = rng.normal(size=(90, 5)) + 4.0 * rng.normal(size=(3, 5))[labels]
+    left = X - X.mean(axis=0)
+    before = left.copy()
+    views.without_directions(left, labels, 3)
+    means = np.array([left[labels == j].mean(axis=0) for j in range(3)])
+    assert np.abs(means).max() < 1e-12
+    assert np.linalg.matrix_rank(left) == 3
+    # What is orthogonal to the means stays: an orthogonal projection is its own square.
+    again = left.copy()
+    views.without_directions(again, labels, 3)
+    assert again == pytest.approx(left, abs=1e-9)
+    assert ((before - left) * left).sum() == pytest.approx(0.0, abs=1e-8)
+
+
+def test_related_columns_are_found_together() -> None:
+    """Two sets of columns that vary together: each gives its own partition."""
+    rng = np.random.default_rng(1)
+    truths = rng.integers(3, size=(2, 150))
+    axes = rng.normal(size=(2, 12))
+    X = np.hstack([2.5 * (t[:, None] - 1.0) * a for t, a in zip(truths, axes, strict=True)])
+    X += rng.normal(size=X.shape)
+    seen = views._by_related(X, 3, np.random.SeedSequence(0))
+    shown = [next(seen) for _ in range(12)]
+    assert all(max(adjusted_rand(truth, c) for c in shown) >= 0.9 for truth in truths)
+
+
+def test_partitions_that_several_views_show() -> None:
+    same, other = np.repeat([0, 1], 20), np.tile([0, 1], 20)
+    almost = same.copy()
+    almost[0] = 1
+    assert views.recurrence([same, almost, 1 - same, other]) == pytest.approx([1, 1, 1, 1 / 3])
+
+
+TINY = {
+    "one point": (np.zeros((1, 2)), 1),
+    "two points": (np.array([[0.0, 0.0], [1.0, 1.0]]), 2),
+    "one place": (np.ones((12, 3)), 3),
+    "two places": (np.repeat([[0.0, 0.0], [1.0, 1.0]], 6, axis=0), 3),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("quality", [*QUALITIES, lambda X, labels: 1.0], ids=str)
+def test_few_or_equal_points_have_an_answer(name: str, quality) -> None:
+    X, k = TINY[name]
+    how = {"n_samples": 12, "burn_in": 3, "n_chains": 4, "random_state": 0, "progress": False}
+    found = Landscape(k, quality=quality, n_generated=3, **how).fit(X)
+    assert np.isfinite(found.quality_).all()
+    assert np.isfinite(found.distances_).all()
+    assert np.isfinite(found.to_frame()[["share", "relative_quality", "x", "y"]]).all(axis=None)
+    with pytest.raises(ParameterError, match=f"X has {len(X)}"):
+        Landscape(len(X) + 1, quality=quality, **how).fit(X)
 
 
 def corners() -> np.ndarray:
@@ -78,7 +156,7 @@ def test_what_is_told_fits_together(how: str, distance: str) -> None:
 
 def test_quality_is_that_of_the_partitions() -> None:
     X = corners()
-    found = Landscape(2, n_generated=4, random_state=0, **FEW).fit(X)
+    found = Landscape(2, random_state=0, **(FEW | {"n_generated": 4})).fit(X)
     assert list(dict.fromkeys(found.origin_)) == ["sampled", "generated"]
     for i in (0, 30, 60, 63):
         expected = weighted_kernel_quality(X, found.ensemble_.labels[:, i])

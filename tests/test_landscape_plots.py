@@ -80,7 +80,7 @@ def test_quality_with_marks(landscape: Landscape, tmp_path: Path) -> None:
     squares, circle = display.ax_.lines
     assert squares.get_xdata().max() == pytest.approx(1.0)
     assert circle.get_xdata() == pytest.approx([1.0])
-    assert sum(p.get_height() for p in display.ax_.patches) == 80
+    assert sum(p.get_height() for p in display.ax_.patches) == landscape.quality_.size
     save(display, tmp_path)
     with pytest.raises(ValueError, match="positive quality"):
         QualityDistributionDisplay.from_estimator(landscape, reference=-1.0)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from clusterscape import kernels
 from clusterscape._core.errors import ParameterError
 from clusterscape._core.store import AnotherRunError
 from clusterscape.explore import (
@@ -24,6 +25,7 @@ from clusterscape.explore import (
     split_rhat,
     weighted_kernel_quality,
 )
+from clusterscape.explore.diagnostics import diagnosed
 
 QUALITY = {
     "kmeans": kmeans_quality,
@@ -280,6 +282,110 @@ def test_diagnostics_of_known_series() -> None:
     assert split_rhat(np.zeros((2, 10))) == 1.0
     assert split_rhat(np.repeat([[0.0], [1.0]], 10, axis=1)) == np.inf
     assert np.isnan(split_rhat(np.zeros((2, 2))))
+
+
+def plain_ess(chains: np.ndarray) -> float:
+    """Return the effective sample size by loops over lags, as its authors write it."""
+    c, m = chains.shape
+    within = np.mean([row.var(ddof=1) for row in chains])
+    plus = within * (m - 1) / m + np.var([row.mean() for row in chains], ddof=1)
+    rho = []
+    for lag in range(m):
+        products = [
+            sum((row[i] - row.mean()) * (row[i + lag] - row.mean()) for i in range(m - lag))
+            for row in chains
+        ]
+        rho.append(1.0 - (within - np.mean(products) / (m - 1)) / plus)
+    total, least = 0.0, np.inf
+    for t in range(m // 2):
+        pair = rho[2 * t] + rho[2 * t + 1]
+        if pair <= 0:
+            break
+        least = min(least, pair)
+        total += least
+    return float(c * m / max(2.0 * total - 1.0, 1.0 / np.log10(c * m)))
+
+
+def plain_rhat(chains: np.ndarray) -> float:
+    half = chains.shape[1] // 2
+    halves = [part for row in chains for part in (row[:half], row[half : 2 * half])]
+    within = sum(h.var(ddof=1) for h in halves) / len(halves)
+    between = half * np.var([h.mean() for h in halves], ddof=1)
+    return float(np.sqrt(((half - 1) / half * within + between / half) / within))
+
+
+@pytest.mark.parametrize("m", [21, 60])
+def test_diagnostics_against_plain_loops(m: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    chains = rng.normal(size=(3, m)).cumsum(axis=1) * 0.2 + rng.normal(size=(3, m))
+    assert effective_sample_size(chains) == pytest.approx(plain_ess(chains))
+    assert split_rhat(chains) == pytest.approx(plain_rhat(chains))
+    samples = rng.integers(2, size=(3, m, 6))
+    told = diagnosed(
+        samples, chains, np.zeros((1, 6)), np.zeros((1, 2)), sweeps=m, n_clusters=2, n_distinct=1,
+        rng=np.random.default_rng(9),
+    )  # fmt: skip
+    # With six points all 15 pairs are among the 500 that are followed.
+    rhats = [
+        plain_rhat((samples[:, :, i] == samples[:, :, j]).astype(float))
+        for i, j in itertools.combinations(range(6), 2)
+    ]
+    assert told.rhat_pairs_largest == pytest.approx(max(rhats))
+    assert told.rhat_quality == pytest.approx(plain_rhat(chains))
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"n_clusters": [2, 4], "n_temperatures": 3, "merge_split": 2},
+        {"n_clusters": [2, 3], "method": "metropolis", "n_temperatures": 2},
+        {"quality": kmeans_quality, "n_clusters": 2, "n_temperatures": 2, "power": 1.0},
+    ],
+    ids=["tempering, merges and splits", "metropolis", "a function"],
+)
+def test_a_stored_run_goes_on_byte_for_byte_with_all_moves(
+    how: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, _ = blobs(24)
+    how = {"burn_in": 10, "n_samples": 440, "n_chains": 2, "random_state": 3} | how
+    if callable(how.get("quality")):
+        how["n_samples"] = 220
+    whole = PartitionSampler(**how, progress=False)
+    expected = whole.generate(X)
+    true_round, calls = sampler._Run._one, []
+
+    def interrupted(self, i: int):
+        calls.append(i)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return true_round(self, i)
+
+    monkeypatch.setattr(sampler._Run, "_one", interrupted)
+    with pytest.warns(SamplingWarning, match="was interrupted"):
+        PartitionSampler(**how, progress=False, store=tmp_path).generate(X)
+    monkeypatch.setattr(sampler._Run, "_one", true_round)
+    found = PartitionSampler(**how, progress=False, store=tmp_path, n_jobs=2)
+    assert found.generate(X).labels.tobytes() == expected.labels.tobytes()
+    assert found.quality_.tobytes() == whole.quality_.tobytes()
+
+
+@pytest.mark.parametrize("weighting", ["power", "exp"])
+@pytest.mark.parametrize("power", [1.0, 40.0])
+def test_a_draw_has_the_probability_of_its_weight(weighting: str, power: float) -> None:
+    """Also where bounds decide most draws: the candidates of one point, against their weights."""
+    values = np.array([0.9, 1.0, 0.97, 0.5])
+    rule = (1, 0.0, 0.0, kernels.gibbs.EXP if weighting == "exp" else kernels.gibbs.POWER, 0.1, 1.0)
+    weight = np.exp(power * values) if weighting == "exp" else (values + 0.1) ** power
+    share = weight / weight.sum()
+    state, work = kernels.random.new_state(5), np.empty(4)
+    for a in (0, 1):
+        drawn = [kernels.gibbs.choose(rule, power, values, a, state, work) for _ in range(20_000)]
+        seen = np.bincount(drawn, minlength=4)
+        likely = share > 1e-4
+        expected = 20_000 * share[likely]
+        square = ((seen[likely] - expected) ** 2 / expected).sum()
+        assert chi2.sf(square, likely.sum() - 1) > 1e-3
+        assert seen[~likely].sum() <= 8
 
 
 def test_the_defaults_are_those_of_the_source() -> None:

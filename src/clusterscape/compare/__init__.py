@@ -14,6 +14,7 @@ from clusterscape.compare.explanation import Explanation, explain
 from clusterscape.compare.information import (
     ami,
     average_nmi,
+    information_distance,
     mutual_information,
     nmi,
     nvi,
@@ -67,6 +68,7 @@ __all__ = [
     "mirkin",
     "mutual_information",
     "nmi",
+    "information_distance",
     "nvi",
     "pair_accuracy",
     "pairwise",

@@ -251,7 +251,8 @@ def diagnosed(
         moving = np.moveaxis(together, 2, 0).astype(np.float64)
         rhats = _rhat(np.concatenate([moving[..., :half], moving[..., half : 2 * half]], axis=1))
     shares = together.mean(axis=1)
-    between = [np.abs(shares[i] - shares[j]).mean() for i in range(c) for j in range(i)]
+    some = range(c if len(pairs) else 0)  # a single point has no pairs
+    between = [np.abs(shares[i] - shares[j]).mean() for i in some for j in range(i)]
     first = counts[0]
     return SamplingDiagnostics(
         n_clusters=n_clusters,

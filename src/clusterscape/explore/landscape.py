@@ -13,18 +13,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from clusterscape._core import seeds as _seeds
 from clusterscape._core.errors import ParameterError
-from clusterscape._core.labels import NOISE, UNSAMPLED
+from clusterscape._core.labels import NOISE, UNSAMPLED, canonical
 from clusterscape._core.params import Choice, Integer, Rules, check_params
 from clusterscape.compare import MEASURES, density_distances, pairwise
 from clusterscape.compare.density import pair_distances
-from clusterscape.ensemble import Ensemble, as_ensemble
+from clusterscape.ensemble import Ensemble, PartitionRecord, as_ensemble
 from clusterscape.explore.grouping import GROUPINGS, best_of_groups, grouped, plane_of
 from clusterscape.explore.quality import QUALITIES, Name, values_of
 from clusterscape.explore.sampler import N_CLUSTERS_RULES, SAMPLER_RULES, PartitionSampler
 from clusterscape.explore.space import Space
+from clusterscape.explore.starts import good_and_apart
+from clusterscape.explore.views import recurrence, view_partitions
 from clusterscape.generate.features import point_ids, validated_features
-from clusterscape.generate.presets import random_features
 
+_GENERATED_COUNT, _POOL = 12, 10  # by default; partitions from which each of them is chosen
 _SAMPLED, _GENERATED, _GIVEN = "sampled", "generated", "given"
 
 
@@ -53,8 +55,12 @@ class Landscape(BaseEstimator):
     grouping : {"average", "gonzalez"}
         Average linkage, in which a partition counts as often as it was sampled; or centres that
         are each as far as possible from those before, beginning with the best partition.
-    n_generated : int
-        Partitions by k-means on random halves of the columns, to be looked at beside the samples.
+    n_generated : {"auto"} or int
+        Partitions by k-means on views of the columns (few columns, related ones, or what is left
+        without the directions of other partitions [4]_), to be looked at beside the samples: of
+        ten times as many, those that are good on all columns, shown by several views, and differ.
+        They show structures that a stronger one hides from the quality. "auto" is 12, and none
+        with ``n_samples=0`` or with a kernel that is given.
     max_compared : int
         Different partitions whose distances are all computed. Of more, so many are drawn (the best
         is among them); the others join the group of the nearest representative. ``n_compared_``
@@ -133,6 +139,9 @@ class Landscape(BaseEstimator):
        chapter 4.
     .. [3] T. F. Gonzalez. Clustering to minimize the maximum intercluster distance. Theoretical
        Computer Science 38, 293-306, 1985. doi:10.1016/0304-3975(85)90224-5
+    .. [4] Y. Cui, X. Z. Fern and J. G. Dy. Non-redundant multi-view clustering via
+       orthogonalization. 7th IEEE International Conference on Data Mining, 133-142, 2007.
+       doi:10.1109/ICDM.2007.94
 
     Examples
     --------
@@ -156,7 +165,7 @@ class Landscape(BaseEstimator):
         "distance": (Choice("density", registry=MEASURES),),
         "density_base": (Choice(registry=MEASURES),),
         "grouping": (Choice(*GROUPINGS),),
-        "n_generated": (Integer(0),),
+        "n_generated": (Choice("auto"), Integer(0)),
         "max_compared": (Integer(2),),
     }
 
@@ -169,7 +178,7 @@ class Landscape(BaseEstimator):
         distance: str = "lift_emd",
         density_base: str = "lift_emd",
         grouping: Literal["average", "gonzalez"] = "average",
-        n_generated: int = 0,
+        n_generated: Literal["auto"] | int = "auto",
         max_compared: int = 1000,
         quality: Name | Callable[[Any, np.ndarray], float] = "weighted_kernel",
         power: Literal["auto", "local"] | float = "local",
@@ -240,13 +249,17 @@ class Landscape(BaseEstimator):
         ids = point_ids(X)
         points = validated_features(self, X)
         sampling, generating, comparing, spacing = _seeds.spawn(self.random_state, 4)
+        generated = self.n_generated
+        if generated == "auto":
+            is_plain = isinstance(self.kernel, str) and self.kernel != "precomputed"
+            generated = _GENERATED_COUNT if self.n_samples > 0 and is_plain else 0
         parts: list[tuple[str, Ensemble]] = []
         self.sampler_: PartitionSampler | None = None
         if self.n_samples > 0:
             self.sampler_ = self._sampler(sampling)
             parts.append((_SAMPLED, self.sampler_.generate(points, index=ids)))
-        if self.n_generated > 0:
-            parts.append((_GENERATED, self._generated(points, generating, ids)))
+        if generated > 0:
+            parts.append((_GENERATED, self._generated(points, int(generated), generating, ids)))
         if ensemble is not None:
             parts.append((_GIVEN, _complete(as_ensemble(ensemble), points.shape[0], ids)))
         if not parts:
@@ -266,15 +279,36 @@ class Landscape(BaseEstimator):
         own = {name: getattr(self, name) for name in names}
         return PartitionSampler(**own, random_state=seed, progress=self.progress)
 
-    def _generated(self, points: Any, seed: Any, ids: Any) -> Ensemble:
-        counts = self.n_clusters
-        return random_features(
-            self.n_generated,
-            n_clusters=counts if isinstance(counts, (int, np.integer)) else list(counts),
-            random_state=seed,
-            n_jobs=self.n_jobs,
-            progress=self.progress,
-        ).generate(points, index=ids)
+    def _generated(self, points: Any, count: int, seed: Any, ids: Any) -> Ensemble:
+        """Return partitions that views of the columns show, good ones that differ."""
+        given = self.n_clusters
+        counts = [int(k) for k in given] if isinstance(given, Sequence) else [int(given)]
+        labels, records = [], []
+        for k, child in zip(counts, seed.spawn(len(counts)), strict=True):
+            share = -(-count // len(counts))
+            pool = view_partitions(points, k, _POOL * share, child)
+            pool = [canonical(one) for one in pool]
+            values = self._values(points, np.column_stack(pool), seed)
+            # The root, because a weak structure is to be seen beside a strong one; every second
+            # is one that several views show, and so no compromise between structures.
+            gain = np.sqrt((values - values.min()) / max(np.ptp(values), 1e-300))
+            best = int(np.argmax(values))
+            gains = [gain, gain * recurrence(pool)]
+            chosen = good_and_apart(pool[best], pool, gains, share - 1)
+            labels += [pool[i] for i in [best, *chosen]]
+            records += [
+                PartitionRecord(generator="views", algorithm="kmeans", n_clusters=k)
+                for _ in range(1 + len(chosen))
+            ]
+        columns = np.column_stack(labels)
+        return Ensemble.from_labels(columns, orient="columns", records=records, index=ids)
+
+    def _values(self, points: Any, labels: np.ndarray, seed: Any) -> np.ndarray:
+        """Return the quality of each column of labels."""
+        if callable(self.quality):
+            columns = labels.T.astype(np.int64)
+            return np.array([float(self.quality(points, column)) for column in columns])
+        return values_of(self._space(points, seed), QUALITIES[self.quality], labels)
 
     def _judge(self, points: Any, seed: Any) -> None:
         """Set the quality of every partition."""
@@ -285,14 +319,10 @@ class Landscape(BaseEstimator):
         if self.sampler_ is not None:
             known = self.sampler_.quality_.size
             self.quality_[:known] = self.sampler_.quality_
-        if callable(self.quality):
-            rest = [float(self.quality(points, c.astype(np.int64))) for c in labels.T[known:]]
-            self.quality_[known:] = rest
-        else:
+        if known < self.quality_.size:
+            self.quality_[known:] = self._values(points, labels[:, known:], seed)
+        if not callable(self.quality):
             quality = QUALITIES[self.quality]
-            if known < self.quality_.size:
-                space = self._space(points, seed)
-                self.quality_[known:] = values_of(space, quality, labels[:, known:])
             shift = np.array([quality.shift(int(k)) for k in self.ensemble_.n_clusters])
         base = self.quality_ + shift
         self.relative_quality_ = np.empty(base.size)

@@ -118,7 +118,7 @@ class PartitionSampler(BaseEstimator):
     power : {"auto", "local"} or float
         Exponent of the weight (inverse temperature). 1 is what the source prints: quality itself,
         which differs so little between good and bad partitions that random ones are drawn. "auto"
-        raises it in a pilot run until the mean quality is 9/10 of the way from that of random
+        raises it in a pilot run until the mean quality is 95 % of the way from that of random
         partitions to that of k-means. "local" raises it further, until three quarters of the
         diverse starts stay near where they are: chains then show all good regions, also those
         that are much less good than the best.
@@ -127,8 +127,9 @@ class PartitionSampler(BaseEstimator):
         it can be negative; ``max(Q, 0) ** power``, where points whose candidates all have weight
         zero draw evenly; or ``exp(power * Q)``. "auto" is "shift" for "separation", else "power".
     min_cluster_size : {"auto"} or int
-        Clusters never become smaller. "auto" is 1, but n / (5 s) and at least 2 with "separation"
-        and "kernel", whose best partitions would otherwise be single points and a rest.
+        Clusters never become smaller. "auto" is 1, but n / (2 s) and at least 2 with "separation"
+        and "kernel", whose best partitions would otherwise be small dense clusters and a rest;
+        where a true cluster may be smaller than half of the mean size, give a number.
     burn_in : int
         Sweeps of every chain before the first sample.
     thin : int
@@ -335,7 +336,7 @@ class PartitionSampler(BaseEstimator):
         n = features.n_points
         quality = None if callable(self.quality) else QUALITIES[self.quality]
         single = quality is not None and quality.favours_single_points
-        least = max(2, n // (5 * k)) if single else 1
+        least = max(2, n // (2 * k)) if single else 1
         if self.min_cluster_size != "auto":
             least = int(self.min_cluster_size)
         elif least * k > n:

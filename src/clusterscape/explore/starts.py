@@ -11,10 +11,9 @@ from numpy.random import SeedSequence
 from clusterscape._core.seeds import kernel_seed
 from clusterscape.compare import pairwise
 from clusterscape.ensemble import Ensemble
+from clusterscape.explore.views import fitted, view_partitions
 from clusterscape.explore.walk import Task, Walk, new_chain, run_round
-from clusterscape.linalg.kmeans import kmeans, nearest_center
 
-_SAMPLE = 2000  # rows that a k-means of a start is fitted to
 _POOL, _POOL_OF_MANY = 20, 4  # partitions from which each start is chosen, of few and many points
 _MANY = 5000  # points
 _POLISH = 8  # sweeps that only raise the quality
@@ -47,18 +46,6 @@ def best_kmeans(walk: Walk, points: Any, seed: SeedSequence) -> np.ndarray:
     return fitted(points, walk.n_clusters, seed, n_init=10)
 
 
-def fitted(points: Any, k: int, seed: SeedSequence, *, n_init: int) -> np.ndarray:
-    """Return k-means labels of all points, fitted to at most 2,000 of them."""
-    drawing, fitting = seed.spawn(2)
-    n = points.shape[0]
-    some = points
-    if n > _SAMPLE:
-        rows = np.random.default_rng(drawing).choice(n, _SAMPLE, replace=False)
-        some = points[np.sort(rows)]
-    found = kmeans(some, k, n_init=n_init, seed=fitting)
-    return found.labels if some is points else nearest_center(points, found.centers)
-
-
 def random_labels(walk: Walk, seed: SeedSequence) -> np.ndarray:
     """Return labels at random, all clusters of about the same size."""
     labels = np.arange(walk.n_points) % walk.n_clusters
@@ -88,37 +75,43 @@ def _apart(
 ) -> list[np.ndarray]:
     """Return good partitions that differ from one another.
 
-    k-means on few columns each sees structures that others hide. Its partitions are improved on all
-    columns, which leaves those that are good there as well; of these, the ones that are both good
-    and far from the chosen are taken.
+    Those that views of the columns show are improved on all columns, which leaves those that are
+    good there as well.
     """
-    pool, values = [], []
+    viewing, walking = seed.spawn(2)
     size = _POOL * count if walk.n_points <= _MANY else _POOL_OF_MANY * count
-    for child in seed.spawn(size):
-        labels, value = _polished(walk, points, child)
-        pool.append(labels)
-        values.append(value)
+    seen = view_partitions(points, walk.n_clusters, size, viewing)
+    polished = [
+        _polished(walk, labels, child)
+        for labels, child in zip(seen, walking.spawn(size), strict=True)
+    ]
+    pool, values = [labels for labels, _ in polished], np.array([v for _, v in polished])
+    chosen = good_and_apart(first, pool, [_gains(walk, values, seed)], count)
+    return [pool[i] for i in chosen]
+
+
+def good_and_apart(
+    first: np.ndarray, pool: list[np.ndarray], gains: list[np.ndarray], count: int
+) -> list[int]:
+    """Return positions of partitions that are both good and far from ``first`` and the chosen.
+
+    What is good is said by each of the ``gains`` in turn.
+    """
     ensemble = Ensemble.from_labels([first, *pool])
     apart = pairwise(ensemble, "rand_distance", n_jobs=1, progress=False).matrix
-    gain = _gains(walk, np.asarray(values), seed)
     nearest = apart[0, 1:].copy()
-    chosen: list[np.ndarray] = []
-    for _ in range(count):
-        best = int(np.argmax(nearest * gain))
-        chosen.append(pool[best])
+    chosen: list[int] = []
+    for i in range(min(count, len(pool))):
+        best = int(np.argmax(nearest * gains[i % len(gains)]))
+        chosen.append(best)
         nearest = np.minimum(nearest, apart[1 + best, 1:])
         nearest[best] = -1.0
     return chosen
 
 
-def _polished(walk: Walk, points: Any, seed: SeedSequence) -> tuple[np.ndarray, float]:
-    """Return labels by k-means on some columns, improved on all of them, and their quality."""
-    drawing, fitting, repairing, walking = seed.spawn(4)
-    rng = np.random.default_rng(drawing)
-    d = points.shape[1]
-    width = max(1, min(d, round(d ** rng.random())))
-    columns = np.sort(rng.choice(d, width, replace=False))
-    labels = fitted(points[:, columns], walk.n_clusters, fitting, n_init=1)
+def _polished(walk: Walk, labels: np.ndarray, seed: SeedSequence) -> tuple[np.ndarray, float]:
+    """Return labels improved on all columns, and their quality."""
+    repairing, walking = seed.spawn(2)
     labels = _obeying(walk, labels, repairing)
     if walk.function is not None:  # a sweep of the user's own function may be slow
         return labels, 1.0

@@ -143,9 +143,10 @@ class Kernel:
     callers that have much data make them contiguous once.
     """
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, *, is_inlined: bool = False) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
+        self.is_inlined = is_inlined
         self._entry: Any = None
         self._part: Any = None
 
@@ -164,6 +165,7 @@ class Kernel:
         with _lock:
             if self._part is None:
                 options = {**_OPTIONS, "no_cpython_wrapper": True}
+                options |= {"forceinline": True} if self.is_inlined else {}
                 self._part = _Part(self.py_func, targetoptions=options)
         return types.Dispatcher(self._part)
 
@@ -229,3 +231,13 @@ class _Memory:
 def jit(function: Any) -> Any:
     """Compile a function of plain arrays on first use, and keep the result on disk."""
     return function if getattr(config, "DISABLE_JIT", False) else Kernel(function)
+
+
+def inlined(function: Any) -> Any:
+    """Compile as ``jit`` does, but into each place where another kernel calls it.
+
+    For the parts of an innermost loop: every array of a call is some seven arguments, which take as
+    long to pass as a short part takes to run.
+    """
+    disabled = getattr(config, "DISABLE_JIT", False)
+    return function if disabled else Kernel(function, is_inlined=True)

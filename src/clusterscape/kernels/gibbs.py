@@ -22,7 +22,7 @@ import math
 
 import numpy as np
 
-from clusterscape.kernels._jit import jit
+from clusterscape.kernels._jit import inlined, jit
 from clusterscape.kernels.random import below, next_uint64, uniform
 
 # Qualities.
@@ -33,8 +33,9 @@ POWER, CLIP, EXP = range(3)
 # and acceptances, proposals and acceptances of subsets.
 N_COUNTS = 6
 
-_BLOCK = 32  # points whose inner products with the sums are taken together
-_NEVER = -45.0  # exponents below it add nothing to a sum that holds a one
+_BLOCK, _BUSY_BLOCK = 32, 8  # points whose inner products with the sums are taken together
+_BUSY = 0.1  # share of the points that move in a sweep, from which blocks are small
+_NEVER = 45.0  # a weight of exp(-45) adds nothing to a sum that holds a one
 _SHARP = 8.0  # how surely a point follows the nearer seed when a cluster is split
 
 
@@ -43,14 +44,14 @@ _SHARP = 8.0  # how surely a point follows the nearer seed when a cluster is spl
 SIZE, PER_SIZE, GROWN, SHRUNK, TERM, MEANS, PAIRS = range(7)
 
 
-@jit
+@inlined
 def _term(kind, pair_sum, inverse):
     """Return what a cluster of this sum and this inverse size adds to the quality."""
     share = pair_sum * inverse
     return share * inverse if kind == SEPARATION or kind == KERNEL else share
 
 
-@jit
+@inlined
 def _set_size(kind, line, j, size):
     line[SIZE] = size
     line[PER_SIZE] = 1.0 / size
@@ -59,7 +60,7 @@ def _set_size(kind, line, j, size):
     line[TERM] = _term(kind, line[PAIRS + j], line[PER_SIZE])
 
 
-@jit
+@inlined
 def quality(rule, n, s, term_sum, means_square):
     """Return the quality from the sum of the clusters' terms and the length of all means' sum."""
     kind, trace, centre = rule[0], rule[1], rule[2]
@@ -151,7 +152,7 @@ def row_sums(basis, is_dense, sums, x, out):
             out[j] = total
 
 
-@jit
+@inlined
 def candidates(rule, n, table, rows, own_kernel, a, out):
     """Fill the quality of the partition with a point of cluster ``a`` in each cluster.
 
@@ -170,10 +171,7 @@ def candidates(rule, n, table, rows, own_kernel, a, out):
         mean_a = rows[a] * table[a, PER_SIZE]
         apart = table[a, TERM] - 2.0 * mean_a + own_kernel
         removed = alpha * (2.0 * (table[a, MEANS] - to_all) + alpha * apart)
-    for b in range(s):
-        if b == a:
-            out[b] = quality(rule, n, s, table[s, 0], means)
-            continue
+    for b in range(s):  # also for a, which is cheaper than a branch that no processor foresees
         beta = table[b, GROWN]
         grown = table[b, PAIRS + b] + 2.0 * rows[b] + own_kernel
         terms = rest - table[b, TERM] + _term(kind, grown, beta)
@@ -187,6 +185,7 @@ def candidates(rule, n, table, rows, own_kernel, a, out):
                 2.0 * (to_all - table[b, MEANS]) + beta * apart + 2.0 * alpha * cross
             )
         out[b] = quality(rule, n, s, terms, square)
+    out[a] = quality(rule, n, s, table[s, 0], means)
 
 
 @jit
@@ -239,40 +238,56 @@ def move(basis, rule, part, rows, own_kernel, x, b):
         sums[b, f] += value
 
 
-@jit
-def choose(rule, power, values, state, weights):
-    """Return a candidate drawn by its weight; s or more: all had weight zero, drawn evenly."""
+@inlined
+def choose(rule, power, values, a, state, weights):
+    """Return a candidate drawn by its weight; s or more: all had weight zero, drawn evenly.
+
+    ``a`` is the cluster that the point is in, mostly the best one. The best candidate, of weight 1,
+    comes first on the line that the draw falls on. Bounds of the other weights that need no
+    logarithm mostly tell that the draw falls on the best one.
+    """
     s = values.size
-    first = 0
-    for b in range(1, s):
-        if values[b] > values[first]:
-            first = b
-    best = values[first]
+    first, best = a, values[a]
+    for b in range(s):
+        if values[b] > best:
+            first, best = b, values[b]
+    is_exp = rule[3] == EXP
     top = best + rule[4]
-    if rule[3] != EXP and top <= 0.0:
+    if not is_exp and top <= 0.0:
         return s + below(state, s)
+    # The weight is exp(-loss) or, of a ratio 1 - loss / power, at most that.
+    scale = power if is_exp else power / top
+    drawn = uniform(state)
+    bound = 1.0
+    for b in range(s):
+        loss = scale * (best - values[b])
+        bound += 1.0 / (1.0 + loss * (1.0 + loss * (0.5 + loss * (1.0 / 6.0 + loss / 24.0))))
+    # The best one's own bound, 1, is among them.
+    if drawn * (bound - 1.0) < 1.0:
+        return first
     total = 0.0
     inverse = 1.0 / top
     for b in range(s):
-        if rule[3] == EXP:
-            exponent = power * (values[b] - best)
-            weights[b] = math.exp(exponent) if exponent > _NEVER else 0.0
+        loss = scale * (best - values[b])
+        if loss > _NEVER:
+            weights[b] = 0.0
+        elif is_exp:
+            weights[b] = math.exp(-loss)
         else:
             ratio = (values[b] + rule[4]) * inverse
-            # log(ratio) <= ratio - 1, so that most candidates need no logarithm.
-            if ratio <= 0.0 or power * (ratio - 1.0) < _NEVER:
+            if ratio <= 0.0:
                 weights[b] = 0.0
-            elif values[b] == best:
-                weights[b] = 1.0
+            elif power == 1.0:
+                weights[b] = ratio
             else:
                 weights[b] = math.exp(power * math.log(ratio))
         total += weights[b]
-    if total == 1.0:  # the best candidate alone has a weight
+    drawn = drawn * total - weights[first]
+    if drawn < 0.0:
         return first
-    drawn = uniform(state) * total
-    last = 0
+    last = first
     for b in range(s):
-        if weights[b] > 0.0:
+        if b != first and weights[b] > 0.0:
             last = b
             drawn -= weights[b]
             if drawn < 0.0:
@@ -280,7 +295,7 @@ def choose(rule, power, values, state, weights):
     return last
 
 
-@jit
+@inlined
 def shuffle(order, state):
     """Put the entries into a random order."""
     for i in range(order.size - 1, 0, -1):
@@ -290,13 +305,13 @@ def shuffle(order, state):
         order[i], order[j] = order[j], order[i]
 
 
-@jit
+@inlined
 def _draw(rule, power, n, table, rows, own_kernel, a, state, values, weights, counts):
     """Draw the cluster of a point that is in cluster ``a``, all others held fixed."""
     if table[a, SIZE] <= rule[5]:
         return a
     candidates(rule, n, table, rows, own_kernel, a, values)
-    b = choose(rule, power, values, state, weights)
+    b = choose(rule, power, values, a, state, weights)
     if b >= rows.size:
         counts[1] += 1
         b -= rows.size
@@ -320,21 +335,22 @@ def _sweep_dense(basis, diagonal, rule, power, part, order, state, work, counts)
 
 
 @jit
-def _sweep_features(basis, diagonal, rule, power, part, state, work, counts):
+def _sweep_features(basis, diagonal, rule, power, part, state, work, counts, is_busy):
     """Sweep block by block: one product for all points of a block, corrected after every move.
 
-    Blocks come in random order, and the points of a block in random order.
+    Blocks come in random order, and the points of a block in random order. Where many points move
+    (``is_busy``) blocks are small, because corrections cost more than the product.
     """
     labels, table, sums = part
-    n = labels.size
-    rows = np.empty((_BLOCK, sums.shape[0]))
-    alike = np.empty(_BLOCK)
+    n, size = labels.size, _BUSY_BLOCK if is_busy else _BLOCK
+    rows = np.empty((size, sums.shape[0]))
+    alike = np.empty(size)
     values, weights, own = work[0], work[1], work[2]
-    blocks = np.arange(-(-n // _BLOCK))
+    blocks = np.arange(-(-n // size))
     shuffle(blocks, state)
     for block in blocks:
-        start = block * _BLOCK
-        m = min(_BLOCK, n - start)
+        start = block * size
+        m = min(size, n - start)
         lines = basis[start : start + m]
         np.dot(lines, sums.T, rows[:m])
         inner = np.arange(m)
@@ -355,13 +371,13 @@ def _sweep_features(basis, diagonal, rule, power, part, state, work, counts):
 
 
 @jit
-def sweep(basis, is_dense, diagonal, rule, power, part, order, state, work, counts):
+def sweep(basis, is_dense, diagonal, rule, power, part, order, state, work, counts, is_busy):
     """Draw the cluster of every point once, in random order, all others held fixed."""
     if is_dense:
         shuffle(order, state)
         _sweep_dense(basis, diagonal, rule, power, part, order, state, work, counts)
     else:
-        _sweep_features(basis, diagonal, rule, power, part, state, work, counts)
+        _sweep_features(basis, diagonal, rule, power, part, state, work, counts, is_busy)
 
 
 # -- Metropolis moves -----------------------------------------------------------------------
@@ -584,6 +600,7 @@ def run(basis, is_dense, diagonal, rule, plan, powers, parts, slots, states, sam
         np.empty((s, width)),
     )
     last = states.size - 1
+    busy_at = np.zeros(powers.size, dtype=np.bool_)
     for r in range(powers.size):
         fill(basis, is_dense, rule, (labels[r], tables[r], sums[r]))
     for t in range(sweeps):
@@ -593,7 +610,10 @@ def run(basis, is_dense, diagonal, rule, plan, powers, parts, slots, states, sam
             if subset > 0:
                 subsets(basis, is_dense, diagonal, rule, power, part, order, subset, state, count)
             else:
-                sweep(basis, is_dense, diagonal, rule, power, part, order, state, work, count)
+                before = count[0]
+                busy = busy_at[k]
+                sweep(basis, is_dense, diagonal, rule, power, part, order, state, work, count, busy)
+                busy_at[k] = count[0] - before > _BUSY * n
             for _ in range(splits if s > 1 else 0):
                 merge_split(basis, is_dense, diagonal, rule, power, part, state, count, spare)
         _exchange(rule, powers, parts, slots, t % 2, states[last:], swaps)

@@ -1,9 +1,11 @@
-"""The median under VI or Binder's loss by many searches: allocate, sweep, rebuild clusters."""
+"""The median under VI, NVI, ID or Binder's loss by many searches: allocate, sweep, rebuild."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -14,8 +16,25 @@ from clusterscape._core.parallel import parallel_map
 from clusterscape._core.seeds import kernel_seed
 from clusterscape.ensemble import Ensemble
 
-# The losses by the names of the distances whose sums they are.
-LOSSES = {"vi": True, "mirkin": False, "rand_distance": False, "pair_accuracy": False}
+# The losses by the names of the distances whose sums they are: the kernels' number of each.
+_BINDER, _VI, _NVI, _ID = range(4)
+LOSSES = {
+    "vi": _VI,
+    "nvi": _VI,  # over log n, which no grouping changes
+    "information_distance": _ID,
+    "mirkin": _BINDER,
+    "rand_distance": _BINDER,
+    "pair_accuracy": _BINDER,
+}
+
+
+def loss_of(distance: str, options: Mapping[str, Any]) -> int | None:
+    """Return the kernels' number of a distance with its options; None for others."""
+    if distance == "nvi" and options:
+        return {"logn": _VI, "joint": _NVI}.get(str(options.get("norm", "logn")))
+    return None if options else LOSSES.get(distance)
+
+
 _BEST = 16  # of so many runs one is improved further
 
 
@@ -37,18 +56,30 @@ class Evidence:
     offsets: np.ndarray
     weights: np.ndarray
     sizes: np.ndarray
-    is_vi: bool
+    kind: int
     split_cost: float
 
     @classmethod
-    def of(cls, ensemble: Ensemble, distance: str, split_cost: float) -> Evidence:
+    def of(
+        cls, ensemble: Ensemble, distance: str, split_cost: float, options: Mapping[str, Any]
+    ) -> Evidence:
         """Return what is read of an ensemble, or refuse it."""
-        if distance not in LOSSES:
+        kind = loss_of(distance, options)
+        if kind is None:
             raise ParameterError(
-                "{search} knows the distances " + ", ".join(LOSSES) + ", not {distance}; take "
-                "{search__other} for others.",
+                "{search} knows the distances " + ", ".join(LOSSES) + " (nvi by log n or by the "
+                "joint entropy), not {distance} with {distance_params}; take {search__other} for "
+                "others.",
                 search="allocation",
                 search__other="moves",
+                distance=distance,
+                distance_params=dict(options),
+            )
+        if kind in (_NVI, _ID) and split_cost != 1.0:
+            raise ParameterError(
+                "{split_cost} is for the variation of information and Binder's loss, which count "
+                "both mistakes apart; {distance} does not.",
+                split_cost=split_cost,
                 distance=distance,
             )
         if ensemble.is_soft or (ensemble.labels < 0).any():
@@ -70,14 +101,14 @@ class Evidence:
             ensemble.offsets.astype(np.int64),
             np.ascontiguousarray(ensemble.weights),
             whole.astype(np.int64),
-            LOSSES[distance],
+            kind,
             split_cost,
         )
 
     @property
     def rule(self) -> tuple[int, float, float]:
         """What the kernels read of the loss."""
-        return int(self.is_vi), 2.0 - self.split_cost, float(self.weights.sum())
+        return self.kind, 2.0 - self.split_cost, float(self.weights.sum())
 
     @property
     def data(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -95,14 +126,16 @@ class Evidence:
         total = 0.0
         for i, weight in enumerate(self.weights):
             mass = np.bincount(self.labels[:, i], weights=self.sizes)
-            term = mass * np.log(np.maximum(mass, 1.0)) if self.is_vi else 0.5 * mass**2
+            term = mass * np.log(np.maximum(mass, 1.0)) if self.kind == _VI else 0.5 * mass**2
             total += weight * term.sum()
         return self.split_cost * total
 
     def loss_of(self, changing: float) -> float:
-        """Return the weighted sum of losses: of VI in nats, or of ordered pairs."""
+        """Return the weighted sum of losses: of VI in nats, of ordered pairs, of NVI or ID."""
+        if self.kind in (_NVI, _ID):
+            return changing
         whole = changing + self.constant()
-        return whole / float(self.sizes.sum()) if self.is_vi else 2.0 * whole
+        return whole / float(self.sizes.sum()) if self.kind == _VI else 2.0 * whole
 
 
 def searched(
@@ -145,6 +178,8 @@ def _run(
         np.zeros(most, dtype=np.int64),
         np.zeros(most),
         np.zeros(most, dtype=np.int64),
+        np.zeros(d, dtype=np.int64),
+        np.zeros((evidence.weights.size + 1, 2)),
     )
     groups = np.zeros(len(evidence.labels), dtype=np.int64) if start is None else start.copy()
     loss, _ = kernels.allocation.allocate(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ from clusterscape._core.params import (
     N_JOBS,
     Choice,
     Flag,
+    Instance,
     Integer,
     Null,
     Number,
@@ -24,7 +25,7 @@ from clusterscape.combine.base import BaseConsensus, Combined
 from clusterscape.combine.median.allocation import Evidence, searched
 from clusterscape.combine.median.search import Costs, Moves, searcher
 from clusterscape.combine.registry import consensus_method
-from clusterscape.compare import MEASURES
+from clusterscape.compare import MEASURES, Measure
 from clusterscape.ensemble import Ensemble
 
 
@@ -47,6 +48,8 @@ class MedianPartition(BaseConsensus):
         and "pair_accuracy" a sweep costs O(n r K) look-ups; with the other pair-counting and
         information measures as many updates of sums, each some hundred times slower; with any
         other measure, and with a function, tables are recounted for every move, O(n^2 r K).
+    distance_params : dict, optional
+        Options of the measure, for example ``{"norm": "joint"}`` of "nvi".
     local_search : bool
         False takes the best input as it is.
     max_iter : int
@@ -55,14 +58,16 @@ class MedianPartition(BaseConsensus):
         "moves" starts from the best input. "allocation" makes many searches from random orders:
         points are allocated one by one where the loss is least, swept until none moves, and
         in the best runs clusters are destroyed and their points allocated anew. It is for "vi",
-        "mirkin", "rand_distance" and "pair_accuracy", for hard partitions with every point in a
-        cluster, and finds lower sums in less time there.
+        "nvi" (by log n or the joint entropy), "information_distance", "mirkin", "rand_distance" and
+        "pair_accuracy", for hard partitions with every point in a cluster, and finds lower sums in
+        less time there.
     n_init : int
         Searches, with "allocation"; one in sixteen is improved by destroying clusters.
     zealous : int
         Clusters that are destroyed and allocated anew in each of those.
     split_cost : float
-        Cost of separating what a partition has together, between 0 and 2, with "allocation"; that
+        Cost of separating what a partition has together, between 0 and 2, with "allocation" under
+        "vi", "nvi" by log n, and the pair-counting distances; that
         of joining what it has apart is 2 minus this. More than 1 gives fewer, larger clusters.
     random_state : int, generator or None
         Of the orders, with "allocation".
@@ -141,6 +146,7 @@ class MedianPartition(BaseConsensus):
                 refused=["no such measure", 3],
             )
         ],
+        "distance_params": [Null(), Instance(Mapping)],
         "local_search": [Flag()],
         "max_iter": [Integer(1)],
         "search": [Choice("moves", "allocation")],
@@ -157,6 +163,7 @@ class MedianPartition(BaseConsensus):
         n_clusters: int | None = None,
         *,
         distance: str | Callable[[Any, Any], float] = "mirkin",
+        distance_params: Mapping[str, Any] | None = None,
         local_search: bool = True,
         max_iter: int = 100,
         search: Literal["moves", "allocation"] = "moves",
@@ -169,6 +176,7 @@ class MedianPartition(BaseConsensus):
     ) -> None:
         self.n_clusters = n_clusters
         self.distance = distance
+        self.distance_params = distance_params
         self.local_search = local_search
         self.max_iter = max_iter
         self.search = search
@@ -197,7 +205,7 @@ class MedianPartition(BaseConsensus):
         small, inverse = ensemble, np.arange(ensemble.n_points)
         if features is None:
             small, inverse = ensemble.compress(keep_noise_apart=True)
-        costs = Costs(small, self.distance, measure, features)
+        costs = Costs(small, self.distance, measure, features, self._options(measure))
         start, groups = self._start(costs)
         history = [float(costs(groups[:, None])[0])]
         if self.local_search:
@@ -218,7 +226,9 @@ class MedianPartition(BaseConsensus):
         """Search from many random orders."""
         small, inverse = ensemble.compress()
         name = self.distance if isinstance(self.distance, str) else "a function"
-        evidence = Evidence.of(small, name, float(self.split_cost))
+        measure = MEASURES.get(name)
+        options = self._options(measure)
+        evidence = Evidence.of(small, name, float(self.split_cost), options)
         most = self.max_clusters if self.n_clusters is None else self.n_clusters
         found = searched(
             evidence,
@@ -235,8 +245,8 @@ class MedianPartition(BaseConsensus):
             groups = moves.resized(tidy, self.n_clusters)
             loss = float("nan") if self.split_cost != 1.0 else loss
         if self.split_cost == 1.0:  # what compare says of it, in its unit
-            measure = MEASURES[str(self.distance)]
-            loss = float(Costs(small, self.distance, measure, None)(groups[:, None])[0])
+            costs = Costs(small, self.distance, measure, None, options)
+            loss = float(costs(groups[:, None])[0])
         details = {
             "costs_": found.losses,
             "start_": found.run,
@@ -244,6 +254,19 @@ class MedianPartition(BaseConsensus):
             "hit_max_clusters_": self.n_clusters is None and k >= self.max_clusters,
         }
         return Combined(groups[inverse], loss, details)
+
+    def _options(self, measure: Measure | None) -> dict[str, Any]:
+        """Return the options of the distance, or refuse those that it does not have."""
+        options = dict(self.distance_params or {})
+        known = measure.option_names() if measure is not None else set()
+        for name in sorted(set(options) - known):
+            has = ", ".join(sorted(known)) or "none"
+            raise ParameterError(
+                f"{{distance_params}}: {name!r} is no option of {{distance}}; it has {has}.",
+                distance_params=options,
+                distance=self.distance,
+            )
+        return options
 
     def _start(self, costs: Costs) -> tuple[int, np.ndarray]:
         """Return the position of the best input, and its labels with every point in a group."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ _SUMS = (
     "nmi",
     "vi",
     "nvi",
+    "information_distance",
 )
 # Moves times partitions for which a sweep may update sums, and labels that it may recount.
 _MOST_MOVES = 300_000_000
@@ -41,6 +42,7 @@ class Costs:
     distance: str | Callable[[Any, Any], float]
     measure: Measure | None
     features: Any
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, candidates: np.ndarray) -> np.ndarray:
         """Return the cost of each column of labels."""
@@ -55,10 +57,10 @@ class Costs:
         values = np.empty(k * r)
         if self.measure.needs_features:
             both = Ensemble.from_labels(candidates, orient="columns").concat(self.ensemble)
-            values = self.measure.in_space(both, self.features, _pairs(k, r))
+            values = self.measure.in_space(both, self.features, _pairs(k, r), **self.options)
         else:
             for batch, tables in self._tables(candidates):
-                values[batch] = self.measure.values(tables)
+                values[batch] = self.measure.values(tables, **self.options)
         return self.summed(values.reshape(k, r))
 
     def _tables(self, candidates: np.ndarray) -> Iterator[tuple[np.ndarray, Tables]]:
@@ -75,7 +77,7 @@ class Costs:
         """Return the sums (r, 10) of the tables of a grouping, and what does not change (r, 3)."""
         found = np.empty((self.ensemble.n_partitions, len(fields(Statistics))))
         for batch, tables in self._tables(groups[:, None]):
-            columns = [getattr(tables.statistics, field.name) for field in fields(Statistics)]
+            columns = [getattr(tables.statistics, f.name) for f in fields(Statistics)]
             found[batch] = np.column_stack(columns)
         return np.ascontiguousarray(found[:, : kernels.median.N_SUMS]), found[:, -3:]
 
@@ -87,7 +89,8 @@ class Costs:
         none = np.empty(0, dtype=np.int64)
         tables = Tables(none, none, none, np.empty(0), none, none, 1.0, False)
         tables.__dict__["statistics"] = Statistics(*flat.T, *same.T)
-        return self.summed(self.measure.values(tables).reshape(sums.shape[:-1]))
+        found = self.measure.values(tables, **self.options)
+        return self.summed(found.reshape(sums.shape[:-1]))
 
     def summed(self, values: np.ndarray) -> np.ndarray:
         """Return the weighted sums of values (..., r) as distances; nothing in common is none."""
