@@ -15,7 +15,8 @@ are those of our default (Lloyd, k-means++).
 R with ConsensusClusterPlus is called as ``Rscript``; pyckmeans by ``--peer-python``, the
 interpreter of an environment that has it. What is not there is named. At 1,000 points the peers
 make 20 and 120 resamples, unless ``--full``, and a straight line through both gives the time of all
-(what does not depend on resamples counts once). ``--check`` leaves the 1,000 points of the peers out as well.
+(what does not depend on resamples counts once). ``--check`` leaves the 1,000 points of the peers
+out as well.
 """
 
 from __future__ import annotations
