@@ -14,8 +14,9 @@ are those of our default (Lloyd, k-means++).
 
 R with ConsensusClusterPlus is called as ``Rscript``; pyckmeans by ``--peer-python``, the
 interpreter of an environment that has it. What is not there is named. At 1,000 points the peers
-make a tenth of the resamples, unless ``--full``, and their time is multiplied by ten: it is made of
-resamples. ``--check`` leaves the 1,000 points of the peers out as well.
+make 20 and 120 resamples, unless ``--full``, and a straight line through both gives the time of all
+(what does not depend on resamples counts once). ``--check`` leaves the 1,000 points of the peers
+out as well.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ TIMES = {150: 10.0, 1000: 20.0}
 SAMPLING = 1.25  # times the difference of two runs of our own that another one may differ
 # ConsensusClusterPlus at 1,000 points, all resamples, another run on this kind of machine.
 KNOWN = 420.0
+FEW = (20, 120)
 
 R_PROGRAM = """
 suppressMessages(library(ConsensusClusterPlus))
@@ -49,6 +51,7 @@ X <- t(as.matrix(read.csv(a[1], header=FALSE)))
 dimnames(X) <- NULL
 colnames(X) <- 1:ncol(X)
 set.seed(1)
+pdf(NULL)  # it draws whatever it is told; not to a file
 start <- proc.time()
 r <- suppressMessages(suppressWarnings(ConsensusClusterPlus(X, maxK=10, reps=as.integer(a[2]),
   pItem=0.8, clusterAlg="km", distance="euclidean", plot=NULL)))
@@ -110,7 +113,7 @@ def by_r(X: np.ndarray, repetitions: int, folder: Path) -> float | None:
     np.savetxt(folder / "X.csv", X, delimiter=",")
     (folder / "run.R").write_text(R_PROGRAM)
     command = ["Rscript", folder / "run.R", folder / "X.csv", str(repetitions), folder / "r_"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
     if done.returncode:
         print(f"ConsensusClusterPlus did not run: {done.stderr.strip().splitlines()[-1]}")
         return None
@@ -164,17 +167,15 @@ def main() -> None:
     for n in (150, 1000):
         X = data(n)
         run = _common.in_fresh_process(ours, n).result
-        share = 1.0 if n == 150 or options.full else 0.1
         peers = n == 150 or not options.check
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            count = round(share * REPETITIONS)
-            r = by_r(X, count, folder) if peers else None
-            py = by_pyckmeans(X, count, folder, options.peer_python) if peers else None
+            short = n != 150 and not options.full
+            r = _extrapolated(by_r, short, X, folder) if peers else None
+            asked = (X, folder, options.peer_python)
+            py = _extrapolated(by_pyckmeans, short, *asked) if peers else None
             if n == 150 and r is not None:
                 same = differences(X, folder)
-        r = None if r is None else r / share
-        py = None if py is None else py / share
         times = None if r is None else r / run["cpu"]
         rows.append(
             [n, X.shape[1], f"{run['cpu']:.2f}", _figure(r), _figure(py),
@@ -192,7 +193,7 @@ def main() -> None:
          "labels MB", "peak grown MB"], rows,
     )  # fmt: skip
     if not options.full and not options.check:
-        print("Peers at 1,000 points: a tenth of the resamples, times ten.")
+        print(f"Peers at 1,000 points: from {FEW} resamples, as a straight line.")
     if same:
         print("\nIris: mean difference of consensus matrices (hartigan, random starts)")
         _common.show_table(
@@ -206,6 +207,17 @@ def main() -> None:
         print("Neither R with ConsensusClusterPlus nor its figures: nothing to compare with.")
         print(f"Known of another run at 1,000 points: about {KNOWN:.0f} CPU s.")
     _common.finish("; ".join(figures) or "no peer", bool(good) and all(good), options.check)
+
+
+def _extrapolated(run: Any, short: bool, X: np.ndarray, *rest: Any) -> float | None:
+    """Return the CPU seconds of all resamples, measured or from two smaller numbers."""
+    if not short:
+        seconds: float | None = run(X, REPETITIONS, *rest)
+        return seconds
+    low, high = (run(X, count, *rest) for count in FEW)
+    if low is None or high is None:
+        return None
+    return float(low + (high - low) * (REPETITIONS - FEW[0]) / (FEW[1] - FEW[0]))
 
 
 def _figure(seconds: float | None) -> str:
