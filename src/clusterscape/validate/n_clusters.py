@@ -561,7 +561,7 @@ def _against_references(
         X = X[np.sort(rng.choice(len(X), _REFERENCE_POINTS, replace=False))]
     ks = np.asarray(found.columns["k"])
     ks = ks[ks < len(X) - 1]
-    settings = replace(settings, ks=ks, n_resamples=_REFERENCE_HALVES)
+    settings = replace(settings, ks=ks.tolist(), n_resamples=_REFERENCE_HALVES)
     factor = covariance_factor(X)
     tasks = [_Reference(X, None, generator, settings, own)]
     tasks += [_Reference(X, factor, generator, settings, s) for s in seeds]
