@@ -28,18 +28,17 @@ from clusterscape.linalg.transfer_cut import bipartite_spectrum, coassociation_s
 from clusterscape.validate.k_criteria import K_CRITERIA, Cuts
 from clusterscape.validate.references import covariance_factor
 
-BY_NEIGHBORS = "rise of the share of separated near neighbours, eigengap and stability"
+BY_NEIGHBORS = "rise of the share of separated near neighbours, and the eigengap"
 BY_GAP = "largest eigengap of the normalised co-association, as a ratio of 1 - eigenvalue"
 BY_REFERENCES = "comparison with data without clusters"
 
 _THETA = 0.4  # of the weights of the clusters, as in LWGP
 # A share of separated neighbours below this is as good as none: a few points on a border.
 _NOTHING = 0.005
-# The eigengap and the logarithm of the stability beside the rise of the share. Chosen with
-# _NOTHING on the sets of benchmarks/quality/choose_k.py; 0.25 to 1 hardly differ.
+# The eigengap beside the rise of the share. Chosen with _NOTHING on the sets of
+# benchmarks/quality/choose_k.py; 0.25 to 1 hardly differ. The logarithm of the stability as a third
+# term won one of those sets and lost one of sixteen others.
 _GAP_WEIGHT = 0.5
-_STABILITY_WEIGHT = 0.5
-_UNSTABLE = 0.05  # stabilities below are equally bad
 _FIRST_MOST = 20  # largest number of clusters that is tried at first
 _OPEN = 0.02  # cuts that separate fewer neighbours than this may leave clusters uncut
 _APART = 0.99  # eigenvalues above are those of groups that are hardly ever mixed
@@ -113,8 +112,7 @@ def select_k(
     :class:`~clusterscape.combine.LWGP` does, and the near neighbours of the points decide: as long
     as a further cut runs between clusters it separates hardly any neighbours, and the first cut
     through a cluster separates many. The number with the largest such rise (as a log ratio), plus
-    half of the eigengap (also a log ratio), plus half the logarithm of the agreement of the cuts of
-    random halves of the partitions, is chosen. Without features the largest eigengap of the
+    half of the eigengap (also a log ratio), is chosen. Without features the largest eigengap of the
     co-association decides alone.
 
     Parameters
@@ -365,10 +363,7 @@ class _Found:
 
     def scores(self) -> np.ndarray:
         """Return what decides, by look and candidate."""
-        own = np.array([look.score() for look in self.looks])
-        if len(self.looks) == 1:
-            return own
-        return own + _STABILITY_WEIGHT * np.log(np.maximum(self.stability(), _UNSTABLE))
+        return np.array([look.score() for look in self.looks])
 
     def stability(self) -> np.ndarray:
         """Return the mean agreement of the halves' cuts with those of all partitions."""
@@ -566,7 +561,7 @@ def _against_references(
         X = X[np.sort(rng.choice(len(X), _REFERENCE_POINTS, replace=False))]
     ks = np.asarray(found.columns["k"])
     ks = ks[ks < len(X) - 1]
-    settings = replace(settings, ks=ks, n_resamples=_REFERENCE_HALVES)
+    settings = replace(settings, ks=ks.tolist(), n_resamples=_REFERENCE_HALVES)
     factor = covariance_factor(X)
     tasks = [_Reference(X, None, generator, settings, own)]
     tasks += [_Reference(X, factor, generator, settings, s) for s in seeds]
