@@ -161,8 +161,8 @@ def robust_part(options: Any) -> Bars:
         if title == "as above" and not options.check:
             bars.append(
                 (
-                    f"Landscape has all three in {held} of {len(near)} seeds that nothing was "
-                    f"worked out on (bar {FOUND} of {SEEDS})",
+                    f"Landscape has all three in {held} of {len(near)} other seeds "
+                    f"(bar {FOUND} of {SEEDS})",
                     held * SEEDS >= FOUND * len(near),
                 )
             )
