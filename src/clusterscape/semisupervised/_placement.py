@@ -102,10 +102,10 @@ def _soft_graph(known: Constraints) -> sparse.csr_matrix:
             left, right = np.triu_indices(first.size, 1)
             ends.append(closure.component[np.column_stack([first[left], first[right]])])
             values.append(np.full(left.size, s.weight))
-    pairs, value = np.concatenate(ends), np.concatenate(values)
-    other = pairs[:, 0] != pairs[:, 1]
-    pairs, value = pairs[other], value[other]
-    both = np.concatenate([pairs, pairs[:, ::-1]])
+    linked, value = np.concatenate(ends), np.concatenate(values)
+    other = linked[:, 0] != linked[:, 1]
+    linked, value = linked[other], value[other]
+    both = np.concatenate([linked, linked[:, ::-1]])
     return sparse.csr_matrix((np.tile(value, 2), (both[:, 0], both[:, 1])), shape=(m, m))
 
 

@@ -296,7 +296,8 @@ class ConstrainedEnsemble(ResultMixin, BaseConstrainedClusterer):
             votes = self._compute_scores().membership
             self.labels_ = enforced(votes, self.labels_, known, n_clusters=self.n_clusters)
         self._finish(self.labels_, known)
-        self._members = [member for member, _ in self._members]
+        self._fitted = [member for member, _ in self._members]
+        del self._members
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the clusters of new points: the consensus of what the members say of them.
@@ -312,7 +313,7 @@ class ConstrainedEnsemble(ResultMixin, BaseConstrainedClusterer):
         """
         check_is_fitted(self)
         X = validated_features(self, X, reset=False)
-        labels = np.column_stack([member.predict(X) for member in self._members])
+        labels = np.column_stack([member.predict(X) for member in self._fitted])
         return LabelTransfer.of(self.ensemble_, self.labels_).predict(labels)
 
 
