@@ -58,6 +58,7 @@ from clusterscape.semisupervised.queries import suggest_queries
 from clusterscape.semisupervised.votes import enforced, weighed
 from clusterscape.validate import (
     ClusterDescription,
+    KSelection,
     StructureVerdict,
     describe_clusters,
     select_k,
@@ -318,7 +319,7 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
             made = generator.generate_with_assigner(X, index=ids)
             self.structure_ = self._test(X, metric, seeds[2])
             self.ensemble_ = weighed(made.ensemble, known)
-            self.k_selection_ = None
+            self.k_selection_: KSelection | None = None
             if self._asked is None:
                 self._choose_k(X, seeds[1])
                 made = self._with_chosen_k(made, X, metric)
@@ -433,8 +434,9 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
             made = diverse_precomputed(**counts, metric=self.metric, graph=graph)
         else:
             most = self.n_clusters[1] if isinstance(self.n_clusters, tuple) else self.max_clusters
-            options: dict[str, Any] = {"preset": self.generator, "max_clusters": most}
-            made = generator_for(*shape, sparse=sparse, **options, **counts)
+            if most is not None:
+                counts["max_clusters"] = most
+            made = generator_for(shape[0], shape[1], preset=self.generator, sparse=sparse, **counts)
         mine = {
             "metric": self.metric,
             "random_state": seed,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -383,7 +383,7 @@ def _mixture_scores(member: Fitted, X: Matrix, origin: np.ndarray | None) -> _Sc
         table = -2.0 * (pulled if axes is None else pulled @ axes.T).T
         bias = np.einsum("ki,ki->k", pulled, means) - 2.0 * model["log_weights"]
         return _Scores(member, origin, None, "values", table.astype(kind), bias.astype(kind))
-    form = "squares" if "variances" in model else "products"
+    form: Literal["squares", "products"] = "squares" if "variances" in model else "products"
     table = density_table(means, model, form)
     exact = _Scores(member, origin, axes, form, table, np.zeros(table.shape[1]))
     if kind == np.float64:

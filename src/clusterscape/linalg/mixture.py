@@ -211,7 +211,9 @@ def gaussian_mixture(
     if (given.covariance, given.n, given.q) != (covariance, *X.shape):
         raise ValueError("features are those of other points, or of another form of covariance.")
     variances = np.diagonal(given.moments)
-    rounding = _ROUNDING * float(np.finfo(given.points.dtype).eps) * float(variances.max())
+    rounding = (
+        _ROUNDING * float(np.finfo(np.dtype(given.points.dtype).name).eps) * float(variances.max())
+    )
     added = 1e-6 + ridge * float(variances.mean()) + rounding
     best = None
     for child in _seeds.root_sequence(seed).spawn(n_init):
@@ -363,7 +365,7 @@ def _maximised(given: MixtureFeatures, sums: np.ndarray, added: float) -> dict[s
         model["log_weights"] = np.log(weights) - 0.5 * np.log(variances).sum(axis=1)
         return model
     if given.covariance == "full":
-        covariance = rest[:, _square(q)].reshape(k, q, q)
+        covariance: np.ndarray = rest[:, _square(q)].reshape(k, q, q)
         covariance -= means[:, :, None] * means[:, None, :]
     else:
         covariance = given.moments - (means.T * weights) @ means

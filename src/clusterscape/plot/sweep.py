@@ -172,7 +172,7 @@ class SweepDisplay:
         if not others:
             return [("", np.arange(len(self.table)))]
         names = [
-            ", ".join(f"{c.removeprefix('param_')}={value}" for c, value in row.items())
+            ", ".join(f"{str(c).removeprefix('param_')}={value}" for c, value in row.items())
             for row in self.table[others].to_dict(orient="records")
         ]
         codes, texts = pd.factorize(np.asarray(names, dtype=object))

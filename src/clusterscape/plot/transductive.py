@@ -8,8 +8,8 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from clusterscape._core.params import Choice, check_params
+from clusterscape.plot._axes import new_axes
 from clusterscape.plot._plane import plane
-from clusterscape.plot._profile import new_axes
 from clusterscape.plot.palette import cluster_colors
 
 _GREY = "#9a9a9a"
