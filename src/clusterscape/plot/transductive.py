@@ -9,8 +9,8 @@ import numpy as np
 
 from clusterscape._core.params import Choice, check_params
 from clusterscape.plot._axes import new_axes
-from clusterscape.plot._plane import plane
 from clusterscape.plot.palette import cluster_colors
+from clusterscape.plot.plane import plane
 
 _GREY = "#9a9a9a"
 _SECOND = "#333333"
