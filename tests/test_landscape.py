@@ -114,7 +114,9 @@ TINY = {
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", TINY)
-@pytest.mark.parametrize("quality", [*QUALITIES, lambda X, labels: 1.0], ids=str)
+@pytest.mark.parametrize(
+    "quality", [*QUALITIES, lambda X, labels: 1.0], ids=[*QUALITIES, "own function"]
+)
 def test_few_or_equal_points_have_an_answer(name: str, quality) -> None:
     X, k = TINY[name]
     how = {"n_samples": 12, "burn_in": 3, "n_chains": 4, "random_state": 0, "progress": False}
