@@ -139,7 +139,7 @@ def _result(model: Any, table: Table) -> dict[str, Any]:
     """Return what was found as plain values."""
     import numpy as np
 
-    from clusterscape.cli import findings
+    from clusterscape.report import findings
 
     seen = model.violations_
     found = {

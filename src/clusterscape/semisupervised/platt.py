@@ -77,7 +77,7 @@ def platt_scaling(decision: ArrayLike, positive: ArrayLike) -> PlattScaling:
     >>> from clusterscape.semisupervised import platt_scaling
     >>> curve = platt_scaling([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0], [False] * 3 + [True] * 3)
     >>> np.round(curve([-2.0, 0.0, 2.0]), 2)
-    array([0.06, 0.5 , 0.94])
+    array([0.12, 0.5 , 0.88])
     """
     f = np.asarray(decision, dtype=np.float64)
     yes = np.asarray(positive, dtype=bool)

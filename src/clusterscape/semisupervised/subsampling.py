@@ -339,7 +339,7 @@ class AdaptiveSubsampler(BaseEstimator):
         self.form = form
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Score the unlabelled points and draw some of them.
 
         Parameters

@@ -338,7 +338,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         self.cache_mb = cache_mb
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the labelled and the unlabelled points.
 
         Parameters
