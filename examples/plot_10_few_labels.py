@@ -1,6 +1,6 @@
 """
-9. Few labels, many points
-==========================
+10. Few labels, many points
+===========================
 
 A transductive support vector machine keeps its margin from unlabelled points too. A tenth of
 them, chosen well, is enough.

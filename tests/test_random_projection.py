@@ -74,8 +74,19 @@ def test_the_criterion_is_that_of_scikit_learn():
     ).generate(flat)
     # A rotation changes neither likelihood nor criterion; posteriors say which optimum was found.
     start = votes.soft[0].toarray()
-    means = (start.T @ flat) / start.sum(axis=0)[:, None]
-    peer = GaussianMixture(2, reg_covar=1e-6, means_init=means, tol=1e-9, max_iter=500).fit(flat)
+    mass = start.sum(axis=0)
+    means = (start.T @ flat) / mass[:, None]
+    around = flat[:, None, :] - means
+    spread = np.einsum("nk,nki,nkj->kij", start, around, around) / mass[:, None, None]
+    peer = GaussianMixture(
+        2,
+        reg_covar=1e-6,
+        weights_init=mass / mass.sum(),
+        means_init=means,
+        precisions_init=np.linalg.inv(spread),
+        tol=1e-9,
+        max_iter=500,
+    ).fit(flat)
     assert _criterion(votes, 2, 3)[0] == pytest.approx(peer.bic(flat), rel=1e-2)
 
 

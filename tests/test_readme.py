@@ -70,7 +70,9 @@ def test_every_relative_link_of_the_guide_leads_somewhere() -> None:
 
 
 def test_examples_are_numbered_from_one() -> None:
-    files = sorted((ROOT / "examples").glob("plot_*.py"))
+    files = sorted(
+        (ROOT / "examples").glob("plot_*.py"), key=lambda file: int(file.name.split("_")[1])
+    )
     for number, file in enumerate(files, start=1):
         title = file.read_text(encoding="utf8").splitlines()[1]
         assert file.name.startswith(f"plot_{number}_"), f"{file.name} is example {number}"

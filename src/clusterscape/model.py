@@ -126,7 +126,8 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         method that finds the number of clusters by a rule of its own (EAC, majority vote) keeps
         that rule when ``n_clusters`` is None.
     n_partitions : int
-        Number of partitions; a generator that is given as an object keeps its own.
+        Number of partitions; a generator that is given as an object keeps its own. When "diverse"
+        members choose the number of clusters, a fifth as many with that number are added.
     n_references : int
         Reference datasets of each kind in :func:`~clusterscape.validate.structure_test`, at least
         3; 0 skips the test, and ``structure_`` is then None.
@@ -476,13 +477,13 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
     def _with_chosen_k(self, made: Generated, X: Any, metric: Any) -> Generated:
         """Add members with the number of clusters that was chosen, where others are "diverse".
 
-        Where the number is not known hardly any member has it. Members on samples blur borders, the
-        finer ones more, and by those with k the others are placed.
+        Where the number is not known hardly any member has it, and what a kind makes of just k
+        clusters cannot be chosen. Members on samples also blur borders, the finer ones more, and by
+        those with k the others are placed.
         """
         assert self.k_selection_ is not None
         k = self.k_selection_.n_clusters
-        on_samples = all("sample" in record.params for record in made.ensemble.records)
-        if self.generator != "diverse" or k == 1 or not on_samples:
+        if self.generator != "diverse" or k == 1:
             return made
         kinds = generate.diverse(n_clusters=k, metric=metric).algorithm
         more = EnsembleGenerator(
