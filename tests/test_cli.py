@@ -169,7 +169,7 @@ def test_run_writes_everything_and_says_what_it_found(table: str) -> None:
     assert frame["confidence"].between(0, 1).all()
 
     ensemble = Ensemble.from_npz("out/ensemble.npz")
-    assert ensemble.shape == (60, 20)
+    assert ensemble.shape == (60, 24)  # and a fifth as many with the number that was chosen
     assert list(ensemble.index) == list(frame["id"])
     assert Path("out/consensus.png").read_bytes().startswith(b"\x89PNG")
 

@@ -72,10 +72,10 @@ def test_real_data():
 
 def test_fit_ensemble_uses_clusterings_that_exist():
     X, y = blobs(seed=2)
-    made = ConsensusClustering(random_state=0, n_references=0)
+    made = ConsensusClustering(3, random_state=0, n_references=0)
     votes = made.make_generator(*X.shape).generate(X)
-    model = ConsensusClustering(random_state=0, n_references=0).fit_ensemble(votes, features=X)
-    again = ConsensusClustering(random_state=0, n_references=0).fit(X)
+    model = ConsensusClustering(3, random_state=0, n_references=0).fit_ensemble(votes, features=X)
+    again = ConsensusClustering(3, random_state=0, n_references=0).fit(X)
     assert again.ensemble_ == votes
     np.testing.assert_array_equal(model.labels_, again.labels_)
     np.testing.assert_array_equal(model.confidence_, again.confidence_)

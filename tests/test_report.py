@@ -115,7 +115,7 @@ def test_points_and_partitions_beyond_the_limits_are_said(
     assert len(page["alternatives"]["partitions"]) == 6
     text = render(page)
     assert "30 of 75 points are shown, drawn at random." in text
-    assert "5 of 20 clusterings are shown." in text
+    assert "5 of 24 clusterings are shown." in text
 
 
 def test_one_opinion_and_one_cluster_have_their_words() -> None:
