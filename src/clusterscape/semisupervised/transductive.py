@@ -111,8 +111,9 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
     """Support vector classifier that also learns from unlabelled points.
 
     The boundary keeps a margin from the unlabelled points too, so that it passes where they are
-    sparse: minimises 1/2 |w|^2 + C sum of hinge losses of the labelled points + C* sum of ramp
-    losses of the unlabelled ones, whose mean decision value is held to that of the class shares.
+    sparse: it minimises half the squared norm of w, C times the hinge losses of the labelled points
+    and C* times the ramp losses of the unlabelled ones, whose mean decision value is held to that of
+    the class shares.
     With no unlabelled point it is ``sklearn.svm.SVC``. Several classes are one against the rest.
 
     **It can hurt.** Where classes overlap, or clusters are not classes, the boundary moves into a
@@ -221,7 +222,8 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
     Time grows with the number of points times the number of support vectors, many of which are
     unlabelled points inside of the margin. Memory is that of ``cache_mb`` and of the features.
 
-    The printed objective of [3]_ has |w|^2 in place of 1/2 |w|^2: its C is twice this one.
+    The printed objective of [3]_ has the squared norm in place of half of it: its C is twice this
+    one.
 
     ``advice_`` needs no label of the unlabelled points. It holds "changed" (share of them whose
     label differs from that by the labelled points' machine), "error_before" (error of that machine
