@@ -112,9 +112,9 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
 
     The boundary keeps a margin from the unlabelled points too, so that it passes where they are
     sparse: it minimises half the squared norm of w, C times the hinge losses of the labelled points
-    and C* times the ramp losses of the unlabelled ones, whose mean decision value is held to that of
-    the class shares.
-    With no unlabelled point it is ``sklearn.svm.SVC``. Several classes are one against the rest.
+    and C* times the ramp losses of the unlabelled ones, whose mean decision value is held to that
+    of the class shares. With no unlabelled point it is ``sklearn.svm.SVC``. Several classes are one
+    against the rest.
 
     **It can hurt.** Where classes overlap, or clusters are not classes, the boundary moves into a
     gap that means nothing. ``advice_`` and a warning say when the signs of that are there; they do
