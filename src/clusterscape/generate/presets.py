@@ -539,7 +539,7 @@ def usenc(
     metric : {"euclidean", "cosine"}
         Distance of points and landmarks.
     max_iter : int
-        Iterations of k-means on the eigenvectors, from a random start as the authors': few are
+        Iterations of k-means on the eigenvectors, from a random start: few are
         enough and keep the members different.
     rows : "all", "auto", "bootstrap", ("subsample", ratio) or ("sample", size)
         Rows that members see, as in :class:`EnsembleGenerator`: all of them, as the authors do.
