@@ -367,7 +367,10 @@ def _extended(labels: np.ndarray, rows: np.ndarray, ensemble: Ensemble) -> np.nd
 
 
 def _best_member(part: Ensemble, view: _View | None) -> int | None:
-    """Return the best member by the terms, or by its cost where there are no features.
+    """Return the best member by the terms; by its cost on angles, and where there are no features.
+
+    Mixtures differ in their form, so that their costs do not compare. On angles all restarts have
+    one objective, and one Gaussian for each cluster is a poor model of unit vectors.
 
     None where members have no cost or miss points. Members of one kind with the same number of
     clusters are restarts. The best of them hardly depends on the seed, as the consensus of good and
@@ -377,7 +380,7 @@ def _best_member(part: Ensemble, view: _View | None) -> int | None:
     whole = not part.is_soft and bool(part.labels.min(initial=0) >= 0)
     if not whole or any(cost is None for cost in costs):
         return None
-    if view is None:
+    if view is None or view.metric == "cosine":
         return int(np.argmin(np.array(costs, dtype=np.float64)))
     scores = [(not _has_single(labels), sum(view.terms(labels))) for labels in part.labels.T]
     return max(range(len(scores)), key=lambda i: scores[i])
