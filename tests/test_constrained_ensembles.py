@@ -18,6 +18,7 @@ from clusterscape import ConsensusClustering, Ensemble
 from clusterscape.cli.app import app
 from clusterscape.compare import adjusted_rand
 from clusterscape.semisupervised import (
+    SCACS,
     ConstrainedEnsemble,
     Constraints,
     FastConstrainedSpectral,
@@ -251,3 +252,21 @@ def test_the_verb_says_what_is_wrong(files, words, message) -> None:
     done = call("constrain", "data.csv", *words, "--partitions", "3")
     assert done.exit_code != 0
     assert message in done.output
+
+
+def test_a_chosen_number_of_clusters_rises_until_the_constraints_fit() -> None:
+    X, _ = make_blobs(60, centers=[[0, 0], [9, 0]], random_state=0)
+    known = Constraints(60, cannot_link=[(0, 1), (1, 2), (0, 2)])
+    model = ConsensusClustering((2, 6), n_partitions=10, n_references=0, random_state=0)
+    model.fit(X, constraints=known)
+    assert model.n_clusters_ == 3
+    assert model.violations_.count == 0
+
+
+def test_small_tables_get_fewer_landmarks_than_points() -> None:
+    X, classes = make_blobs(300, centers=[[0, 0], [10, 0], [0, 10]], random_state=0)
+    y = np.full(300, -1)
+    y[:15] = classes[:15]
+    for model in (LandmarkSpectral(3), FastConstrainedSpectral(3), SCACS(3)):
+        labels = model.set_params(random_state=0).fit(X, y).labels_
+        assert adjusted_rand(classes, labels) == 1.0

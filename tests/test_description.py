@@ -124,3 +124,19 @@ def test_of_many_columns_those_with_different_means_are_ranked() -> None:
     for columns in (X, thin):
         table = describe_clusters(columns, labels, n_columns=1).table.set_index("cluster")
         assert table.loc[1, "column"] == "column 2500"
+
+
+def test_odd_columns_and_labels_have_their_answers() -> None:
+    frame = pd.DataFrame(
+        {
+            "when": pd.date_range("2020-01-01", periods=20),
+            "nothing": [None] * 20,
+            "mass": [np.inf, *range(19)],
+            "kind": pd.Categorical(["a"] * 10 + ["b"] * 10),
+        }
+    )
+    rows = describe_clusters(frame, [0] * 10 + [1] * 10).table
+    assert set(rows["column"]) == {"mass", "kind"}
+    assert describe_clusters(frame[["nothing"]], [0] * 10 + [1] * 10).table.empty
+    with pytest.raises(ValueError, match="labels must be integers"):
+        describe_clusters(frame, list("ab") * 10)

@@ -55,7 +55,7 @@ from clusterscape.generate.scales import warn_of_features
 from clusterscape.semisupervised.base import constraints_of
 from clusterscape.semisupervised.constraints import Constraints
 from clusterscape.semisupervised.queries import suggest_queries
-from clusterscape.semisupervised.votes import enforced, weighed
+from clusterscape.semisupervised.votes import InfeasibleError, enforced, weighed
 from clusterscape.validate import (
     ClusterDescription,
     KSelection,
@@ -65,6 +65,7 @@ from clusterscape.validate import (
     structure_test,
 )
 
+_MORE_CLUSTERS = 20  # than were chosen, that are tried where constraints do not fit
 _SHARE = 5  # one member more, with the number of clusters that was chosen, for so many
 
 
@@ -470,9 +471,19 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         if len(known):
             votes = self._compute_scores().membership
             k = max(self.n_clusters_, self._asked or known.closure.least_clusters())
-            self.labels_ = canonical(enforced(votes, self.labels_, known, n_clusters=k))
+            self.labels_ = canonical(self._placed(votes, known, k))
             self.n_clusters_ = int(self.labels_.max()) + 1
         self.violations_ = known.violations(self.labels_)
+
+    def _placed(self, votes: np.ndarray, known: Constraints, k: int) -> np.ndarray:
+        """Return labels in k clusters that respect the constraints; in more where k was chosen."""
+        for more in range(_MORE_CLUSTERS):
+            try:
+                return enforced(votes, self.labels_, known, n_clusters=k + more)
+            except InfeasibleError:
+                if self._asked is not None or more == _MORE_CLUSTERS - 1:
+                    raise
+        raise AssertionError("unreachable")
 
     def _with_chosen_k(self, made: Generated, X: Any, metric: Any) -> Generated:
         """Add members with the number of clusters that was chosen, where others are "diverse".
@@ -635,7 +646,8 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         Every member assigns the points by its centres, densities or landmarks (``assigner_``), and
         divides its vote among the clusters as the points of ``fit`` in its own cluster are divided
         (``transfer_``). This is linear in the new points, and the points of ``fit`` are not needed.
-        For these themselves the answer is nearly always that of ``labels_``.
+        For these themselves the answer is nearly always that of ``labels_``; constraints given to
+        ``fit`` are not applied again.
 
         Parameters
         ----------

@@ -9,7 +9,7 @@ import typer
 
 from clusterscape.cli import options as opt
 from clusterscape.cli.console import say, verb
-from clusterscape.cli.report import Results
+from clusterscape.cli.report import Results, note_positions
 
 
 @verb
@@ -60,6 +60,7 @@ def export(
     chosen = None if choices is None else Choices.read(choices)
     frame = with_ids(_labels(found, chosen))
     if data is not None:
+        note_positions(found, data, quiet=printing.quiet)
         frame = _joined(frame, data, has_ids=found.ensemble.index is not None)
     if output is not None:
         write_frame(output, frame)
@@ -97,8 +98,11 @@ def _joined(frame: Any, data: str, *, has_ids: bool) -> Any:
     """Return the columns of a table, as they stand in the file, and the labels of its rows."""
     import pandas as pd
 
-    # As text, so that nothing of the table changes.
-    table = pd.read_csv(data, dtype=str, keep_default_na=False, sep=None, engine="python")
+    # As text, so that nothing of the table changes; names of columns may repeat.
+    text: dict[str, Any] = {"dtype": str, "keep_default_na": False, "header": None}
+    whole = pd.read_csv(data, sep=None, engine="python", **text)
+    table = whole.iloc[1:].reset_index(drop=True)
+    table.columns = pd.Index(whole.iloc[0].tolist())
     if len(table) != len(frame):
         raise ValueError(
             f"{data} has {len(table):,} rows and the run {len(frame):,} points; give the table "
@@ -106,12 +110,12 @@ def _joined(frame: Any, data: str, *, has_ids: bool) -> Any:
         )
     if has_ids:
         ids = frame["id"].astype(str).tolist()
-        if not any(table[name].tolist() == ids for name in table):
+        if not any(table.iloc[:, j].tolist() == ids for j in range(table.shape[1])):
             raise ValueError(
                 f"no column of {data} holds the ids of the run in their order; give the table that "
                 "was clustered."
             )
     added = frame.drop(columns="id")
-    taken = [name for name in added if name in table]
+    taken = [name for name in added if name in list(table.columns)]
     added = added.rename(columns={name: f"clusterscape_{name}" for name in taken})
     return pd.concat([table, added.reset_index(drop=True)], axis=1)

@@ -120,8 +120,22 @@ def gathered(
         reading = dataclasses.replace(reading, columns=names)
     table, _ = inputs.read_table(data, reading, reference=reference, quiet=quiet)
     check_points(table, found.ensemble.index, data)
+    note_positions(found, data, quiet=quiet)
     X = matched(table, names, found.model, quiet=quiet)
     return found.model, X, {"run": found.run, "reference": table.labels}
+
+
+def note_positions(found: Any, data: str, *, quiet: bool) -> None:
+    """Say that rows are matched by position, where neither ids nor the file itself vouch for it."""
+    from clusterscape.io.results import file_digest
+
+    known = found.run.get("input", {}).get("sha256")
+    if found.ensemble.index is None and data != "-" and known != file_digest(data):
+        say(
+            f"{data} is not the file that was clustered, and the points have no ids: its rows are "
+            "matched to the points by their order.",
+            quiet=quiet,
+        )
 
 
 def check_points(table: io.Table, ids: Any, data: str) -> None:

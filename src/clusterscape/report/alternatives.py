@@ -35,7 +35,8 @@ def alternatives_of(
     alike = [numbered_like(answer, column)[points] for column in every.T]
     aligned = np.column_stack([answer[points], *alike])
     columns = np.column_stack([answer[points], labels])
-    distances = 1.0 - pairwise(Ensemble.from_labels(columns), "adjusted_rand").matrix
+    votes = Ensemble.from_labels(columns, orient="columns")
+    distances = 1.0 - pairwise(votes, "adjusted_rand").matrix
     np.fill_diagonal(distances, 0.0)
     distances = np.clip(np.nan_to_num(distances, nan=1.0), 0.0, None)
     where, share = plane_of(distances, np.ones(len(distances)))

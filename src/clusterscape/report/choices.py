@@ -106,6 +106,10 @@ class Choices:
         _check_lists("marked", [made.marked], _is_text, least=0)
         for kind in ("must_link", "cannot_link"):
             _check_lists(kind, getattr(made, kind), _is_text, least=2, most=2)
+        both = {frozenset(p) for p in made.must_link} & {frozenset(p) for p in made.cannot_link}
+        if both:
+            pair = " and ".join(sorted(next(iter(both))))
+            raise ChoicesError(f"choices: {pair} cannot belong together and apart.")
         return made
 
     @classmethod

@@ -43,6 +43,7 @@ class _Case:
 @checked(
     {
         "title": [Null(), Instance(str)],
+        "run": [Null(), Instance(Mapping)],
         "max_points": [Integer(1)],
         "max_partitions": [Integer(1)],
     }
@@ -106,8 +107,16 @@ def collect(
     '2 clusters; 75 % of the points are sure.'
     """
     estimator = last_step(model)
+    if hasattr(estimator, "labels_") and not hasattr(estimator, "ensemble_"):
+        raise ValueError(
+            f"model: {type(estimator).__name__} is one clustering, and a report compares several; "
+            "give a model with an ensemble, such as ConsensusClustering or a consensus of "
+            "clusterscape.combine."
+        )
     check_is_fitted(estimator, ("labels_", "ensemble_"))
     n = len(estimator.labels_)
+    if coordinates is not None and np.shape(coordinates)[1:] != (2,):
+        raise ValueError(f"coordinates must have two columns; got {np.shape(coordinates)}.")
     for name, given in (("X", X), ("table", table), ("coordinates", coordinates)):
         _check_rows(name, given, n)
     classes = None if reference is None else np.asarray(reference).astype(str)

@@ -23,7 +23,7 @@ def of_model(model: ConsensusClustering, *, reference: Any = None) -> dict[str, 
     """Return what the main job found, as plain values."""
     method = None
     if getattr(model, "consensus_", None) is not None:
-        chosen = model.consensus_choice_
+        chosen = getattr(model, "consensus_choice_", None)
         why = "as asked" if chosen is None else chosen.reason
         method = {"method": type(model.consensus_).__name__, "why": why}
     found = {"consensus": method, "structure": plain(getattr(model, "structure_", None))}

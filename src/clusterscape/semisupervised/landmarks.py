@@ -21,6 +21,7 @@ from clusterscape.linalg.landmark_graph import Bandwidth, LandmarkGraph, Metric,
 from clusterscape.semisupervised.base import BaseConstrainedClusterer
 from clusterscape.semisupervised.constraints import Constraints
 
+_MOST_LANDMARKS, _POINTS_PER_LANDMARK = 500, 5
 _UNUSED = 1e-12  # total weight below which a landmark has no points
 _SHIFT = 1e-8  # share of the mean diagonal that makes the right side of a pencil positive
 _RANK = 1e-10  # share of the largest eigenvalue from which one counts as positive
@@ -191,7 +192,7 @@ class BaseLandmarkClusterer(BaseConstrainedClusterer):
     Subclasses say which vectors, in ``_vectors``.
     """
 
-    n_landmarks: int
+    n_landmarks: int | Literal["auto"]
     nearest: int
     landmarks: Literal["random", "kmeans"]
     bandwidth: Bandwidth
@@ -202,7 +203,7 @@ class BaseLandmarkClusterer(BaseConstrainedClusterer):
 
     _shared_rules: ClassVar[Rules] = {
         "n_clusters": [Integer(1)],
-        "n_landmarks": [Integer(2)],
+        "n_landmarks": [Choice("auto"), Integer(2)],
         "nearest": [Integer(1)],
         "landmarks": [Choice("random", "kmeans")],
         "bandwidth": [Choice("mean", "rms", "lsc"), Number(0, open_low=True)],
@@ -212,12 +213,21 @@ class BaseLandmarkClusterer(BaseConstrainedClusterer):
         "random_state": [Seed()],
     }
 
+    def _count_landmarks(self, n: int) -> int:
+        """Return the number of landmarks that were asked for, or at most a fifth of the points.
+
+        A point among its own landmarks has nearly all weight there, and the graph falls apart.
+        """
+        if self.n_landmarks != "auto":
+            return int(self.n_landmarks)
+        return max(min(_MOST_LANDMARKS, n // _POINTS_PER_LANDMARK), min(n, 2 * self.n_clusters))
+
     def _cluster(self, X: Any, known: Constraints) -> np.ndarray:
         drawing, sampling, dividing = spawn(self.random_state, 3)
         with one_thread():
             graph = landmark_graph(
                 X,
-                self.n_landmarks,
+                self._count_landmarks(X.shape[0]),
                 nearest=self.nearest,
                 landmarks=self.landmarks,
                 bandwidth=self.bandwidth,
@@ -296,8 +306,9 @@ class LandmarkSpectral(BaseLandmarkClusterer):
     ----------
     n_clusters : int
         Clusters to form.
-    n_landmarks : int
-        p, at most as many as points. Time grows with n p and p^3.
+    n_landmarks : int or "auto"
+        p, at most as many as points. Time grows with n p and p^3. "auto" is 500, and at most a
+        fifth of the points: with a landmark for every point the graph falls apart.
     nearest : int
         Landmarks of each point.
     landmarks : {"random", "kmeans"}
@@ -363,7 +374,7 @@ class LandmarkSpectral(BaseLandmarkClusterer):
         self,
         n_clusters: int = 8,
         *,
-        n_landmarks: int = 500,
+        n_landmarks: int | Literal["auto"] = "auto",
         nearest: int = 3,
         landmarks: Literal["random", "kmeans"] = "random",
         bandwidth: Bandwidth = "rms",
@@ -474,7 +485,7 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
         *,
         alpha: float = 5.0,
         demand: Literal["auto"] | float = "auto",
-        n_landmarks: int = 500,
+        n_landmarks: int | Literal["auto"] = "auto",
         nearest: int = 3,
         landmarks: Literal["random", "kmeans"] = "random",
         bandwidth: Bandwidth = "rms",

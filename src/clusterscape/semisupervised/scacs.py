@@ -102,7 +102,7 @@ class SCACS(BaseLandmarkClusterer):
         n_clusters: int = 8,
         *,
         beta: float = 0.1,
-        n_landmarks: int = 500,
+        n_landmarks: int | Literal["auto"] = "auto",
         nearest: int = 3,
         landmarks: Literal["random", "kmeans"] = "random",
         bandwidth: Bandwidth = "rms",

@@ -103,7 +103,7 @@ def describe_clusters(
     ----------
     X : (n, d) array, sparse matrix or data frame
         Any columns of the points: those that were clustered, in their own units, or others.
-        Missing values count for nothing.
+        Missing and infinite values count for nothing; columns of dates are left out.
     labels : (n,) array
         Cluster of each point; negative for points in no cluster, which count as others.
     n_columns : int
@@ -153,6 +153,11 @@ def describe_clusters(
     """
     columns = _Columns(X)
     labels = np.asarray(labels)
+    if labels.dtype.kind not in "iu":
+        raise ValueError(
+            f"labels must be integers, negative for points in no cluster; got {labels.dtype}. "
+            "pandas.factorize turns names into integers."
+        )
     if labels.shape != (columns.n_points,):
         raise ValueError(
             f"labels must have one entry for each of the {columns.n_points} rows of X; got shape "
@@ -205,10 +210,13 @@ class _Columns:
             ]
             numbers = frame.loc[:, is_number]
             self._numbers = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+            self._numbers[np.isinf(self._numbers)] = np.nan  # as good as missing
             self.names = [(str(name), None) for name in numbers.columns]
             self._words = []
             words = frame.loc[:, [not number for number in is_number]]
             for name, column in words.items():
+                if pd.api.types.is_datetime64_any_dtype(column.dtype):
+                    continue  # hardly any two are the same
                 self._add_words(str(name), column)
         self.n_points = int(self._numbers.shape[0])
         self.n_numbers = int(self._numbers.shape[1])
@@ -217,13 +225,13 @@ class _Columns:
         return len(self.names)
 
     def _add_words(self, name: str, column: pd.Series) -> None:
-        text = column.astype(object).where(column.notna(), None)
-        counts = text.value_counts()
+        text = np.array([str(value) for value in column], dtype=object)
+        counts = pd.Series(text[np.asarray(column.notna())]).value_counts()
         for word in counts.index[:_WORDS]:
             values = np.asarray(text == word, dtype=np.float64)
             values[np.asarray(column.isna())] = np.nan
             self._words.append(values)
-            self.names.append((name, str(word)))
+            self.names.append((name, word))
 
     def block(self, which: Sequence[int] | range, rows: np.ndarray) -> np.ndarray:
         """Return some columns of some points."""
@@ -233,7 +241,7 @@ class _Columns:
             values = self._numbers[:, numbers][rows]
             parts.append(values.toarray() if sparse.issparse(values) else values)
         parts += [self._words[j - self.n_numbers][rows, None] for j in which if j >= self.n_numbers]
-        return np.concatenate(parts, axis=1).astype(np.float64)
+        return np.concatenate([np.empty((rows.size, 0)), *parts], axis=1).astype(np.float64)
 
 
 def _framed(X: Any) -> pd.DataFrame:

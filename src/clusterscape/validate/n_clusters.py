@@ -210,6 +210,11 @@ def select_k(
         source = made.set_params(**seed).generate(features)
     else:
         source = as_ensemble(ensemble)
+    if features is not None and np.shape(features)[0] != source.n_points:
+        raise ValueError(
+            f"features must have one row for each of the {source.n_points} points of the ensemble; "
+            f"got {np.shape(features)[0]}."
+        )
     names = list(K_CRITERIA) if criteria == "all" else [] if criteria == "deciding" else criteria
     count = n_references
     if count is None:

@@ -622,7 +622,11 @@
     at("remember").addEventListener("click", () => { first = point(); tellChoices(); });
     const link = (kind) => () => {
       const id = point();
-      if (first !== null && id !== null && id !== first) choose({ [kind]: [...choices[kind], [first, id]] });
+      if (first === null || id === null || id === first) return;
+      // A new answer replaces an earlier one on the same pair.
+      const other = (pair) => !(pair.includes(first) && pair.includes(id));
+      const kept = { must_link: choices.must_link.filter(other), cannot_link: choices.cannot_link.filter(other) };
+      choose({ ...kept, [kind]: [...kept[kind], [first, id]] });
     };
     at("together").addEventListener("click", link("must_link"));
     at("apart").addEventListener("click", link("cannot_link"));
