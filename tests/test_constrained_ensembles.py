@@ -121,6 +121,27 @@ def test_scores_are_shares_beyond_chance() -> None:
     assert weighed(votes, Constraints(2000)) is votes
 
 
+def test_a_member_is_judged_by_the_points_it_saw() -> None:
+    truth = np.repeat([0, 1, 2], 20)
+    part = np.where(np.arange(60) % 4 == 0, -2, truth)
+    unseen = np.where(np.arange(60) < 30, -2, 0)
+    found = member_scores(
+        Ensemble.from_labels([truth, part, unseen]),
+        Constraints.from_labels([*truth[:30], *[-1] * 30]),
+    )
+    assert found == pytest.approx([1.0, 1.0, 0.0])
+
+
+def test_scores_weigh_constraints_by_their_confidence() -> None:
+    known = Constraints(
+        6, must_link=[(0, 1), (0, 2)], must_weight=[1.0, 0.1], cannot_link=[(0, 3)]
+    )
+    votes = Ensemble.from_labels([[0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 2, 2]])
+    chance = (1.1 * 0.2 + 1.0 * 0.8) / 2.1  # a fifth of all pairs are together
+    right = np.array([2.0, 1.1]) / 2.1
+    assert member_scores(votes, known) == pytest.approx((right - chance) / (1 - chance))
+
+
 @settings(max_examples=60, deadline=None)
 @given(constraint_sets())
 def test_enforced_labels_respect_everything_and_leave_free_points_alone(case) -> None:
@@ -170,7 +191,7 @@ def test_the_number_of_clusters_is_at_least_what_the_constraints_need() -> None:
     model = quick(generator="random_k").fit(X, constraints=three)
     assert model.n_clusters_ >= 3
     assert model.violations_.count == 0
-    with pytest.raises(InfeasibleError, match="3 groups"):
+    with pytest.raises(InfeasibleError, match="3 groups.*a weight below 1"):
         quick(n_clusters=2, generator="random_k").fit(X, constraints=three)
     with pytest.raises(ValueError, match="3 points, but X has 150"):
         quick(n_clusters=2).fit(X, constraints=Constraints(3))
@@ -195,6 +216,13 @@ def test_queries_are_about_what_the_partitions_disagree_on() -> None:
     more = model.suggest_queries(10, constraints=known)
     component = known.closure.component
     assert (component[more["first"]] != component[more["second"]]).all()
+
+
+def test_questions_count_only_partitions_that_saw_both_points() -> None:
+    rows = [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 1, 1], [-2, 0, -2, 1, 1, -2]]
+    asked = suggest_queries(Ensemble.from_labels(rows), [0, 0, 1, 1, 1, 1], 1).iloc[0]
+    assert asked["first"] == 2
+    assert asked["together"] == pytest.approx(1 / 3 if asked["second"] < 2 else 2 / 3)
 
 
 def test_no_questions_where_all_agree() -> None:

@@ -356,3 +356,22 @@ def test_wrong_sizes_are_refused() -> None:
         COPKMeans(2).fit(X, [0, 1, -1])
     with pytest.raises(ValueError, match="more than the 4 samples"):
         LandmarkSpectral(9).fit(X)
+
+
+# ---- degenerate data ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("landmarks", ["random", "kmeans"])
+@pytest.mark.parametrize("kind", [FastConstrainedSpectral, SCACS], ids=lambda c: c.__name__)
+def test_points_that_coincide_have_an_answer(kind, landmarks) -> None:
+    made = {"n_clusters": 4, "landmarks": landmarks, "random_state": 0}
+    place = np.repeat(np.arange(4), 20)
+    X = np.array([[0.0, 0.0], [0.0, 3.0], [4.0, 0.0], [5.0, 6.0]])[place]
+    labels = kind(**made).fit(X, np.where(np.arange(80) % 40 == 0, place, -1)).labels_
+    assert adjusted_rand(labels, place) > 0.5
+    apart = Constraints(80, cannot_link=[(0, 20), (40, 60)])
+    spread = np.random.default_rng(0).normal(size=(80, 2))
+    for rows, nearest in ((spread, 1), (np.ones((80, 2)), 1), (np.ones((80, 2)), 3)):
+        model = kind(nearest=nearest, **made).fit(rows, constraints=apart)
+        assert np.isfinite(model.embedding_).all()
+        assert model.predict(rows).shape == (80,)

@@ -112,6 +112,11 @@ class LabelSet:
         """Points of each class."""
         return np.bincount(self.codes)
 
+    def among(self, chosen: np.ndarray) -> LabelSet:
+        """Return the labels of chosen points, by a mask of all points; classes keep their codes."""
+        own = chosen[self.points]
+        return self if own.all() else LabelSet(self.points[own], self.codes[own], self.weight)
+
     @property
     def firsts(self) -> np.ndarray:
         """Return a point of each class."""

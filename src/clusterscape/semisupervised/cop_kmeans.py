@@ -160,7 +160,7 @@ class COPKMeans(BaseConstrainedClusterer):
 
     def _cluster(self, X: Any, known: Constraints) -> np.ndarray:
         if self.on_infeasible == "raise":
-            refuse_too_few(known, self.n_clusters)
+            refuse_too_few(known, self.n_clusters, "use on_infeasible='violate'")
         hopeless = known.closure.least_clusters() > self.n_clusters
         with one_thread():
             items = Items.of(X, known)

@@ -497,7 +497,7 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
 
     def _vectors(self, rows: LandmarkRows, known: Constraints) -> tuple[np.ndarray, np.ndarray]:
         n = rows.matrix.shape[0]
-        if len(known) == 0:
+        if len(known) == 0 or len(rows.gram) == 1:
             self.demand_ = 1.0 / n
             return leading_vectors(rows, self.n_clusters)
         gram = rows.without_constant(rows.gram)
@@ -508,7 +508,7 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
         self.demand_ = self._demand(wanted, count, n)
         # On the complement of the constant, Z^T (I - 11^T/n) Z is the Gram matrix.
         wanted = wanted + self.demand_ * gram
-        values, vectors = pencil(wanted, cut, count)
+        values, vectors = pencil(wanted, cut, count, np.trace(rows.gram))
         return rows.from_complement(vectors), values
 
     def _demand(self, wanted: np.ndarray, count: int, n: int) -> float:
@@ -520,9 +520,16 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
         return 0.0 if enough else 1.0 / n
 
 
-def pencil(left: np.ndarray, right: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest eigenvalues and the vectors of ``left z = mu right z``, right >= 0."""
+def pencil(
+    left: np.ndarray, right: np.ndarray, count: int, trace: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest eigenvalues and the vectors of ``left z = mu right z``, right >= 0.
+
+    ``trace`` is that of what the right side was computed from: where points coincide it may be
+    nothing but rounding errors, beside which the shift must be large.
+    """
     size = len(right)
-    shifted = right + _SHIFT * np.trace(right) / size * np.eye(size)
+    scale = max(float(np.trace(right)), float(trace), np.finfo(float).tiny / _SHIFT)
+    shifted = right + _SHIFT * scale / size * np.eye(size)
     values, vectors = eigh(left, shifted, subset_by_index=[size - count, size - 1])
     return values[::-1], vectors[:, ::-1]
