@@ -99,6 +99,17 @@ def test_other_ensembles_of_the_paper(blobs, settings_) -> None:
     assert model.n_clusters_ == 4
 
 
+def test_members_keep_only_what_new_points_need(blobs) -> None:
+    X, y = blobs
+    more = np.tile(X, (5, 1)) + np.random.default_rng(0).normal(0, 0.1, (3000, 3))
+    known = some_labels(np.tile(y, 5), 60)
+    model = ConstrainedEnsemble(4, base=BASE, n_partitions=2, random_state=0).fit(more, known)
+    for member in model._fitted:
+        held = (member._rows.matrix, member._rows.graph.matrix, member._sphere.rows)
+        assert [part.shape[0] for part in held] == [0, 0, 0]
+        assert adjusted_rand(member.predict(more), member.labels_) > 0.9
+
+
 # ---- votes --------------------------------------------------------------------------------
 
 
@@ -133,9 +144,7 @@ def test_a_member_is_judged_by_the_points_it_saw() -> None:
 
 
 def test_scores_weigh_constraints_by_their_confidence() -> None:
-    known = Constraints(
-        6, must_link=[(0, 1), (0, 2)], must_weight=[1.0, 0.1], cannot_link=[(0, 3)]
-    )
+    known = Constraints(6, must_link=[(0, 1), (0, 2)], must_weight=[1.0, 0.1], cannot_link=[(0, 3)])
     votes = Ensemble.from_labels([[0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 2, 2]])
     chance = (1.1 * 0.2 + 1.0 * 0.8) / 2.1  # a fifth of all pairs are together
     right = np.array([2.0, 1.1]) / 2.1
@@ -273,6 +282,7 @@ def test_the_verb_writes_labels_that_respect_the_files(files) -> None:
         ((), "--must-link"),
         (("--cannot-link", "apart.csv", "--must-link", "apart.csv"), "p40"),
         (("--labels", "known.csv", "-k", "2"), "3 groups"),
+        (("--cannot-link", "apart.csv"), "--clusters"),
     ],
 )
 def test_the_verb_says_what_is_wrong(files, words, message) -> None:

@@ -43,7 +43,8 @@ def suggest_queries(
     -------
     pandas.DataFrame
         ``first``, ``second`` (row numbers), ``together``: the share of the partitions, by weight,
-        that saw both and have them in one cluster. Fewer rows than n where the partitions agree on more.
+        that saw both and have them in one cluster. Fewer rows than n where the partitions agree on
+        more.
 
     See Also
     --------
