@@ -100,6 +100,17 @@ def test_other_ensembles_of_the_paper(blobs, settings_) -> None:
     assert model.n_clusters_ == 4
 
 
+def test_members_keep_only_what_new_points_need(blobs) -> None:
+    X, y = blobs
+    more = np.tile(X, (5, 1)) + np.random.default_rng(0).normal(0, 0.1, (3000, 3))
+    known = some_labels(np.tile(y, 5), 60)
+    model = ConstrainedEnsemble(4, base=BASE, n_partitions=2, random_state=0).fit(more, known)
+    for member in model._fitted:
+        held = (member._rows.matrix, member._rows.graph.matrix, member._sphere.rows)
+        assert [part.shape[0] for part in held] == [0, 0, 0]
+        assert adjusted_rand(member.predict(more), member.labels_) > 0.9
+
+
 # ---- votes --------------------------------------------------------------------------------
 
 
@@ -120,6 +131,25 @@ def test_scores_are_shares_beyond_chance() -> None:
     assert weights[0] == 1.0
     assert weights[1] == pytest.approx(0.01)
     assert weighed(votes, Constraints(2000)) is votes
+
+
+def test_a_member_is_judged_by_the_points_it_saw() -> None:
+    truth = np.repeat([0, 1, 2], 20)
+    part = np.where(np.arange(60) % 4 == 0, -2, truth)
+    unseen = np.where(np.arange(60) < 30, -2, 0)
+    found = member_scores(
+        Ensemble.from_labels([truth, part, unseen]),
+        Constraints.from_labels([*truth[:30], *[-1] * 30]),
+    )
+    assert found == pytest.approx([1.0, 1.0, 0.0])
+
+
+def test_scores_weigh_constraints_by_their_confidence() -> None:
+    known = Constraints(6, must_link=[(0, 1), (0, 2)], must_weight=[1.0, 0.1], cannot_link=[(0, 3)])
+    votes = Ensemble.from_labels([[0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 2, 2]])
+    chance = (1.1 * 0.2 + 1.0 * 0.8) / 2.1  # a fifth of all pairs are together
+    right = np.array([2.0, 1.1]) / 2.1
+    assert member_scores(votes, known) == pytest.approx((right - chance) / (1 - chance))
 
 
 @settings(max_examples=60, deadline=None)
@@ -171,7 +201,7 @@ def test_the_number_of_clusters_is_at_least_what_the_constraints_need() -> None:
     model = quick(generator="random_k").fit(X, constraints=three)
     assert model.n_clusters_ >= 3
     assert model.violations_.count == 0
-    with pytest.raises(InfeasibleError, match="3 groups"):
+    with pytest.raises(InfeasibleError, match="3 groups.*a weight below 1"):
         quick(n_clusters=2, generator="random_k").fit(X, constraints=three)
     with pytest.raises(ValueError, match="3 points, but X has 150"):
         quick(n_clusters=2).fit(X, constraints=Constraints(3))
@@ -196,6 +226,13 @@ def test_queries_are_about_what_the_partitions_disagree_on() -> None:
     more = model.suggest_queries(10, constraints=known)
     component = known.closure.component
     assert (component[more["first"]] != component[more["second"]]).all()
+
+
+def test_questions_count_only_partitions_that_saw_both_points() -> None:
+    rows = [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 1, 1], [-2, 0, -2, 1, 1, -2]]
+    asked = suggest_queries(Ensemble.from_labels(rows), [0, 0, 1, 1, 1, 1], 1).iloc[0]
+    assert asked["first"] == 2
+    assert asked["together"] == pytest.approx(1 / 3 if asked["second"] < 2 else 2 / 3)
 
 
 def test_no_questions_where_all_agree() -> None:
@@ -246,6 +283,7 @@ def test_the_verb_writes_labels_that_respect_the_files(files) -> None:
         ((), "--must-link"),
         (("--cannot-link", "apart.csv", "--must-link", "apart.csv"), "p40"),
         (("--labels", "known.csv", "-k", "2"), "3 groups"),
+        (("--cannot-link", "apart.csv"), "--clusters"),
     ],
 )
 def test_the_verb_says_what_is_wrong(files, words, message) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 
 import numpy as np
 import pytest
@@ -125,6 +126,32 @@ def test_violations_and_counts_equal_those_of_the_pairs(case, data) -> None:
     assert seen.satisfied == pytest.approx(1 - (len(split) + len(mixed)) / len(made))
 
 
+def test_pairs_with_a_point_that_was_not_seen_count_on_neither_side() -> None:
+    made = Constraints.from_labels([0, 0, 0, 1, 1]).merge(
+        Constraints(5, cannot_link=[(0, 4)], cannot_weight=0.5)
+    )
+    seen = made.violations([0, 0, -2, 0, -2])
+    assert seen.must_pairs.tolist() == []
+    assert seen.cannot_pairs.tolist() == [[0, 3], [1, 3]]
+    assert (seen.weight, seen.total_weight) == (2.0, 3.0)
+    assert made.tally([0, 0, -2, 0, -2]).count == seen.count
+    # Noise was seen, and is with nobody.
+    assert made.violations([0, -1, -2, 1, -2]).must_pairs.tolist() == [[0, 1]]
+
+
+def test_few_violations_among_many_labels_are_listed_at_once() -> None:
+    labels = np.arange(100_000) % 2
+    labels[-10:] = 2
+    found = labels.copy()
+    found[-1] = 3
+    made = Constraints.from_labels(labels)
+    begun = time.process_time()
+    seen = made.violations(found)
+    assert time.process_time() - begun < 1.0
+    assert seen.must_pairs.tolist() == [[i, 99_999] for i in range(99_990, 99_999)]
+    assert len(seen.cannot_pairs) == 0
+
+
 @given(constraint_sets(), st.integers(0, 2**31))
 def test_products_equal_those_with_the_pairs_written_out(case, seed) -> None:
     n, must, cannot, labels, _ = case
@@ -179,6 +206,9 @@ def test_matrix_and_file_give_back_the_constraints(tmp_path) -> None:
     assert (read.matrix() != made.matrix()).nnz == 0
     file.write_text("a,b\n0,1\n")
     assert Constraints.from_csv(file, n_points=2, link="cannot").n_cannot_link == 1
+    file.write_text("p,c,weight\n0,red,0.5\n1,blue,0.5\n0,red,0.5\n2,,0.1\n")
+    classes = Constraints.from_csv(file, n_points=3, link="labels")
+    assert (classes.n_cannot_link, classes.label_sets[0].weight) == (1, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -190,6 +220,16 @@ def test_matrix_and_file_give_back_the_constraints(tmp_path) -> None:
         ("a,b,link\nx,q,must\n", {"index": ["x", "y"]}, "'q', which is not in the data"),
         ("a,b,link,weight\n0,1,must,2\n", {"n_points": 2}, r"weight 2 is not in \(0, 1\]"),
         ("a\n0\n", {"n_points": 2}, "two columns"),
+        (
+            "p,c\nx,red\ny,red\nx,blue\n",
+            {"index": ["x", "y"], "link": "labels"},
+            "the point x has two classes, 'red' and 'blue'",
+        ),
+        (
+            "p,c,weight\n0,red,0.5\n1,red,1\n",
+            {"n_points": 2, "link": "labels"},
+            "values from 0.5 to 1",
+        ),
     ],
 )
 def test_bad_files_are_refused(tmp_path, text, options, message) -> None:

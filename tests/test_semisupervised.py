@@ -28,6 +28,7 @@ from clusterscape.semisupervised import (
     ViolationWarning,
     sphere_embedding,
 )
+from clusterscape.semisupervised._placement import Items, Placement
 from test_constraints import constraint_sets
 
 SMALL = {"n_landmarks": 40, "random_state": 0}
@@ -356,3 +357,82 @@ def test_wrong_sizes_are_refused() -> None:
         COPKMeans(2).fit(X, [0, 1, -1])
     with pytest.raises(ValueError, match="more than the 4 samples"):
         LandmarkSpectral(9).fit(X)
+
+
+# ---- degenerate data ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("landmarks", ["random", "kmeans"])
+@pytest.mark.parametrize("kind", [FastConstrainedSpectral, SCACS], ids=lambda c: c.__name__)
+def test_points_that_coincide_have_an_answer(kind, landmarks) -> None:
+    made = {"n_clusters": 4, "landmarks": landmarks, "random_state": 0}
+    place = np.repeat(np.arange(4), 20)
+    X = np.array([[0.0, 0.0], [0.0, 3.0], [4.0, 0.0], [5.0, 6.0]])[place]
+    labels = kind(**made).fit(X, np.where(np.arange(80) % 40 == 0, place, -1)).labels_
+    assert adjusted_rand(labels, place) > 0.5
+    apart = Constraints(80, cannot_link=[(0, 20), (40, 60)])
+    spread = np.random.default_rng(0).normal(size=(80, 2))
+    for rows, nearest in ((spread, 1), (np.ones((80, 2)), 1), (np.ones((80, 2)), 3)):
+        model = kind(nearest=nearest, **made).fit(rows, constraints=apart)
+        assert np.isfinite(model.embedding_).all()
+        assert model.predict(rows).shape == (80,)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [FastConstrainedSpectral(3, demand=0.0, **SMALL), ConstrainedSpectral(3, demand=0.0)],
+    ids=lambda m: type(m).__name__,
+)
+def test_no_demand_and_no_cannot_link_is_refused(made, blobs) -> None:
+    X = blobs[0][:100]
+    with pytest.raises(ValueError, match="demand=0 .* only must-links"):
+        made.fit(X, constraints=Constraints(100, must_link=[(0, 1)]))
+    made.fit(X, constraints=Constraints(100, cannot_link=[(0, 1), (0, 2), (3, 4)]))
+
+
+def test_the_cost_of_a_placement_has_the_unsure_constraints_it_violates() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(8, 2))
+    known = Constraints(
+        8,
+        must_link=[(0, 5), (2, 3)],
+        must_weight=[0.5, 1.0],
+        cannot_link=[(0, 1), (4, 6), (2, 7)],
+        cannot_weight=[0.4, 1.0, 0.3],
+    )
+    items = Items.of(X, known)
+    violated = set()
+    for _ in range(20):
+        placement = Placement(items, 2, 3.0, rng)
+        cost = rng.random((len(items.weight), 2)) * 4
+        total = placement.assign(cost)
+        weight = known.violations(placement.label[items.component]).weight
+        own = np.take_along_axis(cost, placement.label[:, None], axis=1).sum()
+        assert total == pytest.approx(own + 3.0 * weight)
+        violated.add(weight)
+    assert len(violated) > 1
+
+
+def test_violations_are_weighed_by_the_pairs_they_stand_for() -> None:
+    rng = np.random.default_rng(0)
+    # Two classes of nine are close to each other, and a single point of a third is far away.
+    X = np.concatenate([rng.normal(0, 1, (18, 2)), [[60.0, 60.0]]])
+    with pytest.warns(ViolationWarning):
+        model = COPKMeans(2, on_infeasible="violate", random_state=0).fit(
+            X, np.repeat([0, 1, 2], [9, 9, 1])
+        )
+    assert model.violations_.cannot_link == 9  # 81 where the two are put together
+
+
+def test_inertia_does_not_cancel() -> None:
+    X, y = make_blobs(300, centers=3, cluster_std=0.5, random_state=0)
+    X = (X + 3e4).astype(np.float32)
+    model = COPKMeans(3, random_state=0).fit(X, some_labels(y, 9))
+    rows = X.astype(np.float64)
+    wanted = sum(
+        ((rows[model.labels_ == c] - rows[model.labels_ == c].mean(axis=0)) ** 2).sum()
+        for c in range(3)
+    )
+    assert model.inertia_ == pytest.approx(wanted, rel=1e-9)
+    means = [rows[model.labels_ == c].mean(axis=0) for c in range(3)]
+    assert np.allclose(model.cluster_centers_, means, rtol=1e-12)

@@ -99,7 +99,9 @@ def constrain(
         out.check_file(output, taken, out.LABELS, force=force)
     table, _ = inputs.read_table(data, reading, reference=reference, quiet=quiet)
     known = _known(files, table)
-    k = known.closure.least_clusters() if clusters is None else clusters
+    # Pairs do not say how many clusters there are: a triangle of cannot-links needs three.
+    classes = max((s.sizes.size for s in known.label_sets), default=0)
+    k = classes if clusters is None else clusters
     if k < 2:
         raise typer.BadParameter("without known classes, give the number of clusters: --clusters.")
     X, done = inputs.scaled(table.X, scale)

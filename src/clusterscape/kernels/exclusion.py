@@ -1,9 +1,11 @@
 """Cheapest clusters of items of which some pairs exclude each other: colouring with costs.
 
-``cost`` is (q, k). ``Graph`` holds two symmetric CSR graphs: pairs that exclude each other, and
+``cost`` is (q, k). ``Graph`` holds two symmetric CSR graphs: items that exclude each other, each
+link with the ``pairs`` of points it stands for, and
 ``pull``, what it costs (or spares, where negative) to be in one cluster with another item.
-``label`` is (q,), -1 for an item without a cluster yet. ``near`` (q, k) counts an item's excluded
-neighbours in each cluster, and ``press`` (q, k) sums the pull of its other neighbours there; both
+``label`` is (q,), -1 for an item without a cluster yet. ``near`` (q, k) counts the pairs of points
+that would be violated if an item were in a cluster, as many as the links to its neighbours there
+stand for, and ``press`` (q, k) sums the pull of its other neighbours there; both
 are kept up to date by all that moves an item.
 """
 
@@ -21,6 +23,7 @@ class Graph(NamedTuple):
 
     indptr: Any
     indices: Any
+    pairs: Any
     soft_indptr: Any
     soft_indices: Any
     pull: Any
@@ -33,8 +36,8 @@ def _put(i, b, graph, label, near, press):
     for e in range(graph.indptr[i], graph.indptr[i + 1]):
         j = graph.indices[e]
         if a >= 0:
-            near[j, a] -= 1
-        near[j, b] += 1
+            near[j, a] -= graph.pairs[e]
+        near[j, b] += graph.pairs[e]
     for e in range(graph.soft_indptr[i], graph.soft_indptr[i + 1]):
         j = graph.soft_indices[e]
         if a >= 0:
@@ -96,7 +99,7 @@ def construct(cost, graph, order, label, near, press):
         _put(i, best, graph, label, near, press)
         for e in range(graph.indptr[i], graph.indptr[i + 1]):
             j = graph.indices[e]
-            if label[j] < 0 and near[j, best] == 1:
+            if label[j] < 0 and near[j, best] == graph.pairs[e]:
                 _unlink(j, left[j], head, following, previous)
                 left[j] -= 1
                 _link(j, left[j], head, following, previous)

@@ -36,7 +36,7 @@ class Items:
     bound : (q,) array
         The items that have an exclusion or an unsure constraint; all others go where they like.
     exclusions : (q, q) CSR matrix
-        Pairs of these that may not be together.
+        Pairs of these that may not be together, and how many pairs of points these are.
     soft : (q, q) CSR matrix
         Unsure constraints among these: w for a cannot-link of weight w, -w for a must-link.
     pairs : (g, 2) array
@@ -71,7 +71,7 @@ class Items:
     def graph(self, chosen: np.ndarray, unit: float) -> Any:
         """Return the two graphs among some of the bound items, as the kernels take them."""
         hard, soft = self.exclusions[chosen][:, chosen], self.soft[chosen][:, chosen]
-        parts = (hard.indptr, hard.indices, soft.indptr, soft.indices)
+        parts = (hard.indptr, hard.indices, hard.data, soft.indptr, soft.indices)
         return kernels.exclusion.Graph(*(a.astype(np.int64) for a in parts), unit * soft.data)
 
 
@@ -150,6 +150,8 @@ class Placement:
         Cluster of each item.
     conflicts : int
         Items that share a cluster with one they exclude.
+    violated : int
+        Pairs of points that exclude each other and share a cluster.
     """
 
     def __init__(
@@ -158,8 +160,10 @@ class Placement:
         self.items = items
         self.k = n_clusters
         self.rng = rng
+        self._unit = unit
         self.label = np.full(len(items.weight), -1, dtype=np.int64)
         self.conflicts = 0
+        self.violated = 0
         self._matched = all(clique.size <= n_clusters for clique in items.cliques)
         matched = self._matched and n_clusters > 1
         self._pairs = items.pairs if matched else items.pairs[:0]
@@ -171,7 +175,6 @@ class Placement:
         self._has_soft = items.soft.nnz > 0
         if self._tangled.size:
             self._graph = items.graph(self._tangled, unit)
-            self._soft_unit = unit
 
     @property
     def tangled(self) -> np.ndarray:
@@ -179,7 +182,7 @@ class Placement:
         return self.items.bound[self._tangled]
 
     def assign(self, cost: np.ndarray, preference: np.ndarray | None = None) -> float:
-        """Place all items by what each cluster costs them; return the cost.
+        """Place all items by what each cluster costs them; return the cost, unsure ones included.
 
         Parameters
         ----------
@@ -200,7 +203,17 @@ class Placement:
             self.label[members] = linear_sum_assignment(cost[members])[1]
         if self._tangled.size:
             self._search(cost, before, preference)
-        return float(np.take_along_axis(cost, self.label[:, None], axis=1).sum())
+        return float(np.take_along_axis(cost, self.label[:, None], axis=1).sum()) + self._unsure()
+
+    def _unsure(self) -> float:
+        """Return what the unsure constraints cost that are violated now."""
+        if not self._has_soft:
+            return 0.0
+        soft = self.items.soft.tocoo()
+        own = self.label[self.items.bound]
+        together = own[soft.row] == own[soft.col]
+        paid = np.where(together, np.maximum(soft.data, 0.0), np.maximum(-soft.data, 0.0))
+        return self._unit * float(paid.sum()) / 2.0
 
     def _search(self, cost: np.ndarray, before: np.ndarray, preference: Any) -> None:
         members = self.tangled
@@ -213,15 +226,16 @@ class Placement:
         self.label[members] = self._label
         own = self._near[np.arange(members.size), self._label]
         self.conflicts = int((own > 0).sum())
+        self.violated = int(own.sum()) // 2
 
     def _begin(self, prices: np.ndarray) -> None:
         size = len(prices)
         self._label = np.full(size, -1, dtype=np.int64)
-        self._near = np.zeros((size, self.k), dtype=np.int32)
+        self._near = np.zeros((size, self.k), dtype=np.int64)
         self._press = np.zeros((size, self.k))
         degree = np.diff(self._graph.indptr)
         weight = self.items.weight[self.tangled]
-        order = np.lexsort((-degree, -weight)).astype(np.int64)
+        order = np.lexsort((-weight, -degree)).astype(np.int64)
         state = (self._graph, self._label, self._near, self._press)
         prices = np.ascontiguousarray(prices)
         if kernels.exclusion.construct(prices, self._graph, order, *state[1:]):

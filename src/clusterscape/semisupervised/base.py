@@ -12,7 +12,7 @@ from clusterscape._core.errors import ParameterError, ParameterWarning
 from clusterscape._core.labels import canonical
 from clusterscape._core.params import Rules, check_params
 from clusterscape.generate.features import validated_features
-from clusterscape.semisupervised.constraints import Constraints, Violations
+from clusterscape.semisupervised.constraints import Constraints, Tally, Violations
 
 
 class ViolationWarning(ParameterWarning):
@@ -118,6 +118,9 @@ class BaseConstrainedClusterer(ClusterMixin, BaseEstimator):
         self._order[labels] = self.labels_
         self.violations_ = known.violations(self.labels_)
 
+    def _forget_points(self) -> None:
+        """Drop what is kept of the points of fit, but not what ``predict`` needs."""
+
     def _renamed(self, labels: np.ndarray) -> np.ndarray:
         """Return labels of new points by the numbers of ``labels_``."""
         return self._order[labels]
@@ -132,7 +135,9 @@ class BaseConstrainedClusterer(ClusterMixin, BaseEstimator):
         return tags
 
 
-def warn_of_violations(who: str, found: Violations, why: str, *, stacklevel: int = 3) -> None:
+def warn_of_violations(
+    who: str, found: Violations | Tally, why: str, *, stacklevel: int = 3
+) -> None:
     """Say that certain constraints are violated."""
     warnings.warn(
         ViolationWarning(

@@ -66,6 +66,10 @@ class Closure:
         Components of which no two may be together: the classes of labelled points.
     cannot : (m, 2) array
         Further pairs of components that may not be together, each once.
+    sizes : tuple of arrays
+        Labelled points of each component of the cliques.
+    counts : (m,) array
+        Cannot-links between each pair of ``cannot``.
 
     Examples
     --------
@@ -79,6 +83,8 @@ class Closure:
     n_components: int
     cliques: tuple[np.ndarray, ...] = ()
     cannot: np.ndarray = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    sizes: tuple[np.ndarray, ...] = ()
+    counts: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
 
     def least_clusters(self) -> int:
         """Return a number of clusters that no solution can do with less than."""
@@ -86,17 +92,20 @@ class Closure:
         return max(largest, 2 if len(self.cannot) else 1)
 
     def exclusions(self) -> sparse.csr_matrix:
-        """Return the symmetric graph of all pairs of components that may not be together."""
-        parts = [self.cannot]
-        for clique in self.cliques:
+        """Return the symmetric graph of all pairs of components that may not be together.
+
+        An entry is the number of pairs of points that say so. The classes of labelled points are
+        written out as pairs of classes: memory grows with the square of their number.
+        """
+        parts, counts = [self.cannot], [self.counts]
+        for clique, sizes in zip(self.cliques, self.sizes, strict=True):
             left, right = np.triu_indices(clique.size, 1)
             parts.append(np.column_stack([clique[left], clique[right]]))
-        pairs = np.concatenate(parts)
+            counts.append(sizes[left] * sizes[right])
+        pairs, count = np.concatenate(parts), np.concatenate(counts)
         ends = np.concatenate([pairs, pairs[:, ::-1]])
         shape = (self.n_components, self.n_components)
-        found = sparse.csr_matrix((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=shape)
-        found.data[:] = 1.0  # a pair may be in several cliques
-        return found
+        return sparse.csr_matrix((np.tile(count, 2), (ends[:, 0], ends[:, 1])), shape=shape)
 
 
 @dataclass(frozen=True)
@@ -111,6 +120,11 @@ class LabelSet:
     def sizes(self) -> np.ndarray:
         """Points of each class."""
         return np.bincount(self.codes)
+
+    def among(self, chosen: np.ndarray) -> LabelSet:
+        """Return the labels of chosen points, by a mask of all points; classes keep their codes."""
+        own = chosen[self.points]
+        return self if own.all() else LabelSet(self.points[own], self.codes[own], self.weight)
 
     @property
     def firsts(self) -> np.ndarray:
@@ -153,8 +167,9 @@ def closure_of(
     cliques = tuple(component[s.firsts] for s in label_sets)
     pairs = component[cannot]
     _refuse_contradictions(graph, cannot, pairs, label_sets, cliques, names)
-    pairs = np.unique(np.sort(pairs, axis=1), axis=0)
-    return Closure(component, int(count), cliques, pairs)
+    pairs, counts = np.unique(np.sort(pairs, axis=1), axis=0, return_counts=True)
+    sizes = tuple(s.sizes.astype(np.int64) for s in label_sets)
+    return Closure(component, int(count), cliques, pairs, sizes, counts.astype(np.int64))
 
 
 def _refuse_contradictions(

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from clusterscape._core.labels import encode
+from clusterscape._core.labels import UNSAMPLED, encode
 from clusterscape._core.seeds import RandomState, root_sequence
 from clusterscape.semisupervised.closure import Closure, LabelSet, closure_of
 
@@ -62,6 +62,37 @@ class Violations:
     def satisfied(self) -> float:
         """Share of the constraints, by weight, that are respected; 1 where there are none."""
         return 1.0 - self.weight / self.total_weight if self.total_weight > 0 else 1.0
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many pairs there are among the points that a partition placed, and how many it violates.
+
+    Attributes
+    ----------
+    must_link, cannot_link : int
+        Pairs that are violated.
+    weight : float
+        Sum of their weights.
+    must_weight, cannot_weight : float
+        Sums of the weights of all pairs, violated or not.
+    """
+
+    must_link: int
+    cannot_link: int
+    weight: float
+    must_weight: float
+    cannot_weight: float
+
+    @property
+    def count(self) -> int:
+        """All violated pairs."""
+        return self.must_link + self.cannot_link
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights of all pairs."""
+        return self.must_weight + self.cannot_weight
 
 
 @dataclass(frozen=True)
@@ -115,6 +146,10 @@ class _Pairs:
 
     def take(self, chosen: np.ndarray) -> _Pairs:
         return _Pairs(self.ends[chosen], self.weight[chosen])
+
+    def among(self, chosen: np.ndarray) -> _Pairs:
+        """Return the pairs of which both points are chosen, by a mask of all points."""
+        return self if chosen.all() else self.take(chosen[self.ends].all(axis=1))
 
     def adjacency(self, n_points: int) -> sparse.csr_matrix:
         both = np.concatenate([self.ends, self.ends[:, ::-1]])
@@ -310,7 +345,8 @@ class Constraints:
             Names of all points, in the order of the data; the file then holds names.
         link : {"must", "cannot", "labels"}, optional
             What all pairs are, where the file has no column ``link``. With "labels" the file holds
-            points and their classes instead, in its first two columns.
+            points and their classes instead, in its first two columns; a column ``weight`` then
+            has one value for all, as labels have one confidence.
 
         Returns
         -------
@@ -327,9 +363,8 @@ class Constraints:
         names = None if index is None else pd.Index(index)
         size = int(n_points) if names is None else len(names)  # type: ignore[arg-type]
         if link == "labels":
-            labels = np.full(size, None, dtype=object)
-            labels[_rows(table.iloc[:, 0], size, names, path)] = table.iloc[:, 1].to_numpy()
-            return cls.from_labels(labels, index=names)
+            labels, sure = _classes(table, size, names, path)
+            return cls.from_labels(labels, weight=sure, index=names)
         ends = np.column_stack([_rows(table.iloc[:, j], size, names, path) for j in (0, 1)])
         kinds = _kinds(table, link, path)
         weight = _weights(table, path)
@@ -422,12 +457,60 @@ class Constraints:
         Parameters
         ----------
         labels : (n,) array
-            Clusters; a negative label is a cluster of that point alone.
+            Clusters; -1 is a cluster of that point alone. Pairs with a point of label -2, which the
+            partition did not see, count neither for nor against.
 
         Returns
         -------
         Violations
         """
+        seen = self.tally(labels)
+        found, placed = self._found(labels)
+        must, cannot = self.must.among(placed).ends, self.cannot.among(placed).ends
+        musts = [must[found[must[:, 0]] != found[must[:, 1]]]]
+        cannots = [cannot[found[cannot[:, 0]] == found[cannot[:, 1]]]]
+        for s in self.label_sets:
+            part = s.among(placed)
+            musts.append(_listed_pairs(part, found, "must"))
+            cannots.append(_listed_pairs(part, found, "cannot"))
+        return Violations(
+            seen.must_link,
+            seen.cannot_link,
+            np.concatenate(musts),
+            np.concatenate(cannots),
+            seen.weight,
+            seen.total_weight,
+        )
+
+    def tally(self, labels: Any) -> Tally:
+        """Return how many constraints a partition does not respect, without a list of them.
+
+        Parameters
+        ----------
+        labels : (n,) array
+            As in :meth:`violations`.
+
+        Returns
+        -------
+        Tally
+        """
+        found, placed = self._found(labels)
+        must, cannot = self.must.among(placed), self.cannot.among(placed)
+        apart = found[must.ends[:, 0]] != found[must.ends[:, 1]]
+        joint = found[cannot.ends[:, 0]] == found[cannot.ends[:, 1]]
+        counts = np.array([apart.sum(), joint.sum()], dtype=np.int64)
+        weight = float(must.weight[apart].sum() + cannot.weight[joint].sum())
+        totals = np.array([must.weight.sum(), cannot.weight.sum()])
+        for s in self.label_sets:
+            part = s.among(placed)
+            wrong = np.array(_label_violations(part, found), dtype=np.int64)
+            counts += wrong
+            weight += s.weight * float(wrong.sum())
+            totals += s.weight * np.array([_pairs_within(part), _pairs_between(part)], dtype=float)
+        return Tally(int(counts[0]), int(counts[1]), weight, float(totals[0]), float(totals[1]))
+
+    def _found(self, labels: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return clusters, those of noise its own, and which points the partition has seen."""
         found = np.asarray(labels)
         if found.shape != (self.n_points,):
             raise ValueError(
@@ -435,24 +518,8 @@ class Constraints:
                 "points; give one label per point."
             )
         alone = found < 0
-        found = np.where(alone, found.max(initial=0) + 1 + np.arange(found.size), found)
-        apart = found[self.must.ends[:, 0]] != found[self.must.ends[:, 1]]
-        joint = found[self.cannot.ends[:, 0]] == found[self.cannot.ends[:, 1]]
-        must, cannot = [self.must.ends[apart]], [self.cannot.ends[joint]]
-        counts = [int(apart.sum()), int(joint.sum())]
-        weight = float(self.must.weight[apart].sum() + self.cannot.weight[joint].sum())
-        total = float(self.must.weight.sum() + self.cannot.weight.sum())
-        for s in self.label_sets:
-            split, mixed = _label_violations(s, found)
-            counts[0] += split
-            counts[1] += mixed
-            weight += s.weight * (split + mixed)
-            total += s.weight * (_pairs_within(s) + _pairs_between(s))
-            must.append(_listed_pairs(s, found, "must", split))
-            cannot.append(_listed_pairs(s, found, "cannot", mixed))
-        return Violations(
-            counts[0], counts[1], np.concatenate(must), np.concatenate(cannot), weight, total
-        )
+        own = int(found.max(initial=0)) + 1 + np.arange(found.size)
+        return np.where(alone, own, found), found != UNSAMPLED
 
     def split(
         self, share: float = 0.2, *, random_state: RandomState = None
@@ -593,11 +660,7 @@ def _pairs_between(s: LabelSet) -> int:
 
 def _label_violations(s: LabelSet, found: np.ndarray) -> tuple[int, int]:
     """Return how many pairs of a class are apart, and how many of two classes together."""
-    clusters, own = np.unique(found[s.points], return_inverse=True)
-    table = sparse.csr_matrix(
-        (np.ones(own.size, np.int64), (s.codes, own)), shape=(s.sizes.size, clusters.size)
-    )
-    table.sum_duplicates()
+    table, own = _table(s, found)
 
     def pairs(counts: np.ndarray) -> int:
         return int((counts * (counts - 1) // 2).sum())
@@ -606,21 +669,40 @@ def _label_violations(s: LabelSet, found: np.ndarray) -> tuple[int, int]:
     return pairs(s.sizes.astype(np.int64)) - both, pairs(np.bincount(own)) - both
 
 
-def _listed_pairs(s: LabelSet, found: np.ndarray, link: Link, count: int) -> np.ndarray:
+def _table(s: LabelSet, found: np.ndarray) -> tuple[sparse.csr_matrix, np.ndarray]:
+    """Return the numbers of points by class and cluster, and the clusters as 0..m-1."""
+    clusters, own = np.unique(found[s.points], return_inverse=True)
+    table = sparse.csr_matrix(
+        (np.ones(own.size, np.int64), (s.codes, own)), shape=(s.sizes.size, clusters.size)
+    )
+    table.sum_duplicates()
+    return table, own
+
+
+def _listed_pairs(s: LabelSet, found: np.ndarray, link: Link) -> np.ndarray:
     """Return the first violated pairs of labelled points."""
-    rows: list[np.ndarray] = []
-    missing = min(count, _LISTED)
-    own = found[s.points]
-    for i in range(s.points.size):
+    none = np.empty((0, 2), np.int64)
+    if s.points.size == 0:
+        return none
+    table, own = _table(s, found)
+    together = np.asarray(table[s.codes, own]).ravel()
+    every = s.sizes[s.codes] if link == "must" else np.bincount(own)[own]
+    # Only points with a violated pair: each either begins a pair that is listed or ends one that
+    # was, so that the loop is as long as the list at most twice.
+    bad = np.flatnonzero(every > together)
+    points, codes, own = s.points[bad], s.codes[bad], own[bad]
+    rows = [none]
+    missing = _LISTED
+    for i in range(bad.size):
+        later = slice(i + 1, None)
+        same_class, same_cluster = codes[later] == codes[i], own[later] == own[i]
+        wrong = same_class & ~same_cluster if link == "must" else ~same_class & same_cluster
+        others = points[later][wrong][:missing]
+        missing -= others.size
+        rows.append(np.column_stack([np.full(others.size, points[i]), others]))
         if missing == 0:
             break
-        later = slice(i + 1, None)
-        same_class, same_cluster = s.codes[later] == s.codes[i], own[later] == own[i]
-        wrong = same_class & ~same_cluster if link == "must" else ~same_class & same_cluster
-        others = s.points[later][wrong][:missing]
-        missing -= others.size
-        rows.append(np.column_stack([np.full(others.size, s.points[i]), others]))
-    return np.concatenate(rows) if rows else np.empty((0, 2), np.int64)
+    return np.concatenate(rows)
 
 
 # -- files -----------------------------------------------------------------------------------------
@@ -649,6 +731,31 @@ def _rows(column: pd.Series, size: int, names: pd.Index | None, path: Any) -> np
             f"{size - 1}; give index= where the points have names."
         )
     return numbers.astype(np.int64)
+
+
+def _classes(
+    table: pd.DataFrame, size: int, names: pd.Index | None, path: Any
+) -> tuple[np.ndarray, float]:
+    """Return the class of every point, None where it has none, and the confidence in them."""
+    table = table[table.iloc[:, 1].notna()]
+    rows = _rows(table.iloc[:, 0], size, names, path)
+    classes = table.iloc[:, 1].str.strip().to_numpy(dtype=object)
+    labels = np.full(size, None, dtype=object)
+    labels[rows] = classes
+    other = np.flatnonzero(labels[rows] != classes)
+    if other.size:
+        row = rows[other[0]]
+        raise ValueError(
+            f"{path}: the point {row if names is None else names[row]} has two classes, "
+            f"{classes[other[0]]!r} and {labels[row]!r}; leave one of them."
+        )
+    weight = np.unique(_weights(table, path))
+    if weight.size > 1:
+        raise ValueError(
+            f"{path}: the column 'weight' has values from {weight[0]:g} to {weight[-1]:g}, but "
+            "labels have one confidence; write a file for each and merge them."
+        )
+    return labels, float(weight[0]) if weight.size else 1.0
 
 
 def _kinds(table: pd.DataFrame, link: Link | None, path: Any) -> np.ndarray:

@@ -16,7 +16,7 @@ from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.generate.features import validated_features
 from clusterscape.linalg.distances import centre_of
 from clusterscape.linalg.kmeans import kmeans, nearest_center
-from clusterscape.linalg.kmeans_engines import cluster_sums
+from clusterscape.linalg.kmeans_engines import batches, cluster_sums
 from clusterscape.semisupervised._placement import BeliefState, Items, Placement, temperatures
 from clusterscape.semisupervised.base import BaseConstrainedClusterer, warn_of_violations
 from clusterscape.semisupervised.constraints import Constraints
@@ -33,6 +33,7 @@ class _Found:
     """Where one start ended."""
 
     conflicts: int
+    violated: int
     cost: float
     label: np.ndarray
     centers: np.ndarray
@@ -113,8 +114,11 @@ class COPKMeans(BaseConstrainedClusterer):
     -----
     Whether cannot-links can be met with k clusters is a question of graph colouring, which may take
     forever to decide: an error need not mean that there is no solution. A constraint of weight w
-    below 1 costs w times the mean squared distance of the points from their mean when it is
-    violated. New points in ``predict`` go to the nearest centre, whatever their constraints.
+    below 1 costs w times the mean squared distance of the points from the medians of the columns
+    (from zero for sparse data) when it is violated. Unsure labels are not charged by pairs: each
+    point of a class is linked with the class's first point, and the first points of two classes are
+    kept apart, so that a class of six costs five links at most. New points in ``predict`` go to the
+    nearest centre, whatever their constraints.
 
     References
     ----------
@@ -160,7 +164,7 @@ class COPKMeans(BaseConstrainedClusterer):
 
     def _cluster(self, X: Any, known: Constraints) -> np.ndarray:
         if self.on_infeasible == "raise":
-            refuse_too_few(known, self.n_clusters)
+            refuse_too_few(known, self.n_clusters, "use on_infeasible='violate'")
         hopeless = known.closure.least_clusters() > self.n_clusters
         with one_thread():
             items = Items.of(X, known)
@@ -190,7 +194,7 @@ class COPKMeans(BaseConstrainedClusterer):
                 break
             start = groups if number == 0 else groups[:0]
             found = self._from_start(X, items, prices, (start, unit, seed))
-            if best is None or (found.conflicts, found.cost) < (best.conflicts, best.cost):
+            if best is None or (found.violated, found.cost) < (best.violated, best.cost):
                 best = found
         assert best is not None
         return best
@@ -211,7 +215,7 @@ class COPKMeans(BaseConstrainedClusterer):
             centers = _update(items, placement.label, centers, prices)
             if before - cost <= self.tol * cost and step > 1:
                 break
-        return _Found(placement.conflicts, cost, placement.label, centers, step)
+        return _Found(placement.conflicts, placement.violated, cost, placement.label, centers, step)
 
     def _measure(self, X: Any, labels: np.ndarray, known: Constraints) -> None:
         """Compute centres and inertia from the labels alone, and say what is violated."""
@@ -219,10 +223,9 @@ class COPKMeans(BaseConstrainedClusterer):
         order = np.argsort(-np.bincount(codes), kind="stable")
         sizes = np.bincount(codes).astype(np.float64)
         centers = cluster_sums(X, codes, np.ones(len(labels)), found.size) / sizes[:, None]
-        squares = float(row_norms(X, squared=True).astype(np.float64).sum())
-        self.inertia_ = max(squares - float((sizes * (centers**2).sum(axis=1)).sum()), 0.0)
+        self.inertia_ = _inertia(X, codes, centers)
         self._numbered_centers = centers[order]
-        wrong = certain_part(known).violations(labels)
+        wrong = certain_part(known).tally(labels)
         if wrong.count:
             why = f"{self.n_clusters} clusters cannot meet all of them, as far as was found."
             warn_of_violations("COPKMeans", wrong, why, stacklevel=4)
@@ -234,8 +237,8 @@ class COPKMeans(BaseConstrainedClusterer):
         sizes = np.bincount(codes)
         place = np.empty(sizes.size, dtype=np.int64)
         place[np.argsort(-sizes, kind="stable")] = np.arange(sizes.size)
-        self.cluster_centers_ = np.empty_like(self._numbered_centers)
-        self.cluster_centers_[self.labels_] = self._numbered_centers[place[codes]]
+        firsts = np.unique(self.labels_, return_index=True)[1]
+        self.cluster_centers_ = self._numbered_centers[place[codes[firsts]]]
         del self._numbered_centers
 
     def predict(self, X: Any) -> np.ndarray:
@@ -253,6 +256,19 @@ class COPKMeans(BaseConstrainedClusterer):
         check_is_fitted(self)
         X = validated_features(self, X, reset=False)
         return nearest_center(X, self.cluster_centers_).astype(np.int64)
+
+
+def _inertia(X: Any, codes: np.ndarray, centers: np.ndarray) -> float:
+    """Return the sum of squared distances of the points to their centres, in double precision."""
+    if sparse.issparse(X):  # mostly zeros: a difference of squares loses little
+        squares = float((X.data.astype(np.float64) ** 2).sum())
+        sizes = np.bincount(codes).astype(np.float64)
+        return max(squares - float((sizes * (centers**2).sum(axis=1)).sum()), 0.0)
+    total = 0.0
+    for rows in batches(X.shape[0], X.shape[1]):
+        gap = X[rows] - centers[codes[rows]]
+        total += float(np.einsum("ij,ij->", gap, gap))
+    return total
 
 
 def _component_seeds(items: Items, k: int) -> np.ndarray:

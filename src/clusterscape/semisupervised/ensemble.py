@@ -323,6 +323,8 @@ def _fitted(task: tuple[Any, Any, Constraints]) -> tuple[Any, float]:
     begun = time.perf_counter()
     with hear_warnings():
         member.fit(X, constraints=seen)
+    # Labels are all that the consensus needs of the points; some 170 bytes of each would be kept.
+    member._forget_points()
     return member, time.perf_counter() - begun
 
 

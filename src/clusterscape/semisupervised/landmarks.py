@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.linalg import eigh
 from sklearn.utils.validation import check_is_fitted
 
+from clusterscape._core.errors import ParameterError
 from clusterscape._core.parallel import one_thread
 from clusterscape._core.params import Choice, Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
@@ -260,6 +261,11 @@ class BaseLandmarkClusterer(BaseConstrainedClusterer):
     def _vectors(self, rows: LandmarkRows, known: Constraints) -> tuple[np.ndarray, np.ndarray]:
         raise NotImplementedError
 
+    def _forget_points(self) -> None:
+        graph = replace(self._rows.graph, matrix=self._rows.graph.matrix[:0])
+        self._rows = replace(self._rows, graph=graph, matrix=self._rows.matrix[:0])
+        self._sphere = replace(self._sphere, rows=self._sphere.rows[:0].copy())
+
     @property
     def embedding_(self) -> np.ndarray:
         """The (n, m) coordinates of the points on the sphere."""
@@ -454,6 +460,10 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
     :class:`LandmarkSpectral`. Where classes overlap, and labels are many beside the landmarks, it
     follows single labelled points at the cost of the others; :class:`COPKMeans` does not.
 
+    A landmark graph in several pieces is solved as a whole. To tell its pieces apart costs nothing,
+    so where cannot-links lie between them such vectors come first, with eigenvalues that only the
+    shift bounds, and fewer are left for divisions within a piece. More ``nearest`` joins pieces.
+
     References
     ----------
     .. [1] W. Liu, M. Ye, J. Wei, X. Hu, "Fast constrained spectral clustering and cluster ensemble
@@ -508,9 +518,10 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
 
     def _vectors(self, rows: LandmarkRows, known: Constraints) -> tuple[np.ndarray, np.ndarray]:
         n = rows.matrix.shape[0]
-        if len(known) == 0:
+        if len(known) == 0 or len(rows.gram) == 1:
             self.demand_ = 1.0 / n
             return leading_vectors(rows, self.n_clusters)
+        refuse_no_demand(self.demand, known)
         gram = rows.without_constant(rows.gram)
         cut = gram - rows.without_constant(rows.gram @ rows.gram)
         cut += self.alpha * rows.without_constant(known.laplacian_product(rows.matrix, "must"))
@@ -519,7 +530,7 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
         self.demand_ = self._demand(wanted, count, n)
         # On the complement of the constant, Z^T (I - 11^T/n) Z is the Gram matrix.
         wanted = wanted + self.demand_ * gram
-        values, vectors = pencil(wanted, cut, count)
+        values, vectors = pencil(wanted, cut, count, np.trace(rows.gram))
         return rows.from_complement(vectors), values
 
     def _demand(self, wanted: np.ndarray, count: int, n: int) -> float:
@@ -531,9 +542,26 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
         return 0.0 if enough else 1.0 / n
 
 
-def pencil(left: np.ndarray, right: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest eigenvalues and the vectors of ``left z = mu right z``, right >= 0."""
+def refuse_no_demand(demand: Any, known: Constraints) -> None:
+    """Refuse a demand of 0 where there is no cannot-link either: any vector would do."""
+    if not isinstance(demand, str) and demand == 0 and known.n_cannot_link == 0:
+        raise ParameterError(
+            "{demand} leaves cannot-links alone to say what is cut, but there are none, only "
+            "must-links; use {demand.name}='auto', or a positive number.",
+            demand=demand,
+        )
+
+
+def pencil(
+    left: np.ndarray, right: np.ndarray, count: int, trace: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest eigenvalues and the vectors of ``left z = mu right z``, right >= 0.
+
+    ``trace`` is that of what the right side was computed from: where points coincide it may be
+    nothing but rounding errors, beside which the shift must be large.
+    """
     size = len(right)
-    shifted = right + _SHIFT * np.trace(right) / size * np.eye(size)
+    scale = max(float(np.trace(right)), float(trace), np.finfo(float).tiny / _SHIFT)
+    shifted = right + _SHIFT * scale / size * np.eye(size)
     values, vectors = eigh(left, shifted, subset_by_index=[size - count, size - 1])
     return values[::-1], vectors[:, ::-1]

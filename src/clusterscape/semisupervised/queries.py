@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from clusterscape._core.labels import UNSAMPLED
 from clusterscape._core.params import Instance, Integer, Null, checked
 from clusterscape.combine.scores import scores_of
 from clusterscape.ensemble import Ensemble, as_ensemble
@@ -42,7 +43,8 @@ def suggest_queries(
     -------
     pandas.DataFrame
         ``first``, ``second`` (row numbers), ``together``: the share of the partitions, by weight,
-        that have the pair in one cluster. Fewer rows than n where the partitions agree on more.
+        that saw both and have them in one cluster. Fewer rows than n where the partitions agree on
+        more.
 
     See Also
     --------
@@ -73,8 +75,12 @@ def suggest_queries(
         )
     weight = votes.weights / votes.weights.sum()
     left, right = votes.labels[pairs[:, 0]], votes.labels[pairs[:, 1]]
+    # A partition that did not see both points says nothing of the pair: it is at the mean.
+    both = (left != UNSAMPLED) & (right != UNSAMPLED)
     same = ((left == right) & (left >= 0)).astype(np.float64)
-    together = same @ weight
+    told = both @ weight
+    together = np.divide(same @ weight, told, out=np.zeros(len(pairs)), where=told > 0)
+    same = np.where(both, same, together[:, None])
     chosen = _spread(same * np.sqrt(weight), together[:, None] * np.sqrt(weight), n)
     return pd.DataFrame(
         {"first": pairs[chosen, 0], "second": pairs[chosen, 1], "together": together[chosen]}

@@ -125,14 +125,15 @@ class SCACS(BaseLandmarkClusterer):
     def _vectors(self, rows: LandmarkRows, known: Constraints) -> tuple[np.ndarray, np.ndarray]:
         self._cuts: np.ndarray | None = None
         self.beta_ = 0.0
-        if len(known) == 0:
+        if len(known) == 0 or len(rows.gram) == 1:
             return leading_vectors(rows, self.n_clusters)
         gram = rows.without_constant(rows.gram)
         cut = gram - rows.without_constant(rows.gram @ rows.gram)
         satisfied = rows.without_constant(known.signed_product(rows.matrix))
-        attainable = pencil(satisfied, gram, 1)[0][0]
+        trace = float(np.trace(rows.gram))
+        attainable = pencil(satisfied, gram, 1, trace)[0][0]
         self.beta_ = float(self.beta * max(attainable, 0.0))
-        values, vectors = pencil(satisfied - self.beta_ * gram, cut, len(gram))
+        values, vectors = pencil(satisfied - self.beta_ * gram, cut, len(gram), trace)
         feasible = values > 0
         if not feasible.any():
             feasible[0] = True  # nothing satisfies them: the least violated direction

@@ -21,7 +21,7 @@ from clusterscape.linalg.neighbors import nearest_neighbors
 from clusterscape.linalg.operators import normalized
 from clusterscape.semisupervised.base import BaseConstrainedClusterer
 from clusterscape.semisupervised.constraints import Constraints
-from clusterscape.semisupervised.landmarks import pencil, sphere_embedding
+from clusterscape.semisupervised.landmarks import pencil, refuse_no_demand, sphere_embedding
 
 _DENSE = 1500  # points up to which the pencil is solved as a whole
 _SHIFT = 1e-8  # of the mean degree, so that the left side is positive
@@ -148,6 +148,7 @@ class ConstrainedSpectral(BaseConstrainedClusterer):
             found = symmetric_eigen(normalized(W), count + 1, seed=int(rng.integers(2**31)))
             self.eigenvalues_ = found.values[1:]
             return found.vectors[:, 1:] / np.sqrt(degree)[:, None]
+        refuse_no_demand(self.demand, known)
         if isinstance(self.demand, str):
             self.demand_ = 0.0 if independent_cannot_links(known) >= count else 1.0 / n
         else:

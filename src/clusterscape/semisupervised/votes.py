@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clusterscape._core.errors import ParameterError
+from clusterscape._core.labels import NOISE, UNSAMPLED
 from clusterscape._core.parallel import one_thread
 from clusterscape.ensemble import Ensemble
 from clusterscape.semisupervised._placement import Items, Placement
@@ -30,9 +31,10 @@ class InfeasibleError(ParameterError):
 def member_scores(ensemble: Ensemble, known: Constraints) -> np.ndarray:
     """Return how well each partition respects the constraints, beyond chance.
 
-    The share of the constraints that it respects is corrected by what a partition with clusters of
-    the same sizes would reach by chance: 1 where all are respected, 0 at chance. Of cannot-links
-    alone, partitions into many small clusters respect most.
+    The share of the constraints, by weight, that it respects is corrected by what a partition with
+    clusters of the same sizes would reach by chance: 1 where all are respected, 0 at chance. Of
+    cannot-links alone, partitions into many small clusters respect most. Constraints on points that
+    a partition did not see count neither for nor against it.
 
     Parameters
     ----------
@@ -44,7 +46,7 @@ def member_scores(ensemble: Ensemble, known: Constraints) -> np.ndarray:
     Returns
     -------
     (r,) array
-        Zeros where there are no constraints.
+        Zeros where there are no constraints on points that it saw.
 
     Examples
     --------
@@ -56,16 +58,18 @@ def member_scores(ensemble: Ensemble, known: Constraints) -> np.ndarray:
     array([ 1. , -0.5])
     """
     out = np.zeros(ensemble.n_partitions)
-    must, cannot = known.n_must_link, known.n_cannot_link
-    if must + cannot == 0:
+    if len(known) == 0:
         return out
-    n = ensemble.n_points
     for i, labels in enumerate(ensemble.labels.T):
+        seen = known.tally(labels)
+        if seen.total_weight == 0:
+            continue
+        n = np.count_nonzero(labels != UNSAMPLED)
         sizes = np.bincount(labels[labels >= 0]).astype(np.float64)
         together = float((sizes * (sizes - 1)).sum() / max(n * (n - 1.0), 1.0))
-        seen = known.violations(labels)
-        right = 1.0 - seen.count / (must + cannot)
-        chance = (must * together + cannot * (1.0 - together)) / (must + cannot)
+        right = 1.0 - seen.weight / seen.total_weight
+        by_chance = seen.must_weight * together + seen.cannot_weight * (1.0 - together)
+        chance = by_chance / seen.total_weight
         out[i] = (right - chance) / (1.0 - chance) if chance < 1 else 0.0
     return out
 
@@ -134,10 +138,11 @@ def enforced(
         Where no placement in k clusters is found.
     """
     sure = certain_part(known)
-    if len(sure) == 0 or sure.violations(labels).count == 0:
+    # A point without a cluster is not exempt here, whether it was seen or not.
+    if len(sure) == 0 or sure.tally(np.maximum(labels, NOISE)).count == 0:
         return labels
     k = max(n_clusters, membership.shape[1])
-    refuse_too_few(sure, k)
+    refuse_too_few(sure, k, "give constraints a weight below 1")
     membership = np.pad(membership, ((0, 0), (0, k - membership.shape[1])))
     with one_thread():
         items = Items.of(np.ascontiguousarray(membership), sure)
@@ -163,12 +168,12 @@ def enforced(
     return np.where(bound[items.component], placement.label[items.component], labels)
 
 
-def refuse_too_few(known: Constraints, k: int) -> None:
-    """Refuse fewer clusters than groups that must be apart."""
+def refuse_too_few(known: Constraints, k: int, advice: str) -> None:
+    """Refuse fewer clusters than groups that must be apart; ``advice`` is what else may be done."""
     least = known.closure.least_clusters()
     if least > k:
         raise InfeasibleError(
             f"the constraints keep {least} groups of points apart from each other, but "
-            f"{{n_clusters}}; ask for at least {least}, or use on_infeasible='violate'.",
+            f"{{n_clusters}}; ask for at least {least}, or {advice}.",
             n_clusters=k,
         )
