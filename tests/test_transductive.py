@@ -10,9 +10,11 @@ from sklearn.datasets import load_iris, make_blobs, make_classification, make_mo
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from clusterscape import kernels
-from clusterscape.semisupervised import TransductionWarning, TransductiveSVC
+from clusterscape.ensemble import Ensemble
+from clusterscape.semisupervised import FuzzyCMeans, TransductionWarning, TransductiveSVC
 from clusterscape.semisupervised.dual import Dual
 from clusterscape.semisupervised.kernel_rows import KernelData, KernelFunction, KernelRows
 from clusterscape.semisupervised.machine import Machine, weights_of_rounds
@@ -275,6 +277,46 @@ def test_probabilities_are_calibrated_on_points_left_out() -> None:
     assert likely.sum() > 50
     assert abs(truth[200:][likely].mean() - p[likely, 1].mean()) < 0.1
     assert not hasattr(TransductiveSVC(), "predict_proba")
+
+
+def test_probabilities_with_shares_by_label() -> None:
+    X, _, y = problem(200, 30)
+    y = np.where(y < 0, -1, y + 1)  # labels 1 and 2, whose codes are 0 and 1
+    given = {"probability": True, "random_state": 0}
+    ours = TransductiveSVC(class_balance={1: 0.7, 2: 0.3}, **given).fit(X, y)
+    same = TransductiveSVC(class_balance=[0.7, 0.3], **given).fit(X, y)
+    assert np.array_equal(ours.predict_proba(X), same.predict_proba(X))
+
+
+@pytest.mark.parametrize("source", [Ensemble, FuzzyCMeans, np.ndarray])
+def test_probabilities_with_memberships_of_any_kind(source: type) -> None:
+    X, truth, y = problem(200, 30)
+    cut = (X[:, 0] > 0).astype(int)
+    labelings = [truth, cut, truth ^ (cut & (X[:, 1] > 1))]
+    given: object = Ensemble.from_labels(np.stack(labelings, axis=1))
+    if source is FuzzyCMeans:
+        given = FuzzyCMeans(2)
+    elif source is np.ndarray:
+        given = np.abs(X[30:, :2])  # one row per unlabelled point
+    model = TransductiveSVC(subsample=0.3, memberships=given, probability=True, random_state=0).fit(
+        X, y
+    )
+    assert model.platt_folds_ == 5
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_one_thread_of_linear_algebra() -> None:
+    X, _, y = problem(100, 20)
+    seen = []
+
+    def kernel(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        blas = [m for m in threadpool_info() if m["user_api"] == "blas"]
+        seen.extend(m["num_threads"] for m in blas)
+        return rbf_kernel(left, right)
+
+    with threadpool_limits(2):
+        TransductiveSVC(kernel=kernel).fit(X, y)
+    assert set(seen) == {1}
 
 
 def test_text_labels_and_a_number_for_none() -> None:

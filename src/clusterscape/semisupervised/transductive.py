@@ -29,6 +29,7 @@ from clusterscape._core.params import (
     Such,
     check_params,
 )
+from clusterscape._core.parallel import one_thread
 from clusterscape._core.seeds import RandomState, sklearn_seed, spawn
 from clusterscape.generate.features import validated_features
 from clusterscape.semisupervised.kernel_rows import KernelData, KernelFunction, KernelRows
@@ -99,6 +100,7 @@ class _Fitted:
     held: np.ndarray
     first: np.ndarray  # by the labelled points alone
     decision: np.ndarray
+    membership: np.ndarray | None = None  # of the unlabelled points, where they were drawn by it
 
 
 def _has_probability(model: Any) -> bool:
@@ -359,6 +361,12 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         X = validated_features(self, X)
         codes, self.classes_ = labelled_codes(y, X.shape[0])
         self._check_data(X, codes)
+        with one_thread():  # sums in the same order on every machine
+            self._fit(X, codes)
+        return self
+
+    def _fit(self, X: Any, codes: np.ndarray) -> None:
+        """Fit checked data."""
         drawing, clustering, folding, balancing, advising = spawn(self.random_state, 5)
         task = self._task(X, codes, np.random.default_rng(balancing))
         self.entropy_: np.ndarray | None = None
@@ -374,8 +382,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         self.decision_ = decision[:, 0] if decision.shape[1] == 1 else decision
         self.transduction_ = self.classes_[np.where(codes >= 0, codes, self._chosen(decision))]
         if self.probability:
-            self._fit_probability(X, codes, folding)
-        return self
+            self._fit_probability(X, codes, found.membership, folding)
 
     def _check_data(self, X: Any, codes: np.ndarray) -> None:
         if self.classes_.size < 2:
@@ -504,11 +511,13 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         """Fit machines that hold a new sample of the unlabelled points in every round."""
         rest, rng = task.rest, np.random.default_rng(drawing)
         entropy, uncertainty = np.ones(rest.size), np.ones(rest.size)
+        membership = None
         if self.strategy in ("adaptive", "entropy"):
             k = min(self.n_clusters, rest.size)
             source = task.data.X if self.memberships is None else X
             rows = rest if self.memberships is None else task.order[rest]
-            entropy = cluster_entropy(membership_of(self.memberships, source, rows, k, clustering))
+            membership = membership_of(self.memberships, source, rows, k, clustering)
+            entropy = cluster_entropy(membership)
         assert self.subsample is not None
         size = sample_size(self.subsample, rest.size)
         self.C_unlabelled_ = self._final(task, size)
@@ -526,7 +535,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
                 uncertainty = label_uncertainty(rounds.probability(), form=self.form)
         self.entropy_, self.uncertainty_ = entropy, uncertainty
         self.sample_indices_ = task.order[rest[drawn]]
-        return _Fitted(rounds.machines, rounds.held, first, rounds.decision)
+        return _Fitted(rounds.machines, rounds.held, first, rounds.decision, membership)
 
     def _keep(self, task: _Task, X: Any, found: _Fitted) -> None:
         """Store what predictions need."""
@@ -546,7 +555,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
                 f"the rounds stopped at max_iter={self.max_iter} while points still changed "
                 "sides; raise max_iter.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         if task.pool.size:
             alpha[task.pool] += self.balance_coef_ / task.pool.size
@@ -594,7 +603,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
             warnings.warn(
                 f"the unlabelled points may hurt: {reason}. Compare with SVC; see advice_.",
                 TransductionWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _chosen(self, decision: np.ndarray) -> np.ndarray:
@@ -653,13 +662,19 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "intercept_")
         return _probabilities(self.decision_function(X), self.platt_)
 
-    def _fit_probability(self, X: Any, codes: np.ndarray, seed: SeedSequence) -> None:
+    def _fit_probability(
+        self, X: Any, codes: np.ndarray, membership: np.ndarray | None, seed: SeedSequence
+    ) -> None:
         """Fit one curve per machine to decision values of points that were left out."""
         labelled = np.flatnonzero(codes >= 0)
         known = codes[labelled]
         folds = int(min(5, np.bincount(known).min()))
         f = self.decision_.reshape(codes.size, -1)[labelled].copy()
         self.platt_folds_ = folds if folds > 1 else 0
+        # Folds know classes by their codes, and hold the same unlabelled points in the same order.
+        more: dict[str, Any] = {"probability": False, "memberships": membership}
+        if isinstance(self.class_balance, Mapping) and labelled.size < codes.size:
+            more["class_balance"] = self._shares(known)
         if folds > 1:
             split = StratifiedKFold(folds, shuffle=True, random_state=sklearn_seed(seed))
             for _, out in split.split(labelled, known):
@@ -667,9 +682,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
                 pre = self.kernel == "precomputed"
                 part = X[np.ix_(keep, keep)] if pre else X[keep]
                 new = X[np.ix_(labelled[out], keep)] if pre else X[labelled[out]]
-                model = clone(self).set_params(probability=False)
-                if isinstance(self.memberships, np.ndarray) and len(self.memberships) == codes.size:
-                    model.set_params(memberships=self.memberships[keep])
+                model = clone(self).set_params(**more)
                 f[out] = model.fit(part, codes[keep]).decision_function(new).reshape(len(out), -1)
         self.platt_ = [
             platt_scaling(f[:, i], signs > 0) for i, (_, signs) in enumerate(self._signs(known))
