@@ -18,6 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from clusterscape._core.errors import ParameterError
+from clusterscape._core.parallel import one_thread
 from clusterscape._core.params import (
     Choice,
     Flag,
@@ -29,7 +30,6 @@ from clusterscape._core.params import (
     Such,
     check_params,
 )
-from clusterscape._core.parallel import one_thread
 from clusterscape._core.seeds import RandomState, sklearn_seed, spawn
 from clusterscape.generate.features import validated_features
 from clusterscape.semisupervised.kernel_rows import KernelData, KernelFunction, KernelRows
