@@ -18,6 +18,7 @@ from clusterscape.linalg.distances import centre_of
 # Values that gamma * |x - centre|^2 may have before single precision blurs a Gaussian kernel.
 _SINGLE = 100.0
 _BLOCK = 2**24  # kernel values that are computed in one go
+_SUMMED = 2**20  # where they are only summed, in the cache: a third less time at 20 columns
 _LEAST = 4  # rows that are kept however small the budget: two that move, one before, the balance
 
 
@@ -131,7 +132,10 @@ class KernelData:
             direction = safe_sparse_dot(self.X[rows].T, weights, dense_output=True)
             return np.asarray(safe_sparse_dot(given, direction, dense_output=True))
         left = None if pre else self.X[rows]
+        # Sparse rows are made dense once for each piece, hence large ones.
         step = max(1, _BLOCK // rows.size)
+        if not sparse.issparse(given):
+            step = min(step, max(64, _SUMMED // rows.size))
         every = np.arange(rows.size)
         for start in range(0, m, step):
             piece = given[start : start + step]
