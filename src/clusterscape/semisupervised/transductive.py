@@ -115,8 +115,8 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
     The boundary keeps a margin from the unlabelled points too, so that it passes where they are
     sparse: it minimises half the squared norm of w, C times the hinge losses of the labelled points
     and C* times the ramp losses of the unlabelled ones, whose mean decision value is held to that
-    of the class shares. With no unlabelled point it is ``sklearn.svm.SVC``. Several classes are one
-    against the rest.
+    of the class shares. Several classes are one against the rest. With two classes and no
+    unlabelled point it is ``sklearn.svm.SVC`` (which takes several classes one against one).
 
     **It can hurt.** Where classes overlap, or clusters are not classes, the boundary moves into a
     gap that means nothing. ``advice_`` and a warning say when the signs of that are there; they do
@@ -128,7 +128,8 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         Weight of a labelled point's loss.
     C_unlabelled : float or None
         Weight C* of an unlabelled point's loss; by default ``C * labelled / unlabelled``, the
-        latter as many as the machine holds, so that both parts weigh the same.
+        latter as many as the machine holds, so that both parts weigh the same. With
+        ``weights="inverse"`` drawn points have at most this weight, and their part less in all.
     kernel : {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
         As for ``sklearn.svm.SVC``. With "precomputed" X is the kernel of all points, labelled and
         unlabelled.
@@ -152,9 +153,12 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         in every round, as C* rises from ``start`` [3]_.
     strategy : {"adaptive", "entropy", "uncertainty", "uniform"}
         What points are drawn by: how undecided they are between clusters and how uncertain their
-        label is, one of both, or neither.
+        label is, one of both, or neither. The uncertainty is by Platt scaling on decision values
+        of the labelled points that the machine was fitted to, hence too low where it overfits.
     memberships : None, array, Ensemble or estimator
         Where the memberships of points in clusters come from; see :class:`AdaptiveSubsampler`.
+        With a precomputed kernel, estimators (and the default) see its rows as features; give an
+        array or an ensemble where these are not what points should be clustered by.
     n_clusters : int
         Clusters of the default, fuzzy c-means.
     weights : {"inverse", "equal"}
@@ -166,7 +170,8 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         See :func:`label_uncertainty`.
     start : float or None
         C* of the first round. None: with ``subsample`` 1/16 of the last (five rounds with
-        ``factor=2``), with "joachims" 1e-5, otherwise there is one round.
+        ``factor=2``), with "joachims" 1e-5, otherwise there is one round. There is one round, with
+        the last C*, also where ``start`` is no less than that.
     factor : float
         C* grows by it from round to round.
     probability : bool
@@ -229,7 +234,8 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
 
     ``advice_`` needs no label of the unlabelled points. It holds "changed" (share of them whose
     label differs from that by the labelled points' machine), "error_before" (error of that machine
-    on labelled points left out, by five folds over at most 1,000; NaN with fewer than 20 labels),
+    on labelled points left out, by five folds over at most 1,000; NaN with fewer than 20 labels or
+    a class with one label),
     "margin_before" and "margin" (share inside of the margins of both), "cut_before" and "cut"
     (share of near neighbours with another label, of at most 1,000 points), and "may_hurt": a
     :class:`TransductionWarning` was given, because more labels changed than three in five of the
