@@ -66,6 +66,23 @@ def test_fuzzy_c_means_is_a_fixed_point_of_its_definition(m: float) -> None:
         assert there.sum() > cost
 
 
+@pytest.mark.parametrize("max_iter", [1, 2, 100])
+def test_cost_is_that_of_the_returned_centres(max_iter: int) -> None:
+    X, _ = make_blobs(150, centers=3, random_state=0)
+    model = FuzzyCMeans(3, max_iter=max_iter, random_state=0).fit(X)
+    square = cdist(X, model.cluster_centers_, "sqeuclidean")
+    assert model.inertia_ == pytest.approx((model.membership_**2 * square).sum(), rel=1e-9)
+
+
+def test_default_memberships_are_those_of_fuzzy_c_means() -> None:
+    X, y = make_moons(300, noise=0.2, random_state=0)
+    y[40:] = -1
+    given = {"strategy": "entropy", "random_state": 0}
+    ours = AdaptiveSubsampler(0.2, **given).fit(X, y)
+    same = AdaptiveSubsampler(0.2, memberships=FuzzyCMeans(2, tol=1e-12), **given).fit(X, y)
+    assert np.abs(ours.entropy_ - same.entropy_).max() < 1e-4
+
+
 def test_points_on_centres_belong_to_them() -> None:
     model = FuzzyCMeans(2, random_state=0).fit([[0.0], [0.0], [4.0], [4.0]])
     assert np.allclose(np.sort(model.membership_, axis=1), [[0.0, 1.0]] * 4)

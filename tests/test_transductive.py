@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,10 +12,12 @@ from sklearn.datasets import load_iris, make_blobs, make_classification, make_mo
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from clusterscape import kernels
-from clusterscape.semisupervised import TransductionWarning, TransductiveSVC
-from clusterscape.semisupervised.dual import Dual
+from clusterscape.ensemble import Ensemble
+from clusterscape.semisupervised import FuzzyCMeans, TransductionWarning, TransductiveSVC
+from clusterscape.semisupervised.dual import Dual, _fill
 from clusterscape.semisupervised.kernel_rows import KernelData, KernelFunction, KernelRows
 from clusterscape.semisupervised.machine import Machine, weights_of_rounds
 
@@ -107,7 +111,46 @@ def test_little_memory_and_shrinking_change_nothing(budget: float) -> None:
     assert rows.fits == (budget > 1e7)
     expected = SVC(C=5.0, gamma=0.2, tol=1e-5).fit(X, y).decision_function(X)
     assert np.abs(machine.decision - expected).max() < 1e-3
-    assert 4 * rows.table.size <= max(budget, 8 * rows.n)
+    assert 4 * rows.table.size <= budget
+
+
+def test_the_least_memory_suffices() -> None:
+    X, y, _ = problem(150)
+    rows = KernelRows(KernelData(KernelFunction("rbf", 0.2), X), 100)
+    machine = Machine(rows, np.where(y, 1.0, -1.0), np.full(150, 1.0), tol=1e-4)
+    machine.start()
+    expected = SVC(gamma=0.2, tol=1e-5).fit(X, y).decision_function(X)
+    assert np.abs(machine.decision - expected).max() < 1e-3
+
+
+def test_leaving_variables_out_takes_no_second_table() -> None:
+    X = np.random.default_rng(0).normal(size=(1000, 3))
+    rows = KernelRows(KernelData(KernelFunction("rbf", 0.2), X), 2_000_000)
+    rows.slots(np.arange(0, 998, 2))
+    some = np.flatnonzero(np.random.default_rng(1).random(1001) < 0.6)
+    tracemalloc.start()
+    rows.set_active(some)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200_000
+    computed = rows.computed
+    slots = rows.slots(np.arange(0, 800, 2))
+    assert rows.computed == computed  # kept, not computed anew
+    points = some[some < 1000]
+    expected = rbf_kernel(X[:800:2], X[points], gamma=0.2)
+    assert np.abs(rows.table[slots, : points.size] - expected).max() < 1e-5
+
+
+def test_intercept_is_the_median_over_free_variables() -> None:
+    X, y, _ = problem(200)
+    signs = np.where(y, 1.0, -1.0)
+    rows = KernelRows(KernelData(KernelFunction("rbf", 0.2), X), 10**8)
+    machine = Machine(rows, signs, np.ones(200), tol=0.2)
+    machine.start()
+    free = (np.abs(machine.alpha) > 0) & (np.abs(machine.alpha) < 1)
+    lacking = (signs - machine.dual.value[:-1])[free]
+    assert abs(np.median(lacking) - lacking.mean()) > 1e-4
+    assert machine.dual.intercept == pytest.approx(np.median(lacking), abs=1e-9)
 
 
 # ---- the dual with two pieces, against a general solver --------------------------------------
@@ -277,6 +320,46 @@ def test_probabilities_are_calibrated_on_points_left_out() -> None:
     assert not hasattr(TransductiveSVC(), "predict_proba")
 
 
+def test_probabilities_with_shares_by_label() -> None:
+    X, _, y = problem(200, 30)
+    y = np.where(y < 0, -1, y + 1)  # labels 1 and 2, whose codes are 0 and 1
+    given = {"probability": True, "random_state": 0}
+    ours = TransductiveSVC(class_balance={1: 0.7, 2: 0.3}, **given).fit(X, y)
+    same = TransductiveSVC(class_balance=[0.7, 0.3], **given).fit(X, y)
+    assert np.array_equal(ours.predict_proba(X), same.predict_proba(X))
+
+
+@pytest.mark.parametrize("source", [Ensemble, FuzzyCMeans, np.ndarray])
+def test_probabilities_with_memberships_of_any_kind(source: type) -> None:
+    X, truth, y = problem(200, 30)
+    cut = (X[:, 0] > 0).astype(int)
+    labelings = [truth, cut, truth ^ (cut & (X[:, 1] > 1))]
+    given: object = Ensemble.from_labels(np.stack(labelings, axis=1))
+    if source is FuzzyCMeans:
+        given = FuzzyCMeans(2)
+    elif source is np.ndarray:
+        given = np.abs(X[30:, :2])  # one row per unlabelled point
+    model = TransductiveSVC(subsample=0.3, memberships=given, probability=True, random_state=0).fit(
+        X, y
+    )
+    assert model.platt_folds_ == 5
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_one_thread_of_linear_algebra() -> None:
+    X, _, y = problem(100, 20)
+    seen = []
+
+    def kernel(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        blas = [m for m in threadpool_info() if m["user_api"] == "blas"]
+        seen.extend(m["num_threads"] for m in blas)
+        return rbf_kernel(left, right)
+
+    with threadpool_limits(2):
+        TransductiveSVC(kernel=kernel).fit(X, y)
+    assert set(seen) == {1}
+
+
 def test_text_labels_and_a_number_for_none() -> None:
     X, truth, _ = problem(100)
     names = np.where(truth, "yes", "no").astype(object)
@@ -312,6 +395,20 @@ def test_dual_fills_what_the_sum_lacks() -> None:
     dual.move(np.array([1.0, 0.0, 0.0, 0.0]))
     assert dual.alpha.sum() == 0
     assert np.allclose(dual.value[:3], dual.alpha[:3])
+
+
+@pytest.mark.parametrize("short", [2.5, -2.5, 0.0, 100.0])
+def test_filling_is_from_the_variable_with_most_room_on(short: float) -> None:
+    rng = np.random.default_rng(0)
+    ends = np.sort(rng.normal(size=(30, 3)), axis=1)
+    target = rng.uniform(ends[:, 0], ends[:, 2])
+    expected, left = target.copy(), short
+    room = ends[:, 2] - target if short > 0 else target - ends[:, 0]
+    for i in np.argsort(-room):
+        step = np.sign(left) * min(abs(left), room[i])
+        expected[i], left = expected[i] + step, left - step
+    _fill(target, ends, short)
+    assert np.allclose(target, expected)
 
 
 # ---- advice ----------------------------------------------------------------------------------

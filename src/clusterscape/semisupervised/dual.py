@@ -96,7 +96,7 @@ class Dual:
             self.value[left] = before[left] + self.rows.products(left, changed, by)
 
     def _measure(self, movable: np.ndarray) -> None:
-        """Find the violation and the intercept: the mean over the free variables."""
+        """Find the violation and the intercept: the median over the free variables."""
         up, down = np.empty(self.rows.n), np.empty(self.rows.n)
         kernels.smo.directions(self.alpha, self.ends, self.slopes, up, down)
         free = movable[up[movable] == down[movable]]
@@ -104,7 +104,7 @@ class Dual:
         best, least = up.max(initial=-np.inf), down.min(initial=np.inf)
         self.gap = best - least
         if free.size:
-            self.intercept = float(np.mean(_free_slope(self, free) - self.value[free]))
+            self.intercept = float(np.median(_free_slope(self, free) - self.value[free]))
         else:
             ends = [end for end in (best, least) if np.isfinite(end)]
             self.intercept = float(np.mean(ends)) if ends else 0.0
@@ -119,12 +119,10 @@ def _free_slope(dual: Dual, free: np.ndarray) -> np.ndarray:
 def _fill(target: np.ndarray, ends: np.ndarray, short: float) -> None:
     """Let the variables with most room make up for a sum that is ``short``."""
     room = (ends[:, 2] - target) if short > 0 else (target - ends[:, 0])
-    for i in np.argsort(-room, kind="stable"):
-        if short == 0.0 or room[i] <= 0.0:
-            break
-        step = np.sign(short) * min(abs(short), room[i])
-        target[i] += step
-        short -= step
+    order = np.argsort(-room, kind="stable")
+    room = np.maximum(room[order], 0.0)
+    given = np.append(0.0, np.cumsum(room)[:-1])  # by the variables before
+    target[order] += np.sign(short) * np.clip(abs(short) - given, 0.0, room)
 
 
 class _Active:
@@ -172,7 +170,8 @@ class _Active:
         ups = _largest(self.up, share, least + tol)
         downs = _largest(-self.down, share, tol - best)
         fresh = np.unique(np.concatenate([ups, downs]))
-        kept = self.last[~np.isin(self.last, fresh)][: self.block - fresh.size - 1]
+        more = max(0, self.block - fresh.size - 1)
+        kept = self.last[~np.isin(self.last, fresh)][:more]
         self.last = fresh
         balance = [self.alpha.size - 1] if self.dual.rows.active[-1] == self.dual.rows.n - 1 else []
         return np.unique(np.concatenate([fresh, kept, np.array(balance, dtype=np.int64)]))

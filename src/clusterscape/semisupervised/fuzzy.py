@@ -50,7 +50,7 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
     cluster_centers_ : (n_clusters, d) array
         The centres.
     inertia_ : float
-        The cost.
+        The cost of these centres and memberships.
     n_iter_ : int
         Turns of the start that was kept.
 
@@ -148,13 +148,12 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
         centers = centers.astype(np.float64)
         lengths = row_norms(X, squared=True).astype(np.float64)
         before: np.ndarray | None = None
-        cost, turn = np.inf, 0
+        turn = 0
         while turn < self.max_iter:
             turn += 1
             square = _distances(X, lengths, centers)
             w = _memberships(square, self.m)
             power = w**self.m
-            cost = float((power * square).sum())
             total = power.sum(axis=0)
             sums = safe_sparse_dot(X.T, power.astype(X.dtype), dense_output=True).T
             filled = total > 0  # a centre beside which no point lies stays where it is
@@ -162,7 +161,9 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
             if before is not None and np.abs(w - before).max() < self.tol:
                 break
             before = w
-        return cost, turn, centers
+        # Of the centres that are returned, which moved after the last cost.
+        square = _distances(X, lengths, centers)
+        return float((_memberships(square, self.m) ** self.m * square).sum()), turn, centers
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the cluster with the nearest centre for new points.

@@ -197,9 +197,7 @@ def membership_of(
 ) -> np.ndarray:
     """Return the memberships of some rows of X, by whatever they come from."""
     if source is None:
-        # The entropies are wanted to a few digits only.
-        made = FuzzyCMeans(n_clusters, tol=1e-3, random_state=seed)
-        return made.fit(X[rows]).membership_
+        return FuzzyCMeans(n_clusters, random_state=seed).fit(X[rows]).membership_
     if isinstance(source, Ensemble):
         found = MCLA(n_clusters, random_state=seed).fit(source).membership_
     elif isinstance(source, np.ndarray):

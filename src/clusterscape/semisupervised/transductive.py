@@ -18,6 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from clusterscape._core.errors import ParameterError
+from clusterscape._core.parallel import one_thread
 from clusterscape._core.params import (
     Choice,
     Flag,
@@ -99,6 +100,7 @@ class _Fitted:
     held: np.ndarray
     first: np.ndarray  # by the labelled points alone
     decision: np.ndarray
+    membership: np.ndarray | None = None  # of the unlabelled points, where they were drawn by it
 
 
 def _has_probability(model: Any) -> bool:
@@ -113,8 +115,8 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
     The boundary keeps a margin from the unlabelled points too, so that it passes where they are
     sparse: it minimises half the squared norm of w, C times the hinge losses of the labelled points
     and C* times the ramp losses of the unlabelled ones, whose mean decision value is held to that
-    of the class shares. With no unlabelled point it is ``sklearn.svm.SVC``. Several classes are one
-    against the rest.
+    of the class shares. Several classes are one against the rest. With two classes and no
+    unlabelled point it is ``sklearn.svm.SVC`` (which takes several classes one against one).
 
     **It can hurt.** Where classes overlap, or clusters are not classes, the boundary moves into a
     gap that means nothing. ``advice_`` and a warning say when the signs of that are there; they do
@@ -126,7 +128,8 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         Weight of a labelled point's loss.
     C_unlabelled : float or None
         Weight C* of an unlabelled point's loss; by default ``C * labelled / unlabelled``, the
-        latter as many as the machine holds, so that both parts weigh the same.
+        latter as many as the machine holds, so that both parts weigh the same. With
+        ``weights="inverse"`` drawn points have at most this weight, and their part less in all.
     kernel : {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
         As for ``sklearn.svm.SVC``. With "precomputed" X is the kernel of all points, labelled and
         unlabelled.
@@ -150,9 +153,12 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         in every round, as C* rises from ``start`` [3]_.
     strategy : {"adaptive", "entropy", "uncertainty", "uniform"}
         What points are drawn by: how undecided they are between clusters and how uncertain their
-        label is, one of both, or neither.
+        label is, one of both, or neither. The uncertainty is by Platt scaling on decision values
+        of the labelled points that the machine was fitted to, hence too low where it overfits.
     memberships : None, array, Ensemble or estimator
         Where the memberships of points in clusters come from; see :class:`AdaptiveSubsampler`.
+        With a precomputed kernel, estimators (and the default) see its rows as features; give an
+        array or an ensemble where these are not what points should be clustered by.
     n_clusters : int
         Clusters of the default, fuzzy c-means.
     weights : {"inverse", "equal"}
@@ -164,7 +170,8 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         See :func:`label_uncertainty`.
     start : float or None
         C* of the first round. None: with ``subsample`` 1/16 of the last (five rounds with
-        ``factor=2``), with "joachims" 1e-5, otherwise there is one round.
+        ``factor=2``), with "joachims" 1e-5, otherwise there is one round. There is one round, with
+        the last C*, also where ``start`` is no less than that.
     factor : float
         C* grows by it from round to round.
     probability : bool
@@ -227,7 +234,8 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
 
     ``advice_`` needs no label of the unlabelled points. It holds "changed" (share of them whose
     label differs from that by the labelled points' machine), "error_before" (error of that machine
-    on labelled points left out, by five folds over at most 1,000; NaN with fewer than 20 labels),
+    on labelled points left out, by five folds over at most 1,000; NaN with fewer than 20 labels or
+    a class with one label),
     "margin_before" and "margin" (share inside of the margins of both), "cut_before" and "cut"
     (share of near neighbours with another label, of at most 1,000 points), and "may_hurt": a
     :class:`TransductionWarning` was given, because more labels changed than three in five of the
@@ -359,6 +367,12 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         X = validated_features(self, X)
         codes, self.classes_ = labelled_codes(y, X.shape[0])
         self._check_data(X, codes)
+        with one_thread():  # sums in the same order on every machine
+            self._fit(X, codes)
+        return self
+
+    def _fit(self, X: Any, codes: np.ndarray) -> None:
+        """Fit checked data."""
         drawing, clustering, folding, balancing, advising = spawn(self.random_state, 5)
         task = self._task(X, codes, np.random.default_rng(balancing))
         self.entropy_: np.ndarray | None = None
@@ -374,8 +388,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         self.decision_ = decision[:, 0] if decision.shape[1] == 1 else decision
         self.transduction_ = self.classes_[np.where(codes >= 0, codes, self._chosen(decision))]
         if self.probability:
-            self._fit_probability(X, codes, folding)
-        return self
+            self._fit_probability(X, codes, found.membership, folding)
 
     def _check_data(self, X: Any, codes: np.ndarray) -> None:
         if self.classes_.size < 2:
@@ -504,11 +517,13 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         """Fit machines that hold a new sample of the unlabelled points in every round."""
         rest, rng = task.rest, np.random.default_rng(drawing)
         entropy, uncertainty = np.ones(rest.size), np.ones(rest.size)
+        membership = None
         if self.strategy in ("adaptive", "entropy"):
             k = min(self.n_clusters, rest.size)
             source = task.data.X if self.memberships is None else X
             rows = rest if self.memberships is None else task.order[rest]
-            entropy = cluster_entropy(membership_of(self.memberships, source, rows, k, clustering))
+            membership = membership_of(self.memberships, source, rows, k, clustering)
+            entropy = cluster_entropy(membership)
         assert self.subsample is not None
         size = sample_size(self.subsample, rest.size)
         self.C_unlabelled_ = self._final(task, size)
@@ -526,7 +541,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
                 uncertainty = label_uncertainty(rounds.probability(), form=self.form)
         self.entropy_, self.uncertainty_ = entropy, uncertainty
         self.sample_indices_ = task.order[rest[drawn]]
-        return _Fitted(rounds.machines, rounds.held, first, rounds.decision)
+        return _Fitted(rounds.machines, rounds.held, first, rounds.decision, membership)
 
     def _keep(self, task: _Task, X: Any, found: _Fitted) -> None:
         """Store what predictions need."""
@@ -546,7 +561,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
                 f"the rounds stopped at max_iter={self.max_iter} while points still changed "
                 "sides; raise max_iter.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         if task.pool.size:
             alpha[task.pool] += self.balance_coef_ / task.pool.size
@@ -594,7 +609,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
             warnings.warn(
                 f"the unlabelled points may hurt: {reason}. Compare with SVC; see advice_.",
                 TransductionWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _chosen(self, decision: np.ndarray) -> np.ndarray:
@@ -653,13 +668,19 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "intercept_")
         return _probabilities(self.decision_function(X), self.platt_)
 
-    def _fit_probability(self, X: Any, codes: np.ndarray, seed: SeedSequence) -> None:
+    def _fit_probability(
+        self, X: Any, codes: np.ndarray, membership: np.ndarray | None, seed: SeedSequence
+    ) -> None:
         """Fit one curve per machine to decision values of points that were left out."""
         labelled = np.flatnonzero(codes >= 0)
         known = codes[labelled]
         folds = int(min(5, np.bincount(known).min()))
         f = self.decision_.reshape(codes.size, -1)[labelled].copy()
         self.platt_folds_ = folds if folds > 1 else 0
+        # Folds know classes by their codes, and hold the same unlabelled points in the same order.
+        more: dict[str, Any] = {"probability": False, "memberships": membership}
+        if isinstance(self.class_balance, Mapping) and labelled.size < codes.size:
+            more["class_balance"] = self._shares(known)
         if folds > 1:
             split = StratifiedKFold(folds, shuffle=True, random_state=sklearn_seed(seed))
             for _, out in split.split(labelled, known):
@@ -667,9 +688,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
                 pre = self.kernel == "precomputed"
                 part = X[np.ix_(keep, keep)] if pre else X[keep]
                 new = X[np.ix_(labelled[out], keep)] if pre else X[labelled[out]]
-                model = clone(self).set_params(probability=False)
-                if isinstance(self.memberships, np.ndarray) and len(self.memberships) == codes.size:
-                    model.set_params(memberships=self.memberships[keep])
+                model = clone(self).set_params(**more)
                 f[out] = model.fit(part, codes[keep]).decision_function(new).reshape(len(out), -1)
         self.platt_ = [
             platt_scaling(f[:, i], signs > 0) for i, (_, signs) in enumerate(self._signs(known))
