@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from clusterscape.semisupervised import Constraints, ContradictionError
+from clusterscape.semisupervised import Constraints, ContradictionError, COPKMeans
 
 
 @st.composite
@@ -267,3 +267,20 @@ def test_split_divides_without_loss() -> None:
     assert kept.n_must_link + held.n_must_link < made.n_must_link
     with pytest.raises(ValueError, match="merged"):
         made.merge(Constraints(3))
+
+
+def test_a_file_without_a_header_is_refused(tmp_path) -> None:
+    file = tmp_path / "pairs.csv"
+    file.write_text("0,25\n")
+    with pytest.raises(ValueError, match="put a row of names before it"):
+        Constraints.from_csv(file, n_points=40, link="must")
+    file.write_text("ann,bob\ncid,bob\n")
+    with pytest.raises(ValueError, match="put a row of names before it"):
+        Constraints.from_csv(file, index=["ann", "bob", "cid"], link="must")
+
+
+def test_more_clusters_than_groups_of_points() -> None:
+    X = [[0.0, 0.5], [0.4, -0.6], [0.2, 0.9], [-0.9, -0.7]]
+    known = Constraints(4, must_link=[(1, 2), (1, 3)])
+    labels = COPKMeans(4, random_state=0).fit(X, constraints=known).labels_
+    assert labels[1] == labels[2] == labels[3] != labels[0]

@@ -438,3 +438,12 @@ def test_changes_that_cannot_all_be_right_are_warned_of() -> None:
     plain = TransductiveSVC(random_state=0).fit(X, y)
     wrong, right = ((m.transduction_[80:] == truth[80:]).mean() for m in (model, plain))
     assert wrong < right - 0.05
+
+
+@pytest.mark.parametrize("unknown", ["-1", -1, None])
+def test_points_without_a_label_beside_labels_of_text(unknown: object) -> None:
+    X = np.concatenate([np.random.default_rng(0).normal(c, 1, (30, 3)) for c in (0, 3)])
+    y = np.array([unknown] * 60, dtype=object)
+    y[:2], y[30:32] = "a", "b"
+    model = TransductiveSVC(random_state=0).fit(X, y.astype(str) if unknown == "-1" else y)
+    assert model.classes_.tolist() == ["a", "b"]

@@ -362,6 +362,7 @@ class Constraints:
             )
         names = None if index is None else pd.Index(index)
         size = int(n_points) if names is None else len(names)  # type: ignore[arg-type]
+        _refuse_missing_header(table, size, names, path, 1 if link == "labels" else 2)
         if link == "labels":
             labels, sure = _classes(table, size, names, path)
             return cls.from_labels(labels, weight=sure, index=names)
@@ -756,6 +757,22 @@ def _classes(
             "labels have one confidence; write a file for each and merge them."
         )
     return labels, float(weight[0]) if weight.size else 1.0
+
+
+def _refuse_missing_header(
+    table: pd.DataFrame, size: int, names: pd.Index | None, path: Any, columns: int
+) -> None:
+    """Refuse a file whose first row names points: taken for a header, it would be lost."""
+    first = [str(name) for name in table.columns[:columns]]
+    if names is None:
+        points = all(name.isdecimal() and int(name) < size for name in first)
+    else:
+        points = set(first) <= set(names.astype(str))
+    if points:
+        raise ValueError(
+            f"{path}: the first row ({', '.join(first)}) names points, but it is read as the names "
+            "of the columns; put a row of names before it, such as point_1,point_2."
+        )
 
 
 def _kinds(table: pd.DataFrame, link: Link | None, path: Any) -> np.ndarray:

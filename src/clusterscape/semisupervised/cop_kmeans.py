@@ -364,5 +364,6 @@ def _filled(
     if empty.size:
         worst = np.argsort(-cost.min(axis=1), kind="stable")[: empty.size]
         rows = items.means[worst]
+        empty = empty[: worst.size]  # must-links may leave fewer items than clusters
         made[empty] = rows.toarray() if sparse.issparse(rows) else rows
     return made

@@ -13,7 +13,8 @@ from sklearn.utils.validation import column_or_1d
 def labelled_codes(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the class of each point (-1 where it has no label), and the classes.
 
-    Labels of text are all labels; in an array of objects the number -1 marks a point without one.
+    -1 marks a point without one, as a number or as text (``numpy.array(["a", -1])`` is all text);
+    None does too.
     """
     if y is None:
         raise ValueError(
@@ -26,7 +27,7 @@ def labelled_codes(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     if given.size != n:
         raise ValueError(f"y has {given.size} labels and X has {n} rows; give one per row.")
     if given.dtype.kind in "OU":
-        has = np.array([not (isinstance(v, (int, np.integer)) and v == -1) for v in given])
+        has = np.array([v is not None and str(v) != "-1" for v in given])
     else:
         has = given != -1
     if not has.any():
