@@ -30,6 +30,9 @@ _MARGIN = 1e-6  # by which beta stays below the singular values it lies between
 _ONE_SIGN = 1e-9  # a vector with no entry beyond this on one side separates nothing
 
 
+_NOTHING = 1e-10  # share of the largest length from which a direction counts
+
+
 class SCACS(BaseLandmarkClusterer):
     """Scalable constrained spectral clustering (SCACS): constrained normalised cuts by landmarks.
 
@@ -139,6 +142,11 @@ class SCACS(BaseLandmarkClusterer):
             feasible[0] = True  # nothing satisfies them: the least violated direction
         vectors = vectors[:, feasible]
         length = np.einsum("ij,ij->j", vectors, gram @ vectors)
+        # Landmarks of points that coincide have directions in which no two points differ.
+        seen = length > _NOTHING * max(float(length.max()), np.finfo(float).tiny)
+        if not seen.any():
+            return leading_vectors(rows, self.n_clusters)
+        vectors, length = vectors[:, seen], length[seen]
         costs = np.einsum("ij,ij->j", vectors, cut @ vectors) / np.maximum(length, 1e-300)
         keep = np.argsort(costs, kind="stable")[: max(self.n_clusters - 1, 1)]
         self._cuts = costs[keep]
