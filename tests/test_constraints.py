@@ -134,7 +134,7 @@ def test_pairs_with_a_point_that_was_not_seen_count_on_neither_side() -> None:
     assert seen.must_pairs.tolist() == []
     assert seen.cannot_pairs.tolist() == [[0, 3], [1, 3]]
     assert (seen.weight, seen.total_weight) == (2.0, 3.0)
-    assert made.tally([0, 0, -2, 0, -2]).count == seen.count
+    assert made._tally([0, 0, -2, 0, -2]).count == seen.count
     # Noise was seen, and is with nobody.
     assert made.violations([0, -1, -2, 1, -2]).must_pairs.tolist() == [[0, 1]]
 

@@ -465,7 +465,7 @@ class Constraints:
         -------
         Violations
         """
-        seen = self.tally(labels)
+        seen = self._tally(labels)
         found, placed = self._found(labels)
         must, cannot = self.must.among(placed).ends, self.cannot.among(placed).ends
         musts = [must[found[must[:, 0]] != found[must[:, 1]]]]
@@ -483,7 +483,7 @@ class Constraints:
             seen.total_weight,
         )
 
-    def tally(self, labels: Any) -> Tally:
+    def _tally(self, labels: Any) -> Tally:
         """Return how many constraints a partition does not respect, without a list of them.
 
         Parameters

@@ -225,7 +225,7 @@ class COPKMeans(BaseConstrainedClusterer):
         centers = cluster_sums(X, codes, np.ones(len(labels)), found.size) / sizes[:, None]
         self.inertia_ = _inertia(X, codes, centers)
         self._numbered_centers = centers[order]
-        wrong = certain_part(known).tally(labels)
+        wrong = certain_part(known)._tally(labels)
         if wrong.count:
             why = f"{self.n_clusters} clusters cannot meet all of them, as far as was found."
             warn_of_violations("COPKMeans", wrong, why, stacklevel=4)

@@ -61,7 +61,7 @@ def member_scores(ensemble: Ensemble, known: Constraints) -> np.ndarray:
     if len(known) == 0:
         return out
     for i, labels in enumerate(ensemble.labels.T):
-        seen = known.tally(labels)
+        seen = known._tally(labels)
         if seen.total_weight == 0:
             continue
         n = np.count_nonzero(labels != UNSAMPLED)
@@ -139,7 +139,7 @@ def enforced(
     """
     sure = certain_part(known)
     # A point without a cluster is not exempt here, whether it was seen or not.
-    if len(sure) == 0 or sure.tally(np.maximum(labels, NOISE)).count == 0:
+    if len(sure) == 0 or sure._tally(np.maximum(labels, NOISE)).count == 0:
         return labels
     k = max(n_clusters, membership.shape[1])
     refuse_too_few(sure, k, "give constraints a weight below 1")
