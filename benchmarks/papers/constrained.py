@@ -125,7 +125,10 @@ def second_figure(name: str, X: np.ndarray, classes: np.ndarray, options: Any) -
     """Run and print Figure 2; return how far CA and NMI vary over the rates."""
     rows, found = [], []
     for rate in options.rates:
-        made = lambda k, t, rate=rate: FastConstrainedSpectral(k, sample_rate=rate, random_state=t)  # noqa: E731
+
+        def made(k: int, t: int, rate: float = rate) -> Any:
+            return FastConstrainedSpectral(k, sample_rate=rate, random_state=t)
+
         found.append(figures(made, X, classes, 500, options.trials))
         rows.append([rate, *(f"{v:.3f}" for v in found[-1])])
     print(f"Figure 2, {name}: c = 500")
@@ -141,9 +144,11 @@ def third_figure(name: str, X: np.ndarray, classes: np.ndarray, options: Any) ->
     rows = []
     for count in options.ensemble_counts:
         for method in options.ensembles:
-            made = lambda k, t, how=ENSEMBLES[method]: ConstrainedEnsemble(  # noqa: E731
-                k, n_partitions=options.members, enforce=False, random_state=t, **how
-            )
+
+            def made(k: int, t: int, how: dict[str, Any] = ENSEMBLES[method]) -> Any:
+                common: dict[str, Any] = {"n_partitions": options.members, "enforce": False}
+                return ConstrainedEnsemble(k, random_state=t, **common, **how)
+
             table[method][count] = figures(made, X, classes, count, options.ensemble_trials)
         rows.append([count, *(cells(table[m][count]) for m in options.ensembles)])
     print(

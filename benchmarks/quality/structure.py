@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -142,16 +143,21 @@ def sigclust(X: np.ndarray, seed: int) -> bool:
     return (1 + np.sum(np.array(drawn) <= own)) / 61 <= LEVEL
 
 
-def dip(X: np.ndarray, seed: int, known: dict[int, float] = {}) -> bool:  # noqa: B006
+@cache
+def largest_dip(n: int) -> float:
+    """Return the dip that n uniform points exceed at the level of the test."""
+    from clusterscape import kernels
+
+    rng = np.random.default_rng(0)
+    drawn = [kernels.dip.dip(np.sort(rng.random(n))) for _ in range(1000)]
+    return float(np.quantile(drawn, 1 - LEVEL))
+
+
+def dip(X: np.ndarray, seed: int) -> bool:
     """Return whether the first principal axis has more than one mode, by the usual dip test."""
     from clusterscape import kernels
 
-    n = len(X)
-    if n not in known:
-        rng = np.random.default_rng(0)
-        drawn = [kernels.dip.dip(np.sort(rng.random(n))) for _ in range(1000)]
-        known[n] = float(np.quantile(drawn, 1 - LEVEL))
-    return kernels.dip.dip(np.sort(principal(X)[:, 0])) > known[n]
+    return kernels.dip.dip(np.sort(principal(X)[:, 0])) > largest_dip(len(X))
 
 
 def gap(X: np.ndarray, seed: int) -> bool:

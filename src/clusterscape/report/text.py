@@ -163,8 +163,8 @@ _EXPLORER = """
 
 def _choices(page: Page) -> str:
     told = (
-        "What you decide here is written to a file at once; “clusterscape export” reads it, and "
-        "pairs are constraints for “clusterscape constrain”."
+        "What you decide here is written to a file at once. “clusterscape export” applies it to "
+        "the labels; pairs of points are kept for constraints."
     )
     return _paragraphs([told]) + _CHOOSING
 
