@@ -276,6 +276,18 @@ def test_auto_takes_the_engine_that_suits_the_size(monkeypatch):
     assert kmeans(X[:, :2], 4, seed=0).engine == "kernel"
 
 
+def test_columns_without_values_change_nothing(seed):
+    rng = np.random.default_rng(seed)
+    X = sparse.csr_array(sparse.random_array((80, 12), density=0.4, rng=rng))
+    places = np.sort(rng.choice(500, 12, replace=False))
+    wide = sparse.csr_array((X.data, places[X.indices], X.indptr), shape=(80, 500))
+    narrow = kmeans(X, 5, metric="cosine", seed=seed)
+    found = kmeans(wide, 5, metric="cosine", seed=seed)
+    np.testing.assert_array_equal(found.labels, narrow.labels)
+    np.testing.assert_array_equal(found.centers[:, places], narrow.centers)
+    assert found.centers.sum() == pytest.approx(narrow.centers.sum())
+
+
 def test_sparse_euclidean_is_dense_euclidean():
     X, _ = make_blobs(100, centers=3, random_state=0)
     dense = kmeans(X, 3, n_init=5, seed=0)

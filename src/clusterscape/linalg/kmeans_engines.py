@@ -64,7 +64,7 @@ def run(
         fits = kernels.kmeans.fit_many(XT, np.arange(d), ends, weight, task.plan(), seeds)
         return fits.labels[0], int(fits.n_iter[0])
     if engine == "sparse":
-        rows = kernels.kmeans_sparse.Rows(*_csr_arrays(X), X.shape[1])
+        rows = kernels.kmeans_sparse.Rows(*_used_columns(*_csr_arrays(X), X.shape[1]))
         state = kernels.random.new_state(_seeds.kernel_seed(seed))
         labels, _, n_iter = kernels.kmeans_sparse.fit(rows, weight, task.plan(), state)
         return labels, int(n_iter)
@@ -229,15 +229,27 @@ def cluster_sums(X: Any, labels: np.ndarray, weight: np.ndarray, k: int) -> np.n
         codes = labels.astype(np.int32, copy=False)
         kernels.labels.weighted_sums(codes, weight, np.ascontiguousarray(X), out)
         return out
-    for rows in batches(X.shape[0], X.shape[1]):
-        part = labels[rows]
-        shape = (k, len(part))
-        indicator = sparse.csr_array((weight[rows], (part, np.arange(len(part)))), shape=shape)
-        out += (indicator @ X[rows]).toarray()
-    return out
+    n = len(labels)
+    indicator = sparse.csr_array((weight, (labels, np.arange(n))), shape=(k, n))
+    # The product stays sparse: it holds no more values than X.
+    return np.asarray((indicator @ sparse.csr_array(X)).toarray(out=out))
 
 
 def _csr_arrays(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the arrays of a CSR matrix, with 32-bit indices wherever they suffice."""
     kind = np.int32 if max(X.nnz, X.shape[1]) < 2**31 else np.int64
     return X.data, X.indices.astype(kind, copy=False), X.indptr.astype(kind, copy=False)
+
+
+def _used_columns(
+    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, n_columns: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Return CSR arrays without the columns that hold nothing, and how many columns are left.
+
+    A table of words often has many that no row uses, and the tables of the kernel have as many rows
+    as there are columns.
+    """
+    used = np.zeros(n_columns, bool)
+    used[indices] = True
+    places = np.cumsum(used, dtype=indices.dtype) - indices.dtype.type(1)
+    return data, places[indices], indptr, int(used.sum())
