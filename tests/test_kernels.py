@@ -120,7 +120,12 @@ def test_kernels_do_not_write_into_the_labels_of_an_ensemble() -> None:
         (kernels.labels.scatter, offsets, read_only(np.ones((3, 2))), np.zeros((4, 2))),
         (kernels.labels.gather, offsets, read_only(np.ones((4, 2))), np.zeros((3, 2))),
         (kernels.labels.sizes, offsets, weights, np.zeros(4)),
-        (kernels.rows.unique_rows, read_only(np.zeros(3, bool))),
+        (
+            kernels.rows.group_rows,
+            read_only(np.zeros(3, bool)),
+            np.full(16, -1),
+            *np.zeros((2, 3), int),
+        ),
         (kernels.rowspace.move, offsets, groups, groups + 1, weights, np.zeros((4, 2))),
     ]
     for kernel, *rest in calls:

@@ -98,6 +98,9 @@ class _LinkedCode(JITCodeLibrary):
     that compiling takes.
     """
 
+    def _optimize_final_module(self) -> None:
+        """Do nothing: the kernel's module is optimised whole."""
+
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
         self._verify_declare_only_symbols()

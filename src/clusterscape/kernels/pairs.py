@@ -35,7 +35,6 @@ def scratch(n_clusters, weighted):
     return np.zeros(size, dtype=np.float64 if weighted else np.int32)
 
 
-@jit
 def tables(labels, n_clusters, pairs, weights, noise, counts, starts, rows, cols, mass):
     """Write the cells of every pair's table; those of pair p are ``starts[p]:starts[p + 1]``.
 
@@ -43,12 +42,21 @@ def tables(labels, n_clusters, pairs, weights, noise, counts, starts, rows, cols
     comes from ``scratch``. Points that are unsampled in either partition are in no cell. The three
     outputs need space for one cell more than there can be.
     """
-    n = labels.shape[1]
-    order = np.empty(n, np.int32)
-    most = 0
-    for i in range(n_clusters.shape[0]):
-        most = max(most, n_clusters[i])
-    ends = np.empty(most + 2, np.int64)
+    n, widest = labels.shape[1], int(n_clusters.max()) + 2
+    dense = min(DENSE_CELLS, 4 * n + 64)
+    # A branch on None is left out when compiling: few programs have tables too large to be counted.
+    sorting = None
+    if widest * widest > dense:
+        sorting = np.empty(n, np.int32), np.empty(widest, np.int64)
+    _tables(
+        labels, n_clusters, pairs, weights, noise, counts, dense, sorting, starts, rows, cols, mass
+    )
+
+
+@jit
+def _tables(
+    labels, n_clusters, pairs, weights, noise, counts, dense, sorting, starts, rows, cols, mass
+):
     sorted_by = -1
     at = 0
     starts[0] = 0
@@ -57,10 +65,11 @@ def tables(labels, n_clusters, pairs, weights, noise, counts, starts, rows, cols
         j = pairs[p, 1]
         height = n_clusters[i] + 2
         width = n_clusters[j] + 2
-        if height * width <= min(DENSE_CELLS, 4 * n + 64):
+        if height * width <= dense:
             _count(labels, i, j, weights, width, counts)
             at = _cells_of_dense(counts, height, width, noise, at, rows, cols, mass)
-        else:
+        elif sorting is not None:
+            order, ends = sorting
             if sorted_by != i:
                 _sort_points(labels, i, height, order, ends)
                 sorted_by = i
@@ -203,7 +212,6 @@ def _margin(values, size, alone, whole, known, out, p, at):
     out[p, at + 2] = logs
 
 
-@jit
 def sums(starts, rows, cols, mass, sizes, whole, known, out):
     """Fill the (m, N_SUMS) array ``out`` with what most measures need of each table.
 
@@ -211,8 +219,12 @@ def sums(starts, rows, cols, mass, sizes, whole, known, out):
     three for the rows and for the columns. ``sizes`` (m, 2) are the rows and columns of each
     table. ``whole`` says that masses are counts, whose x log x is in ``known``.
     """
-    row = np.empty(_widest(sizes, 0), np.float64)
-    col = np.empty(_widest(sizes, 1), np.float64)
+    row, col = (np.empty(width) for width in sizes.max(axis=0, initial=0))
+    _sums(starts, rows, cols, mass, sizes, whole, known, row, col, out)
+
+
+@jit
+def _sums(starts, rows, cols, mass, sizes, whole, known, row, col, out):
     for p in range(starts.size - 1):
         total, alone_a, alone_b = _margins(
             rows, cols, mass, starts[p], starts[p + 1], row, sizes[p, 0], col, sizes[p, 1]
