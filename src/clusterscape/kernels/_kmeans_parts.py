@@ -354,3 +354,8 @@ def mean_variance(XT, cols, weight):
             apart = row[i] - mean
             out += weight[i] * (apart * apart)
     return out / (weights * max(cols.shape[0], 1))
+
+
+def is_constant(values):
+    """Say whether all values are equal; not compiled, because NumPy does it in one line."""
+    return bool((values == values[:1]).all())

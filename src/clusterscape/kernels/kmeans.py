@@ -17,6 +17,7 @@ from clusterscape.kernels._kmeans_parts import (
     assign,
     copy_point,
     distances,
+    is_constant,
     mean_variance,
     new_work,
     place,
@@ -276,7 +277,7 @@ def within(XT, cols, weight, labels, spherical, sums, mass, sizes, out):
 def refine(XT, cols, weight, labels, plan):
     """Go on from a partition, in place, by Lloyd or exchange; return the inertia and iterations."""
     settings = plan.n_clusters, plan.spherical, plan.max_iter, plan.tol
-    switches = _switch(plan), _is_constant(weight)
+    switches = _switch(plan), is_constant(weight)
     return _refine(XT, cols, weight, labels, *settings, *switches)
 
 
@@ -304,10 +305,6 @@ def _switch(plan):
     Most programs need one of the two algorithms, and compiling either takes seconds.
     """
     return True if plan.hartigan else None
-
-
-def _is_constant(values):
-    return bool((values == values[:1]).all())
 
 
 @jit
@@ -347,7 +344,7 @@ def fit_many(XT, columns, indptr, weight, plan, seeds):
     )  # fmt: skip
     # One by one: numba takes longer to look at a tuple than many a small problem to be solved.
     settings = k, plan.plus, plan.spherical, plan.n_init, plan.max_iter, plan.tol
-    problem = XT, columns, indptr, weight, _is_constant(weight)
+    problem = XT, columns, indptr, weight, is_constant(weight)
     _fit_many(*problem, *settings, seeds, np.empty(1, np.uint64), _switch(plan), *fits)
     return fits
 
