@@ -137,16 +137,13 @@ def test_the_affinity_by_landmarks_is_that_of_all_distances(kind: Any, form: Any
     X = np.random.default_rng(0).normal(size=(50, 4))
     X[7] = 0.0  # no direction
     found = affinity(form(X), kind=kind, landmarks=50, nearest=3, scale=0.7, seed=1)
-    unit = np.divide(
-        X, np.linalg.norm(X, axis=1, keepdims=True), where=X != 0, out=np.zeros(X.shape)
-    )
-    weights = (
-        np.maximum(unit @ unit.T, 0.0) if kind == "cosine" else np.exp(-(cdist(X, X) ** 2) / 0.98)
-    )
+    rows = normalize(X) if kind == "cosine" else X
+    D = cdist(rows, rows)
+    weights = np.maximum(rows @ rows.T, 0.0) if kind == "cosine" else np.exp(-(D**2) / 0.98)
     Z = np.zeros((50, 50))
-    near = np.argsort(cdist(unit, unit) if kind == "cosine" else cdist(X, X), axis=1)[:, :3]
+    near = np.argsort(D, axis=1)[:, :3]
     np.put_along_axis(Z, near, np.take_along_axis(weights, near, axis=1), axis=1)
-    Z = np.divide(Z, Z.sum(axis=1, keepdims=True), where=Z > 0, out=np.zeros(Z.shape))
+    Z = normalize(Z, norm="l1")
     mass = Z.sum(axis=0)
     expected = Z @ np.diag(np.divide(1.0, mass, where=mass > 0, out=np.zeros(50))) @ Z.T
     np.fill_diagonal(expected, 0.0)
