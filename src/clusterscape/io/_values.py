@@ -48,7 +48,7 @@ def public_estimator(name: str) -> type | None:
     package = importlib.import_module("clusterscape")
     for method in package.combine.METHODS.values():
         if method.estimator.__name__ == name:
-            return method.estimator  # type: ignore[no-any-return]
+            return method.estimator
     folders = (importlib.import_module(f"clusterscape.{folder}") for folder in _folders())
     for place in itertools.chain([package], folders):
         found = getattr(place, name, None) if name in place.__all__ else None

@@ -115,7 +115,7 @@ class _Part(CPUDispatcher):
             raise
         except Exception:
             # A version of numba that our compiler of parts does not fit: numba's own will do.
-            self._compiler.pipeline_class = Compiler
+            vars(self)["_compiler"].pipeline_class = Compiler
             return super().compile(sig)
 
 
