@@ -21,6 +21,7 @@ import clusterscape
 from clusterscape import Ensemble
 from clusterscape._core.errors import InvalidParameter, MemoryLimitError, ParameterError
 from clusterscape._core.store import AnotherRunError
+from clusterscape.cli import command
 from clusterscape.cli.app import app
 from clusterscape.cli.console import sentence
 from clusterscape.combine import METHODS
@@ -138,10 +139,20 @@ def test_help_loads_nothing_heavy() -> None:
         "import sys, clusterscape.cli\n"
         "sys.argv = ['clusterscape', 'run', '--help']\n"
         "try:\n    clusterscape.cli.main()\nexcept SystemExit: pass\n"
-        "print([m for m in ('sklearn', 'scipy', 'pandas', 'numba') if m in sys.modules])"
+        "others = [f'clusterscape.cli.{verb}' for verb in ('combine', 'demo', 'info')]\n"
+        "print([m for m in ('sklearn', 'scipy', 'pandas', 'numba', *others) if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert done.stdout.decode().strip().endswith("[]")
+
+
+def test_every_verb_is_a_file_and_wrong_ones_are_answered_with_all() -> None:
+    folder = Path(command.__file__).parent
+    files = {p.stem for p in folder.glob("*.py") if f"\ndef {p.stem}(" in p.read_text("utf8")}
+    assert files - {"command"} == set(command.VERBS)
+    done = shell("comine")
+    assert done.returncode == 2
+    assert b"combine" in done.stderr
 
 
 # ---- run --------------------------------------------------------------------------------------

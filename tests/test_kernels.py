@@ -7,12 +7,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
-from numba.core.caching import FunctionCache
+from numba.core.caching import Cache, FunctionCache, NullCache
+from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 
 from clusterscape import ConsensusClustering, kernels
@@ -120,7 +122,12 @@ def test_kernels_do_not_write_into_the_labels_of_an_ensemble() -> None:
         (kernels.labels.scatter, offsets, read_only(np.ones((3, 2))), np.zeros((4, 2))),
         (kernels.labels.gather, offsets, read_only(np.ones((4, 2))), np.zeros((3, 2))),
         (kernels.labels.sizes, offsets, weights, np.zeros(4)),
-        (kernels.rows.unique_rows, read_only(np.zeros(3, bool))),
+        (
+            kernels.rows.group_rows,
+            read_only(np.zeros(3, bool)),
+            np.full(16, -1),
+            *np.zeros((2, 3), int),
+        ),
         (kernels.rowspace.move, offsets, groups, groups + 1, weights, np.zeros((4, 2))),
     ]
     for kernel, *rest in calls:
@@ -229,7 +236,7 @@ def test_numba_cache_dir_names_the_cache(tmp_path: Path) -> None:
     assert [path.name.partition("-")[0] for path in tmp_path.rglob("*.nbi")] == ["random.below"]
 
 
-@pytest.mark.parametrize("failing", ["load_overload", "save_overload"])
+@pytest.mark.parametrize("failing", ["_load_overload", "_save_overload"])
 def test_a_cache_that_fails_costs_no_result(failing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -248,7 +255,7 @@ def test_a_cache_that_fails_costs_no_result(failing: str, monkeypatch: pytest.Mo
 @pytest.fixture
 def cold(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every new kernel compile, in a process that has said nothing yet."""
-    monkeypatch.setattr(FunctionCache, "load_overload", lambda *_: None)
+    monkeypatch.setattr(FunctionCache, "_load_overload", lambda *_: None)
     monkeypatch.setattr(progress, "_noted", set())
 
 
@@ -301,3 +308,54 @@ def test_a_fit_follows_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Kernel, "__call__", recorded)
     ConsensusClustering(3, n_partitions=3, n_references=3, progress=False).fit(X)
     assert wishes == {False}
+
+
+# ---------------------------------------------------------------------------------------------
+# Other versions of numba
+
+
+def sum_of_squares(values: Any) -> Any:
+    total = 0.0
+    for i in range(values.shape[0]):
+        total += square(values[i])
+    return total
+
+
+def square(value: Any) -> Any:
+    return value * value
+
+
+class Unfit(Compiler):
+    """A compiler that takes from numba what is not there."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.state.library.no_such_piece()
+
+
+@pytest.mark.parametrize("linked", [None, SimpleNamespace(PartCompiler=Unfit, load=None)])
+def test_kernels_work_with_a_numba_that_is_made_otherwise(
+    linked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_jit, "_linked", linked)
+    monkeypatch.setattr(_jit, "_cache", lambda function: NullCache())
+    monkeypatch.setitem(globals(), "square", jit(square))
+    assert jit(sum_of_squares)(np.arange(4.0)) == 14.0
+
+
+def test_a_kernel_is_read_from_the_disk_in_numbas_own_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    values, out = np.ones((2, 2)), np.zeros((2, 2))
+    arguments = (np.zeros((2, 1), np.int8), np.array([0, 2]), values, out)
+    kernels.labels.scatter(*arguments)  # it is on the disk now
+    monkeypatch.setattr(_jit, "_linked", None)
+    entry = jit(kernels.labels.scatter.py_func)
+    entry(*arguments)
+    assert sum(entry.entry.stats.cache_hits.values()) == 1
+    np.testing.assert_array_equal(out, [[4.0, 4.0], [0.0, 0.0]])
+
+
+def test_what_is_replaced_in_numba_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(Cache, "_load_overload")
+    source = Path(_jit.__file__).with_name("_linked.py").read_text(encoding="utf8")
+    with pytest.raises(ImportError, match="FunctionCache has no _load_overload"):
+        exec(compile(source, "_linked.py", "exec"), {"__name__": "_linked"})

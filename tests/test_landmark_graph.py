@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
+from sklearn.preprocessing import normalize
 
 from clusterscape._core.params import InvalidParameter
-from clusterscape.linalg.landmark_graph import landmark_graph
+from clusterscape.linalg.affinity import affinity
+from clusterscape.linalg.landmark_graph import landmark_graph, link_weights, nearest_landmarks
+from clusterscape.linalg.relation import read_relation
 
 
 def features(seed: int, n: int = 400, d: int = 5) -> np.ndarray:
@@ -123,3 +126,43 @@ def test_refusals() -> None:
     wide = sparse.csr_matrix((2000, 10_000_000))
     with pytest.raises(MemoryError, match="landmarks='random'"):
         landmark_graph(wide, 1000)
+
+
+# ---- the other graphs of landmarks --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["rbf", "cosine"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_the_affinity_by_landmarks_is_that_of_all_distances(kind: Any, form: Any) -> None:
+    X = np.random.default_rng(0).normal(size=(50, 4))
+    X[7] = 0.0  # no direction
+    found = affinity(form(X), kind=kind, landmarks=50, nearest=3, scale=0.7, seed=1)
+    rows = normalize(X) if kind == "cosine" else X
+    D = cdist(rows, rows)
+    weights = np.maximum(rows @ rows.T, 0.0) if kind == "cosine" else np.exp(-(D**2) / 0.98)
+    Z = np.zeros((50, 50))
+    near = np.argsort(D, axis=1)[:, :3]
+    np.put_along_axis(Z, near, np.take_along_axis(weights, near, axis=1), axis=1)
+    Z = normalize(Z, norm="l1")
+    mass = Z.sum(axis=0)
+    expected = Z @ np.diag(np.divide(1.0, mass, where=mass > 0, out=np.zeros(50))) @ Z.T
+    np.fill_diagonal(expected, 0.0)
+    np.testing.assert_allclose(found.toarray(), expected, atol=1e-10)
+
+
+def test_links_by_distances_alone_are_those_of_the_features() -> None:
+    X = np.concatenate([np.random.default_rng(1).normal(size=(30, 2)), [[1e4, 1e4]]])
+    chosen = np.arange(0, 30, 3)
+    links = read_relation(cdist(X, X)).landmark_links(chosen, 4)
+    squares, indices = nearest_landmarks(X, X[chosen], 4)
+    expected = np.zeros((31, 10))
+    weights = link_weights(squares, float(np.sqrt(squares).mean()))
+    np.put_along_axis(expected, indices.astype(int), weights, axis=1)
+    np.testing.assert_allclose(links.toarray(), expected, rtol=1e-6)
+    assert (links.toarray()[30] > 0).sum() == 4  # far from all landmarks, but linked
+
+
+def test_links_far_from_all_landmarks_keep_their_ratios() -> None:
+    far = link_weights(np.array([[8000.0, 8002.0]]), 1.0)
+    assert far.min() > 0
+    np.testing.assert_allclose(far[0, 1] / far[0, 0], np.exp(-1.0))

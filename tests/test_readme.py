@@ -75,7 +75,8 @@ def test_examples_are_numbered_from_one() -> None:
     )
     for number, file in enumerate(files, start=1):
         title = file.read_text(encoding="utf8").splitlines()[1]
-        assert file.name.startswith(f"plot_{number}_"), f"{file.name} is example {number}"
+        # Two digits: the gallery sorts by name.
+        assert file.name.startswith(f"plot_{number:02d}_"), f"{file.name} is example {number}"
         assert title.startswith(f"{number}. "), f"{file.name}: the title {title!r} has no number"
 
 
@@ -172,3 +173,12 @@ def test_the_summary_of_the_confidences_has_the_figures_of_the_results() -> None
         there = [float(value.split()[0]) for value in ran[names[name]].values()]
         assert [abs(float(c) - v) < 0.0056 for c, v in zip(cells, there, strict=True)] == [True] * 4
         assert cells == sorted(cells, reverse=True)
+
+
+def test_every_table_begins_with_a_head() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    for page in pages:
+        lines = page.read_text(encoding="utf8").splitlines()
+        for before, line, after in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
+            if line.startswith("|") and not before.startswith("|"):
+                assert re.fullmatch(r"[|: -]+", after), f"{page.name}: {line[:60]!r} has no head"

@@ -19,9 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from clusterscape import ConsensusClustering, Ensemble
+from clusterscape._core.labels import numbered_like
 from clusterscape.combine import EAC
 from clusterscape.report import collect, contents, render, write
-from clusterscape.report.alternatives import numbered_like
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ labelled = hnp.arrays(np.int64, 15, elements=st.integers(-2, 4))
 
 @given(labelled, labelled)
 def test_alignment_renames_clusters_and_nothing_else(a: np.ndarray, b: np.ndarray) -> None:
-    found = numbered_like(a, b)
+    found = numbered_like(b, a, reuse=False)
     assert ((found < 0) == (b < 0)).all()
     assert (found[b < 0] == b[b < 0]).all()
     pairs = {(int(x), int(y)) for x, y in zip(b, found, strict=True)}
@@ -60,7 +60,8 @@ def test_alignment_renames_clusters_and_nothing_else(a: np.ndarray, b: np.ndarra
 @given(hnp.arrays(np.int64, 12, elements=st.integers(0, 3)), st.permutations(range(4)))
 def test_the_same_partition_keeps_its_numbers(labels: np.ndarray, names: list[int]) -> None:
     _, labels = np.unique(labels, return_inverse=True)
-    assert (numbered_like(labels, np.asarray(names)[labels]) == labels).all()
+    named = np.asarray(names)[labels]
+    assert (numbered_like(named, labels, reuse=False) == labels).all()
 
 
 # ---- the dictionary ---------------------------------------------------------------------------

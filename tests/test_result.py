@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -684,3 +686,15 @@ def test_partitions_coarser_than_the_answer_do_not_dilute_the_confidence():
     # Nothing but coarse runs: the little that is left decides.
     only = consensus_scores([united, apart], answer)
     assert only.confidence[0] == pytest.approx((two + three) / 2)
+
+
+def test_saving_looks_for_a_class_where_it_is() -> None:
+    program = (
+        "import sys\n"
+        "from clusterscape.io._values import public_estimator\n"
+        "print(public_estimator('ConsensusClustering').__name__)\n"
+        "print([m for m in ('forest', 'explore', 'plot') if f'clusterscape.{m}' in sys.modules])\n"
+        "print(public_estimator('ClusterForest').__name__, public_estimator('Ensemble'))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["ConsensusClustering", "[]", "ClusterForest None"]

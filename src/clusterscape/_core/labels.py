@@ -217,27 +217,36 @@ def canonical(labels: np.ndarray, weights: np.ndarray | None = None) -> np.ndarr
     return result
 
 
-def numbered_like(labels: np.ndarray, earlier: np.ndarray) -> np.ndarray:
+def numbered_like(labels: np.ndarray, earlier: np.ndarray, *, reuse: bool = True) -> np.ndarray:
     """Renumber clusters after those of an earlier partition that they share most points with.
 
     Clusters are matched one to one such that the points shared are most; a cluster without a match
-    takes the first free number, the largest first. Negatives stay.
+    takes the first free number, the largest first. Without ``reuse`` the numbers of the earlier
+    clusters are taken only by clusters that share points with them. Negatives stay.
 
     Examples
     --------
     >>> numbered_like(np.array([0, 0, 0, 1, 2]), np.array([1, 1, 1, 0, 0]))
     array([1, 1, 1, 0, 2])
+    >>> numbered_like(np.array([0, 0, 1]), np.array([2, 2, -1]))
+    array([2, 2, 0])
+    >>> numbered_like(np.array([0, 0, 1]), np.array([2, 2, -1]), reuse=False)
+    array([2, 2, 3])
     """
     from scipy.optimize import linear_sum_assignment
 
     new = canonical(labels)
     width, height = int(new.max(initial=-1)) + 1, int(earlier.max(initial=-1)) + 1
+    if width == 0:
+        return new
     both = (new >= 0) & (earlier >= 0)
     table = np.bincount(new[both] * height + earlier[both], minlength=width * height)
     numbers = np.full(width, -1, dtype=np.int64)
-    rows, columns = linear_sum_assignment(table.reshape(width, height), maximize=True)
-    numbers[rows] = columns
+    shared = table.reshape(width, height)
+    rows, columns = linear_sum_assignment(shared, maximize=True)
+    kept = slice(None) if reuse else shared[rows, columns] > 0
+    numbers[rows[kept]] = columns[kept]
     left = np.flatnonzero(numbers < 0)
-    free = np.setdiff1d(np.arange(width + height), numbers)[: left.size]
+    free = np.setdiff1d(np.arange(0 if reuse else height, width + height), numbers)[: left.size]
     numbers[left] = free
     return np.where(new >= 0, numbers[np.maximum(new, 0)], new)

@@ -1,7 +1,7 @@
 """The command line: one file per verb. Nothing heavy is imported before a verb starts to work.
 
-``app`` joins the verbs, ``options`` declares what they share, ``inputs`` reads tables and labels,
-``output`` checks and writes files, ``console`` words messages and errors.
+``command`` joins the verbs, ``options`` declares what they share, ``inputs`` reads tables and
+labels, ``output`` checks and writes files, ``console`` words messages and errors.
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ from __future__ import annotations
 def main() -> None:
     """Run the command ``clusterscape``."""
     import gc
+    import sys
 
     # The imports make a million objects that live to the end, and looking through them for garbage
     # takes a tenth of a short run.
     gc.set_threshold(50_000, 20, 20)
-    from clusterscape.cli.app import app
+    from clusterscape.cli.command import VERBS, command
 
-    app()
+    # A run of one verb needs no other; help and messages about unknown verbs need them all.
+    named = [verb for verb in VERBS if sys.argv[1:2] == [verb]]
+    command(named or VERBS)()

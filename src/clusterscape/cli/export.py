@@ -73,7 +73,7 @@ def export(
 
 def _labels(found: Any, chosen: Any) -> Any:
     """Return the points' table after the choices."""
-    from clusterscape.report.alternatives import numbered_like
+    from clusterscape._core.labels import numbered_like
 
     frame = found.labels
     if chosen is None:
@@ -85,7 +85,8 @@ def _labels(found: Any, chosen: Any) -> Any:
                 f"{found.ensemble.n_partitions}; give the choices of this run."
             )
         own = found.ensemble.partition(chosen.partition - 1)
-        frame = frame[["label"]].assign(label=numbered_like(frame["label"].to_numpy(), own))
+        numbers = numbered_like(own, frame["label"].to_numpy(), reuse=False)
+        frame = frame[["label"]].assign(label=numbers)
     if chosen.merged:
         frame = frame[["label"]].assign(label=chosen.applied(frame["label"].to_numpy()))
     marked = set(chosen.marked)

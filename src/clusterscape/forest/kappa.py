@@ -96,7 +96,7 @@ def _within(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return each cluster's sum of squares and its means."""
     rows, every = np.ascontiguousarray(X.T), np.arange(X.shape[1])
-    work = kernels.kmeans.new_work(rows, every, k)
-    inner = np.empty(k)
-    kernels.kmeans.within(rows, every, weights, labels, False, work, inner)
-    return inner, work.sums
+    inner, means = np.empty(k), np.empty((k, len(rows)))
+    sizes = np.empty(k), np.empty(k, np.int64)
+    kernels.kmeans.within(rows, every, weights, labels, False, means, *sizes, inner)
+    return inner, means

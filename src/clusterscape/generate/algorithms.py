@@ -26,6 +26,7 @@ from clusterscape._core.seeds import sklearn_seed, spawn
 from clusterscape.generate.features import Matrix
 from clusterscape.generate.nmf import nmf
 from clusterscape.generate.plan import EXACT
+from clusterscape.linalg.gaussian_fit import principal_axes
 from clusterscape.linalg.kmeans import kmeans
 
 # Linkages keep all distances between points; above this they are refused before they start.
@@ -299,18 +300,8 @@ def _leading_columns(X: Matrix, columns: Any) -> tuple[Matrix, Any, Any]:
 
     With the origin and the axes of the components; None for X itself.
     """
-    n, d = X.shape
-    if columns == "auto":
-        # A full covariance of q columns has q^2 / 2 entries, for which each cluster has few points.
-        columns = min(30, max(2, n // 20))
-    if columns == "all" or columns >= min(n - 1, d):
-        return X, None, None
-    from sklearn.decomposition import PCA
-
-    found = PCA(columns, svd_solver="randomized", random_state=0)
-    Z = found.fit_transform(X)
-    axes = np.ascontiguousarray(found.components_.T, dtype=np.float64)
-    return Z, np.asarray(found.mean_, dtype=np.float64), axes
+    found = None if columns == "all" else principal_axes(X, None if columns == "auto" else columns)
+    return (X, None, None) if found is None else found
 
 
 def _dbscan(X: Matrix, k: int | None, how: Settings) -> BaseResult:

@@ -11,11 +11,13 @@ import dataclasses
 import functools
 import importlib
 import inspect
+import itertools
 import math
 import tempfile
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path, PurePath
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -38,25 +40,27 @@ _BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 # ---- which classes may be in a file ------------------------------------------------------------
 
 
-def public_estimators() -> dict[str, type]:
-    """Return the estimators that clusterscape's public names and registered methods have."""
+def public_estimator(name: str) -> type | None:
+    """Return the estimator that a public name of clusterscape or a registered method has.
+
+    The folders are looked through one by one: importing all of them takes a while.
+    """
     package = importlib.import_module("clusterscape")
-    found: dict[str, type] = {}
-    for name in package.__all__:
-        value = getattr(package, name)
-        inner = [getattr(value, n) for n in value.__all__] if _is_module(value) else [value]
-        found |= {c.__name__: c for c in inner if inspect.isclass(c) and hasattr(c, "get_params")}
-    methods = package.combine.METHODS.values()
-    return found | {method.estimator.__name__: method.estimator for method in methods}
+    for method in package.combine.METHODS.values():
+        if method.estimator.__name__ == name:
+            return method.estimator
+    folders = (importlib.import_module(f"clusterscape.{folder}") for folder in _folders())
+    for place in itertools.chain([package], folders):
+        found = getattr(place, name, None) if name in place.__all__ else None
+        if inspect.isclass(found) and hasattr(found, "get_params"):
+            return found
+    return None
 
 
-def _is_module(value: Any) -> bool:
-    return isinstance(value, ModuleType)
-
-
-def _public_folders() -> set[str]:
+def _folders() -> list[str]:
+    """Return the names of the public folders, none of which is imported for it."""
     package = importlib.import_module("clusterscape")
-    return {name for name in package.__all__ if _is_module(getattr(package, name))} | {"model"}
+    return [name for name in package.__all__ if find_spec(f"clusterscape.{name}") is not None]
 
 
 def _class_path(cls: type) -> str:
@@ -68,7 +72,12 @@ def _own_class(path: str) -> type | None:
     module, _, name = path.partition(":")
     package, *parts = module.split(".")
     plain = all(part.isidentifier() and not part.startswith("__") for part in [*parts, name])
-    if package != "clusterscape" or not parts or not plain or parts[0] not in _public_folders():
+    if (
+        package != "clusterscape"
+        or not parts
+        or not plain
+        or parts[0] not in {*_folders(), "model"}
+    ):
         return None
     try:
         found = getattr(importlib.import_module(module), name, None)
@@ -212,7 +221,7 @@ class Encoder:
         params = value.get_params(deep=False)
         if cls is Pipeline:
             return self._pipeline(value, where, depth)
-        if public_estimators().get(cls.__name__) is not cls:
+        if public_estimator(cls.__name__) is not cls:
             return self._foreign_estimator(value, params, where, depth)
         aside = {*params, *getattr(cls, "_derived", ())}
         fitted = {name: inner for name, inner in vars(value).items() if name not in aside}
@@ -413,7 +422,7 @@ class Decoder:
 
     def _estimator(self, node: dict[str, Any]) -> Any:
         name = node["class"]
-        cls = public_estimators().get(name)
+        cls = public_estimator(name)
         if cls is None:
             raise ModelFileError(
                 f"the file holds an estimator of the class {name!r}, which this version of "

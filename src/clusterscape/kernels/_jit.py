@@ -12,17 +12,23 @@ import functools
 import hashlib
 import threading
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba import config, types
 from numba.core.caching import FunctionCache, NullCache
-from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher
 
 from clusterscape._core import progress
+
+try:
+    from clusterscape.kernels import _linked
+except ImportError:  # numba is made otherwise: kernels are compiled and loaded as it does it
+    _linked = None  # type: ignore[assignment]
 
 # No ``parallel``: numba's default threading layer aborts the process when two threads enter it. No
 # ``fastmath``: the same sums, in the same order, on every machine. Division by zero gives inf or
@@ -53,8 +59,9 @@ class _Cache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         found = None
+        load = super().load_overload if _linked is None else partial(_linked.load, self)
         with suppress(OSError):
-            found = super().load_overload(sig, target_context)
+            found = load(sig, target_context)
         if found is None:
             progress.note_once(_COMPILING)
         return found
@@ -91,46 +98,25 @@ class _Entry(CPUDispatcher):
         self._cache = _cache(py_func)
 
 
-class _LinkedCode(JITCodeLibrary):
-    """The code of a part: optimised and linked into the kernels that call it.
-
-    It is never run by itself, so no machine code is made of it, which would be a sixth of the time
-    that compiling takes.
-    """
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._verify_declare_only_symbols()
-        self._finalized = True
-
-    def get_pointer_to_function(self, name: str) -> int:
-        self._ensure_finalized()
-        return 0  # as for every function without a wrapper for Python
-
-    @property
-    def codegen(self) -> Any:
-        return self
-
-    def set_env(self, name: str, environment: Any) -> None:
-        """Do nothing: the kernel has the environment, as when it was read from the disk."""
-
-
-class _PartCompiler(Compiler):
-    """numba's compiler of a part."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.state.library = _LinkedCode(self.state.targetctx.codegen(), "part")
-
-
 class _Part(CPUDispatcher):
     """A function as other kernels call it."""
 
     def __init__(self, py_func: Any, **options: Any) -> None:
-        super().__init__(py_func, pipeline_class=_PartCompiler, **options)
+        compiler = Compiler if _linked is None else _linked.PartCompiler
+        super().__init__(py_func, pipeline_class=compiler, **options)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         return super().get_call_template([types.unliteral(kind) for kind in args], kws)
+
+    def compile(self, sig: Any) -> Any:
+        try:
+            return super().compile(sig)
+        except NumbaError:
+            raise
+        except Exception:
+            # A version of numba that our compiler of parts does not fit: numba's own will do.
+            vars(self)["_compiler"].pipeline_class = Compiler
+            return super().compile(sig)
 
 
 class Kernel:

@@ -65,8 +65,11 @@ def resolution(centres, c):
     """
     square = 0.0
     for f in range(centres.shape[1]):
-        square += np.float64(centres[c, f]) ** 2
-    return (16.0 * np.finfo(centres.dtype).eps) ** 2 * square
+        value = np.float64(centres[c, f])
+        square += value * value
+    # 16 times the spacing of the numbers at 1; numba takes long to compile np.finfo and powers.
+    unit = 2.0**-48 if centres.itemsize == 8 else 2.0**-19
+    return unit * unit * square
 
 
 @jit
@@ -273,13 +276,12 @@ def _farthest(labels, best, sizes, centres):
 
 
 @jit
-def reseed(XT, cols, weight, labels, best, work):
+def reseed(XT, cols, weight, labels, best, sums, mass, sizes, centres, near):
     """Start each empty cluster anew at the farthest point, with all that is nearer to it.
 
     Return how many points moved: none when there are no more distinct points than clusters.
+    ``near`` is filled with distances.
     """
-    sums, mass, sizes, centres = work.sums, work.mass, work.sizes, work.centres
-    near = work.trial[0]
     moved = 0
     for c in range(sizes.shape[0]):
         where = _farthest(labels, best, sizes, centres) if sizes[c] == 0 else -1
@@ -310,20 +312,21 @@ def place(sums, mass, sizes, spherical, centres):
         for f in range(centres.shape[1]):
             old = centres[c, f]
             centres[c, f] = sums[c, f] / scale
-            shift += (centres[c, f] - old) ** 2
+            step = centres[c, f] - old
+            shift += step * step
     return shift
 
 
 @jit
-def renew(XT, cols, weight, inertia, work):
+def renew(XT, cols, weight, inertia, labels, sums, exact, mass, sizes):
     """Replace the running sums by exact ones; say whether they had drifted too far to trust."""
-    sums, exact = work.sums, work.exact
-    total(XT, cols, weight, work.labels, exact, work.mass, work.sizes)
+    total(XT, cols, weight, labels, exact, mass, sizes)
     error = 0.0
     for c in range(sums.shape[0]):
         for f in range(sums.shape[1]):
-            if work.sizes[c] > 0:
-                error += (sums[c, f] - exact[c, f]) ** 2 / work.mass[c]
+            if sizes[c] > 0:
+                drift = sums[c, f] - exact[c, f]
+                error += drift * drift / mass[c]
             sums[c, f] = exact[c, f]
     return error > 1e-12 * inertia
 
@@ -348,14 +351,11 @@ def mean_variance(XT, cols, weight):
         row = XT[cols[f]]
         mean = sum_of_product(row, weight) / weights
         for i in range(weight.shape[0]):
-            out += weight[i] * (row[i] - mean) ** 2
+            apart = row[i] - mean
+            out += weight[i] * (apart * apart)
     return out / (weights * max(cols.shape[0], 1))
 
 
-@jit
 def is_constant(values):
-    """Say whether all values are equal."""
-    same = True
-    for i in range(values.shape[0]):
-        same = same and values[i] == values[0]
-    return same
+    """Say whether all values are equal; not compiled, because NumPy does it in one line."""
+    return bool((values == values[:1]).all())

@@ -7,7 +7,6 @@ import numpy as np
 from clusterscape.kernels._jit import jit
 
 
-@jit
 def dip(x):
     """Return the dip of sorted values, in [1 / (2 n), 1/4].
 
@@ -16,12 +15,16 @@ def dip(x):
     of the empirical distribution are farthest apart; outside of it, the distance from the minorant
     (to the left) and from the majorant (to the right) is the dip.
     """
+    below, above, left, right = np.empty((4, x.size), np.int64)
+    return _dip(x, below, above, left, right)
+
+
+@jit
+def _dip(x, below, above, left, right):
     n = x.size
     if n < 2 or x[0] == x[n - 1]:
         return 0.5 / n
-    below, above = _hulls(x)
-    left = np.empty(n, np.int64)
-    right = np.empty(n, np.int64)
+    _hulls(x, below, above)
     low, high = 0, n - 1
     found = 1.0  # in units of 1 / (2 n)
     while True:
@@ -37,10 +40,10 @@ def dip(x):
             n_right += 1
         start, end, widest = low, high, 1.0
         if n_left > 1 or n_right > 1:
-            start, end, widest = _farthest(x, left[: n_left + 1], right[: n_right + 1])
+            start, end, widest = _farthest(x, left, n_left, right, n_right)
         if widest < found:
             break
-        found = max(found, _outside(x, left[: n_left + 1], right[: n_right + 1], start, end))
+        found = max(found, _outside(x, left, n_left, right, n_right, start, end))
         if low == start and high == end:
             break
         low, high = start, end
@@ -48,11 +51,9 @@ def dip(x):
 
 
 @jit
-def _hulls(x):
-    """Return which vertex of the minorant precedes a point, and which of the majorant follows."""
+def _hulls(x, below, above):
+    """Find which vertex of the minorant precedes a point, and which of the majorant follows."""
     n = x.size
-    below = np.empty(n, np.int64)
-    above = np.empty(n, np.int64)
     below[0] = 0
     for j in range(1, n):
         below[j] = j - 1
@@ -71,17 +72,17 @@ def _hulls(x):
             if a == n - 1 or (x[j] - x[a]) * (a - b) < (x[a] - x[b]) * (j - a):
                 break
             above[j] = b
-    return below, above
 
 
 @jit
-def _farthest(x, left, right):
+def _farthest(x, left, n_left, right, n_right):
     """Return where minorant and majorant are farthest apart: at a vertex of one of them.
 
-    ``left`` are the minorant's vertices from the upper end down, ``right`` the majorant's up.
+    ``left[:n_left + 1]`` are the minorant's vertices from the upper end down, ``right`` the
+    majorant's up. (Ends instead of slices, which take numba longer to compile.)
     """
-    i, j = left.size - 2, 1
-    start, end = left[left.size - 1], left[0]
+    i, j = n_left - 1, 1
+    start, end = left[n_left], left[0]
     widest = -1.0
     while True:
         g, h = left[i], right[j]
@@ -98,22 +99,22 @@ def _farthest(x, left, right):
             if apart >= widest:
                 widest, start, end = apart, g, h
         i = max(i, 0)
-        j = min(j, right.size - 1)
+        j = min(j, n_right)
         if left[i] == right[j]:
             return start, end, widest
 
 
 @jit
-def _outside(x, left, right, start, end):
+def _outside(x, left, n_left, right, n_right, start, end):
     """Return the distance from the minorant left of an interval, and the majorant right of it."""
     deepest = 0.0
-    for i in range(left.size - 1):
+    for i in range(n_left):
         b, a = left[i], left[i + 1]
         if a < start and b - a > 1 and x[b] > x[a]:
             slope = (b - a) / (x[b] - x[a])
             for q in range(a, min(b, start) + 1):
                 deepest = max(deepest, (q - a + 1) - (x[q] - x[a]) * slope)
-    for j in range(right.size - 1):
+    for j in range(n_right):
         a, b = right[j], right[j + 1]
         if a >= end and b - a > 1 and x[b] > x[a]:
             slope = (b - a) / (x[b] - x[a])

@@ -73,6 +73,13 @@ def _start(buffers, cols, r, work):
 
 
 @jit
+def _within(buffers, cols, labels, work):
+    """Set each cluster's part of the cost of the labels; return the sum."""
+    X, weight, sums, mass, sizes = buffers.X, buffers.weight, work.sums, work.mass, work.sizes
+    return within(X, cols, weight, labels, False, sums, mass, sizes, buffers.within)
+
+
+@jit
 def _descend(buffers, cols, max_iter, start, work):
     """Run Lloyd from ``work.labels``; return the cost, or -1 for a start that was stopped."""
     k = work.mass.shape[0]
@@ -81,7 +88,7 @@ def _descend(buffers, cols, max_iter, start, work):
         return -1.0
     cost = 0.0
     if max_iter == 1:
-        cost = within(buffers.X, cols, buffers.weight, work.labels, False, work, buffers.within)
+        cost = _within(buffers, cols, work.labels, work)
     for _ in range(max_iter - 1):
         # One iteration at a time, to look where it leads.
         cost, _ = lloyd(buffers.X, cols, buffers.weight, False, 2, 0.0, work)
@@ -99,7 +106,7 @@ def _descend(buffers, cols, max_iter, start, work):
 @jit
 def _measure(buffers, cols, work, by_pairs):
     """Return kappa of ``buffers.labels``."""
-    within(buffers.X, cols, buffers.weight, buffers.labels, False, work, buffers.within)
+    _within(buffers, cols, buffers.labels, work)
     between = 0.0
     for c in range(work.mass.shape[0]):
         buffers.mass[c] = work.mass[c]

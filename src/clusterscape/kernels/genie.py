@@ -44,20 +44,6 @@ def _merge_sizes(tree, a, b, number, mass):
 
 
 @jit
-def _sum_of_gaps(tally):
-    """Return the sum of |s - t| over all pairs of clusters, from the number of each size."""
-    number = 0
-    mass = 0
-    total = 0
-    for size in range(tally.size):
-        if tally[size] > 0:
-            total += tally[size] * (size * number - mass)
-            number += tally[size]
-            mass += tally[size] * size
-    return total
-
-
-@jit
 def _touching(pairs, following, parent, size, least, edge):
     """Return the first edge from ``edge`` on that touches a cluster of the least size."""
     while True:
@@ -68,7 +54,6 @@ def _touching(pairs, following, parent, size, least, edge):
         edge = following[edge]
 
 
-@jit
 def merges(pairs, weights, threshold, order, forced):
     """Write the order in which the edges of a spanning forest merge; return the Gini index before.
 
@@ -80,32 +65,30 @@ def merges(pairs, weights, threshold, order, forced):
     together take O(n log n).
     """
     n, m = weights.size, pairs.shape[0]
-    mass = 0
+    # Whatever NumPy does in one line is not compiled.
+    degree = np.bincount(pairs.ravel(), minlength=n)  # edges that leave each cluster
+    mass = int(weights.sum())
+    growing = np.bincount(weights[degree > 0], minlength=mass + 1)  # of those an edge leaves
+    tree = np.zeros((mass + 1, 2), np.int64)
+    following, previous = np.arange(1, m + 1), np.arange(-1, m - 1)  # the edges that are left
+    gaps = int(np.sort(weights) @ np.arange(1 - n, n, 2))  # the sum of |s - t| over all pairs
+    gini = np.empty(m)
+    _merges(
+        pairs, weights.copy(), threshold, order, forced, np.arange(n), degree, growing, tree,
+        following, previous, mass, gaps, gini,
+    )  # fmt: skip
+    return gini
+
+
+@jit
+def _merges(
+    pairs, size, threshold, order, forced, parent, degree, growing, tree, following, previous,
+    mass, gaps, gini,
+):  # fmt: skip
+    n, m = size.shape[0], pairs.shape[0]
     for x in range(n):
-        mass += weights[x]
-    # Filled by loops, which compile much sooner than the functions of NumPy.
-    parent, size = np.empty(n, np.int64), np.empty(n, np.int64)
-    degree = np.empty(n, np.int64)  # edges that leave each cluster
-    tally = np.empty(mass + 1, np.int64)
-    growing = np.empty(mass + 1, np.int64)  # clusters that an edge leaves, by size
-    tree = np.empty((mass + 1, 2), np.int64)
-    following = np.empty(m, np.int64)  # the list of the edges that are left
-    previous = np.empty(m, np.int64)
-    for s in range(mass + 1):
-        tally[s] = growing[s] = tree[s, 0] = tree[s, 1] = 0
-    for x in range(n):
-        parent[x], size[x], degree[x] = x, weights[x], 0
-    for edge in range(m):
-        following[edge], previous[edge] = edge + 1, edge - 1
-        degree[pairs[edge, 0]] += 1
-        degree[pairs[edge, 1]] += 1
-    for x in range(n):
-        tally[size[x]] += 1
-        growing[size[x]] += degree[x] > 0
         _add(tree, size[x], 1)
-    gaps = _sum_of_gaps(tally)
     first, place, least = 0, 0, 1
-    gini = np.empty(m, np.float64)
     for step in range(m):
         gini[step] = gaps / ((n - step - 1.0) * mass)
         forced[step] = gini[step] > threshold
@@ -136,7 +119,6 @@ def merges(pairs, weights, threshold, order, forced):
         degree[b] += degree[a] - 2
         growing[size[b]] += degree[b] > 0
         order[step] = edge
-    return gini
 
 
 @jit

@@ -82,12 +82,13 @@ class Fits(NamedTuple):
 @jit
 def begin(XT, cols, weight, work):
     """Make the first partition: every point to the nearest row picked, no cluster empty."""
-    labels, best = work.labels, work.best
+    labels, best, centres = work.labels, work.best, work.centres
+    sums, mass, sizes = work.sums, work.mass, work.sizes
     for c in range(work.picks.shape[0]):
-        copy_point(XT, cols, work.picks[c], work.centres, c)
-    assign(XT, cols, work.centres, labels, best, work.buffer)
-    total(XT, cols, weight, labels, work.sums, work.mass, work.sizes)
-    reseed(XT, cols, weight, labels, best, work)
+        copy_point(XT, cols, work.picks[c], centres, c)
+    assign(XT, cols, centres, labels, best, work.buffer)
+    total(XT, cols, weight, labels, sums, mass, sizes)
+    reseed(XT, cols, weight, labels, best, sums, mass, sizes, centres, work.trial[0])
 
 
 @jit
@@ -97,7 +98,8 @@ def lloyd(XT, cols, weight, spherical, max_iter, limit, work):
     An empty cluster starts anew at the farthest point, as long as one is away from its centre.
     """
     centres, labels, fresh, best = work.centres, work.labels, work.fresh, work.best
-    sums, mass, sizes = work.sums, work.mass, work.sizes
+    sums, mass, sizes, exact = work.sums, work.mass, work.sizes, work.exact
+    near = work.trial[0]
     n_iter = 1
     settled = False
     while n_iter < max_iter and not settled:
@@ -107,9 +109,11 @@ def lloyd(XT, cols, weight, spherical, max_iter, limit, work):
         n_iter += 1
         assign(XT, cols, centres, fresh, best, work.buffer)
         moved = relabel(XT, cols, weight, fresh, labels, sums, mass, sizes)
-        moved += reseed(XT, cols, weight, labels, best, work)
+        moved += reseed(XT, cols, weight, labels, best, sums, mass, sizes, centres, near)
         if moved == 0:
-            settled = not renew(XT, cols, weight, sum_of_product(best, weight), work)
+            inertia = sum_of_product(best, weight)
+            drifted = renew(XT, cols, weight, inertia, labels, sums, exact, mass, sizes)
+            settled = not drifted
     inertia = sum_of_product(best, weight)
     return (inertia / 2 if spherical else inertia), n_iter
 
@@ -238,18 +242,21 @@ def exchange(XT, cols, weight, is_uniform, max_iter, work):
                 for f in range(cols.shape[0]):
                     sums[c, f] *= mass[c]
             # When the means had drifted, look again with the exact ones.
-            moved = 1 if renew(XT, cols, weight, inertia, work) else 0
+            drifted = renew(XT, cols, weight, inertia, labels, sums, work.exact, mass, sizes)
+            moved = 1 if drifted else 0
             to_means(sums, mass)
     if moved > 0:
-        inertia = within(XT, cols, weight, labels, False, work, np.empty(k))
+        inertia = within(XT, cols, weight, labels, False, sums, mass, sizes, prices[1])
     return inertia, n_iter
 
 
 @jit
-def within(XT, cols, weight, labels, spherical, work, out):
-    """Set each cluster's part of the inertia, from nothing but the labels; return the sum."""
-    sums, mass = work.sums, work.mass
-    total(XT, cols, weight, labels, sums, mass, work.sizes)
+def within(XT, cols, weight, labels, spherical, sums, mass, sizes, out):
+    """Set each cluster's part of the inertia, from nothing but the labels; return the sum.
+
+    The sums are left divided by the masses, unless the clusters are spherical.
+    """
+    total(XT, cols, weight, labels, sums, mass, sizes)
     if spherical:
         for c in range(out.shape[0]):
             out[c] = mass[c] - np.sqrt(sum_of_product(sums[c], sums[c]))
@@ -259,7 +266,8 @@ def within(XT, cols, weight, labels, spherical, work, out):
             out[c] = 0.0
         for f in range(cols.shape[0]):
             for i in range(labels.shape[0]):
-                out[labels[i]] += weight[i] * (XT[cols[f], i] - sums[labels[i], f]) ** 2
+                apart = XT[cols[f], i] - sums[labels[i], f]
+                out[labels[i]] += weight[i] * (apart * apart)
     inertia = 0.0
     for c in range(out.shape[0]):
         inertia += out[c]
@@ -269,11 +277,12 @@ def within(XT, cols, weight, labels, spherical, work, out):
 def refine(XT, cols, weight, labels, plan):
     """Go on from a partition, in place, by Lloyd or exchange; return the inertia and iterations."""
     settings = plan.n_clusters, plan.spherical, plan.max_iter, plan.tol
-    return _refine(XT, cols, weight, labels, *settings, _switch(plan))
+    switches = _switch(plan), is_constant(weight)
+    return _refine(XT, cols, weight, labels, *settings, *switches)
 
 
 @jit
-def _refine(XT, cols, weight, labels, k, spherical, max_iter, tol, exchanging):
+def _refine(XT, cols, weight, labels, k, spherical, max_iter, tol, exchanging, is_uniform):
     work = new_work(XT, cols, k)
     for c in range(k):
         copy_point(XT, cols, 0, work.centres, c)
@@ -284,7 +293,7 @@ def _refine(XT, cols, weight, labels, k, spherical, max_iter, tol, exchanging):
         limit = tol * mean_variance(XT, cols, weight) if tol > 0 else 0.0
         inertia, n_iter = lloyd(XT, cols, weight, spherical, max_iter, limit, work)
     else:
-        inertia, n_iter = exchange(XT, cols, weight, is_constant(weight), max_iter, work)
+        inertia, n_iter = exchange(XT, cols, weight, is_uniform, max_iter, work)
     for i in range(labels.shape[0]):
         labels[i] = work.labels[i]
     return inertia, n_iter
@@ -335,17 +344,16 @@ def fit_many(XT, columns, indptr, weight, plan, seeds):
     )  # fmt: skip
     # One by one: numba takes longer to look at a tuple than many a small problem to be solved.
     settings = k, plan.plus, plan.spherical, plan.n_init, plan.max_iter, plan.tol
-    _fit_many(XT, columns, indptr, weight, *settings, seeds, _switch(plan), *fits)
+    problem = XT, columns, indptr, weight, is_constant(weight)
+    _fit_many(*problem, *settings, seeds, np.empty(1, np.uint64), _switch(plan), *fits)
     return fits
 
 
 @jit
 def _fit_many(
-    XT, columns, indptr, weight, k, plus, spherical, n_init, max_iter, tol, seeds, exchanging,
-    labels, inertia, iterations, mass, inner,
+    XT, columns, indptr, weight, is_uniform, k, plus, spherical, n_init, max_iter, tol, seeds,
+    state, exchanging, labels, inertia, iterations, mass, inner,
 ):  # fmt: skip
-    is_uniform = is_constant(weight)
-    state = np.empty(1, np.uint64)
     for p in range(seeds.shape[0]):
         cols = columns[indptr[p] : indptr[p + 1]]
         work = new_work(XT, cols, k)
@@ -355,7 +363,9 @@ def _fit_many(
             XT, cols, weight, is_uniform, plus, spherical, n_init, max_iter, limit, exchanging,
             state, work, labels[p],
         )  # fmt: skip
-        inertia[p] = within(XT, cols, weight, labels[p], spherical, work, inner[p])
+        inertia[p] = within(
+            XT, cols, weight, labels[p], spherical, work.sums, work.mass, work.sizes, inner[p]
+        )
         for c in range(k):
             mass[p, c] = work.mass[c]
 

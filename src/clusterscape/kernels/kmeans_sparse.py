@@ -263,9 +263,13 @@ def mean_variance(rows, weight):
     return max(1.0 - square, 0.0) / rows.n_columns
 
 
-@jit
 def fit(rows, weight, plan, state):
     """Return labels, inertia and iterations of the best of ``plan.n_init`` restarts."""
+    return _fit(rows, weight, is_constant(weight), plan, state)
+
+
+@jit
+def _fit(rows, weight, is_uniform, plan, state):
     n, k = weight.shape[0], plan.n_clusters
     tables = Tables(
         np.empty((rows.n_columns, k), rows.data.dtype),
@@ -280,7 +284,6 @@ def fit(rows, weight, plan, state):
     labels = np.empty(n, np.int32)
     tiny = 32.0 * np.finfo(rows.data.dtype).eps
     limit = plan.tol * mean_variance(rows, weight) if plan.tol > 0 else 0.0
-    is_uniform = is_constant(weight)
     lowest = np.inf
     best_iter = 0
     for restart in range(plan.n_init):

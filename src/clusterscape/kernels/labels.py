@@ -113,14 +113,10 @@ def votes_sampled(columns, x, start, stop, weights, counts):
                 counts[y] += w * (columns[i, first + y] != -2)
 
 
-@jit
-def all_votes(weights, counts):
-    """Fill ``counts`` with the votes of all partitions."""
-    counts[0] = 0
-    for i in range(weights.shape[0]):
-        counts[0] += weights[i]
-    for y in range(1, counts.shape[0]):
-        counts[y] = counts[0]
+def vote_buffers(weights, size):
+    """Return two arrays: of votes together, to be filled, and of the votes of all partitions."""
+    every = np.cumsum(weights)[-1:]  # added one by one, as kernels add them
+    return np.empty(size, weights.dtype), np.full(size, every.sum(), weights.dtype)
 
 
 def missing(columns):
@@ -136,15 +132,14 @@ def fraction_rows(columns, weights, start, stop, out, unseen=0.0):
 
     ``unseen`` is that of a pair that no partition sampled together.
     """
-    _fraction_rows(columns, tallies(weights), missing(columns), start, stop, out, unseen)
+    votes = tallies(weights)
+    buffers = vote_buffers(votes, columns.shape[1])
+    _fraction_rows(columns, votes, missing(columns), start, stop, out, unseen, *buffers)
 
 
 @jit
-def _fraction_rows(columns, weights, missing, start, stop, out, unseen):
+def _fraction_rows(columns, weights, missing, start, stop, out, unseen, together, counts):
     n = columns.shape[1]
-    counts = np.empty(n, weights.dtype)
-    together = np.empty(n, weights.dtype)
-    all_votes(weights, counts)
     for x in range(start, stop):
         votes_together(columns, x, 0, n, weights, together)
         if missing is not None:

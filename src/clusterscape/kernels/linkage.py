@@ -6,9 +6,9 @@ import numpy as np
 
 from clusterscape.kernels._jit import jit
 from clusterscape.kernels.labels import (
-    all_votes,
     missing,
     tallies,
+    vote_buffers,
     votes_sampled,
     votes_together,
 )
@@ -67,16 +67,13 @@ def condensed_distances(columns, weights, out, clusters=None):
     a pair then counts the weight of each cluster that it shares.
     """
     votes = _votes(columns, weights, clusters)
-    _condensed_distances(columns, *votes, missing(columns), out)
+    buffers = vote_buffers(votes[2], _TILE_COLUMNS)
+    _condensed_distances(columns, *votes, missing(columns), out, np.empty_like(votes[2]), *buffers)
 
 
 @jit
-def _condensed_distances(columns, offsets, table, weights, missing, out):
+def _condensed_distances(columns, offsets, table, weights, missing, out, own, together, counts):
     n = columns.shape[1]
-    own = np.empty(weights.size, weights.dtype)
-    together = np.empty(_TILE_COLUMNS, weights.dtype)
-    counts = np.empty(_TILE_COLUMNS, weights.dtype)
-    all_votes(weights, counts)
     for top in range(0, n - 1, _TILE_ROWS):
         for left in range(top // _TILE_COLUMNS * _TILE_COLUMNS, n, _TILE_COLUMNS):
             stop = min(left + _TILE_COLUMNS, n)
@@ -171,15 +168,34 @@ def _joined(da, db, share, method):
 
 
 @jit
-def _fold(distances, m, first, second, share, method, least, ahead):
+def _renumber(m, mate, weight, name, first, second, share):
+    """Number the clusters that are left, in place; return how many there are.
+
+    New cluster a is the old ``first[a]`` and ``second[a]``, or -1; the former has the given share
+    of the weight.
+    """
+    a = 0
+    for x in range(m):
+        other = mate[x]
+        if other == _GONE or 0 <= other < x:
+            continue
+        own = weight[x]
+        total = own + weight[other] if other >= 0 else own
+        first[a], second[a], share[a] = x, other, own / total
+        weight[a] = total
+        name[a] = name[x]
+        a += 1
+    return a
+
+
+@jit
+def _fold(distances, m, k, first, second, share, method, least, ahead, double, line):
     """Rewrite the matrix in place for clusters of one or two old ones, and find their nearest.
 
     New cluster a is ``first[a]`` and, unless that is -1, ``second[a]``, which comes after it; the
     first ones ascend. So a new row never reaches beyond the old rows that are already read.
+    ``double`` is filled with the clusters of two, ``line`` with one line of distances.
     """
-    k = first.size
-    line = np.empty(m, distances.dtype)
-    double = np.empty(k, np.int64)  # the clusters of two
     n_double = 0
     for a in range(k):
         least[a] = np.inf
@@ -214,19 +230,18 @@ def _fold(distances, m, first, second, share, method, least, ahead):
 
 
 @jit
-def _halve(distances, m, weight, method, mate, pairs, heights, done, count):
+def _halve(distances, m, method, weight, name, mate, pairs, heights, alive, stack):
     """Merge by the nearest-neighbour chain until half of the clusters are left.
 
-    Those that are merged into others are marked in ``mate``. The merges, ``count`` of them, are
-    written from ``done`` on to ``pairs`` (in the numbers of this matrix) and ``heights``.
+    Those that are merged into others are marked in ``mate``. ``alive`` and ``stack`` are filled.
     """
-    alive = np.empty(m, np.int64)
     for y in range(m):
         alive[y] = y
+        mate[y] = -1
     n_alive = m
-    stack = np.empty(m + 1, np.int64)
     depth = 0
-    for merge in range(done, done + count):
+    done = name.shape[0] - m
+    for merge in range(done, done + m // 2):
         if depth == 0:
             stack[0] = alive[0]
             depth = 1
@@ -249,8 +264,8 @@ def _halve(distances, m, weight, method, mate, pairs, heights, done, count):
         depth -= 2
         a = min(x, nearest)
         b = max(x, nearest)
-        pairs[merge, 0] = a
-        pairs[merge, 1] = b
+        pairs[merge, 0] = name[a]
+        pairs[merge, 1] = name[b]
         heights[merge] = least
         mate[a] = _GONE
         share = weight[a] / (weight[a] + weight[b])
@@ -268,7 +283,6 @@ def _halve(distances, m, weight, method, mate, pairs, heights, done, count):
         n_alive = left
 
 
-@jit
 def agglomerate(distances, sizes, method):
     """Merge clusters that are nearest to each other until one is left; overwrites ``distances``.
 
@@ -281,59 +295,53 @@ def agglomerate(distances, sizes, method):
     Returns (pairs, heights), the merges in no particular order, each named by a point of either
     cluster.
     """
-    n = sizes.size
-    weight = np.empty(n, np.float64)
-    name = np.empty(n, np.int64)
-    for x in range(n):
-        weight[x] = sizes[x]
-        name[x] = x
-    pairs = np.empty((n - 1, 2), np.int64)
-    heights = np.empty(n - 1, np.float64)
-    least = np.empty(n, distances.dtype)
-    ahead = np.empty(n, distances.dtype)
-    mate = np.empty(n, np.int64)
-    _nearest(distances, least, ahead)
-    done = 0
-    m = n
+    n = len(sizes)
+    weight, name = np.array(sizes, np.float64), np.arange(n)
+    mate, first, second, double = np.empty((4, n + 1), np.int64)
+    least, ahead, line = np.empty((3, n), distances.dtype)
+    pairs, heights, share = np.empty((n - 1, 2), np.int64), np.empty(n - 1), np.empty(n)
+    m, is_halved = n, False
+    while True:
+        m = _rounds(
+            distances, m, is_halved, method, weight, name, mate, pairs, heights, first, second,
+            share, least, ahead, double, line,
+        )  # fmt: skip
+        if m <= 1:
+            return pairs, heights
+        # A kernel of its own: most data never need it, and it takes long to compile.
+        _halve(distances, m, method, weight, name, mate, pairs, heights, first, second)
+        is_halved = True
+
+
+@jit
+def _rounds(
+    distances, m, is_halved, method, weight, name, mate, pairs, heights, first, second, share,
+    least, ahead, double, line,
+):  # fmt: skip
+    """Merge all that are mutually nearest, again and again, until one is left or they are few.
+
+    Return how many clusters are left. ``is_halved``: the next merges are in ``mate`` already.
+    """
+    n = name.shape[0]
+    if m == n and not is_halved:
+        _nearest(distances, least, ahead)
     while m > 1:
-        count = _match(distances, m, least, ahead, mate)
-        if count * _FEW < m and m > _FEW:
-            count = m // 2
-            for x in range(m):
-                mate[x] = -1
-            _halve(distances, m, weight, method, mate, pairs, heights, done, count)
-            for merge in range(done, done + count):
-                pairs[merge, 0] = name[pairs[merge, 0]]
-                pairs[merge, 1] = name[pairs[merge, 1]]
-        else:
-            merge = done
+        if not is_halved:
+            count = _match(distances, m, least, ahead, mate)
+            if count * _FEW < m and m > _FEW:
+                return m
+            merge = n - m
             for x in range(m):
                 if mate[x] > x:
                     pairs[merge, 0] = name[x]
                     pairs[merge, 1] = name[mate[x]]
                     heights[merge] = least[x]
                     merge += 1
-        k = m - count
-        first, second = np.empty(k, np.int64), np.empty(k, np.int64)
-        share, total = np.empty(k, np.float64), np.empty(k, np.float64)
-        a = 0
-        for x in range(m):
-            if mate[x] == _GONE or 0 <= mate[x] < x:
-                continue
-            first[a], second[a] = x, mate[x]
-            total[a] = weight[x]
-            share[a] = 1.0
-            if mate[x] >= 0:
-                total[a] += weight[mate[x]]
-                share[a] = weight[x] / total[a]
-            a += 1
-        _fold(distances, m, first, second, share, method, least, ahead)
-        for b in range(k):
-            weight[b] = total[b]
-            name[b] = name[first[b]]
-        done += count
+        is_halved = False
+        k = _renumber(m, mate, weight, name, first, second, share)
+        _fold(distances, m, k, first, second, share, method, least, ahead, double, line)
         m = k
-    return pairs, heights
+    return m
 
 
 def spanning_tree(columns, weights, clusters=None):
@@ -342,24 +350,23 @@ def spanning_tree(columns, weights, clusters=None):
     Rows of the distance matrix are computed when they are needed, so memory is O(n). ``clusters``
     are as in :func:`condensed_distances`.
     """
-    return _spanning_tree(columns, *_votes(columns, weights, clusters), missing(columns))
+    n = columns.shape[1]
+    votes = _votes(columns, weights, clusters)
+    pairs, heights = np.empty((n - 1, 2), np.int64), np.empty(n - 1)
+    _spanning_tree(
+        columns, *votes, missing(columns), pairs, heights, np.empty_like(votes[2]),
+        *vote_buffers(votes[2], n), np.empty(n), np.zeros(n, np.int64), np.full(n, np.inf),
+        np.ones(n, bool),
+    )  # fmt: skip
+    return pairs, heights
 
 
 @jit
-def _spanning_tree(columns, offsets, table, weights, missing):
+def _spanning_tree(
+    columns, offsets, table, weights, missing, pairs, heights, own, together, counts, distance,
+    nearest, least, outside,
+):  # fmt: skip
     n = columns.shape[1]
-    own = np.empty(weights.size, weights.dtype)
-    together = np.empty(n, weights.dtype)
-    counts = np.empty(n, weights.dtype)
-    all_votes(weights, counts)
-    distance = np.empty(n, np.float64)
-    nearest = np.empty(n, np.int64)
-    least = np.empty(n, np.float64)
-    outside = np.empty(n, np.bool_)
-    for y in range(n):
-        nearest[y], least[y], outside[y] = 0, np.inf, True
-    pairs = np.empty((n - 1, 2), np.int64)
-    heights = np.empty(n - 1, np.float64)
     x = 0
     outside[0] = False
     for edge in range(n - 1):
@@ -381,22 +388,21 @@ def _spanning_tree(columns, offsets, table, weights, missing):
         heights[edge] = least[closest]
         outside[closest] = False
         x = closest
-    return pairs, heights
 
 
 def linked_components(columns, weights, threshold):
     """Number the components of the graph that links pairs with co-association > threshold."""
-    return _linked_components(columns, tallies(weights), missing(columns), threshold)
+    n = columns.shape[1]
+    votes = tallies(weights)
+    component, queue = np.full((2, n), -1)
+    buffers = vote_buffers(votes, n)
+    _linked_components(columns, votes, missing(columns), threshold, component, queue, *buffers)
+    return component
 
 
 @jit
-def _linked_components(columns, weights, missing, threshold):
+def _linked_components(columns, weights, missing, threshold, component, queue, together, counts):
     n = columns.shape[1]
-    together = np.empty(n, weights.dtype)
-    counts = np.empty(n, weights.dtype)
-    all_votes(weights, counts)
-    component = np.full(n, -1, dtype=np.int64)
-    queue = np.empty(n, dtype=np.int64)
     count = 0
     for start in range(n):
         if component[start] >= 0:
@@ -416,21 +422,21 @@ def _linked_components(columns, weights, missing, threshold):
                     queue[tail] = y
                     tail += 1
         count += 1
-    return component
+
+
+def cut(pairs, merges, n):
+    """Apply the first ``merges`` of the sorted ``pairs`` and number the resulting components."""
+    parent = np.arange(n)
+    _cut(pairs, merges, parent)
+    return parent
 
 
 @jit
-def cut(pairs, merges, n):
-    """Apply the first ``merges`` of the sorted ``pairs`` and number the resulting components."""
-    parent = np.empty(n, np.int64)
-    for x in range(n):
-        parent[x] = x
+def _cut(pairs, merges, parent):
     for m in range(merges):
         a = root_of(parent, pairs[m, 0])
         b = root_of(parent, pairs[m, 1])
         if a != b:
             parent[a] = b
-    labels = np.empty(n, np.int64)
-    for x in range(n):
-        labels[x] = root_of(parent, x)
-    return labels
+    for x in range(parent.shape[0]):
+        parent[x] = root_of(parent, x)

@@ -16,17 +16,11 @@ _LANES = 16  # a minimum is taken in independent lanes, or it would wait for eve
 
 
 @jit
-def _fill(values, value):
-    """Set all values; a loop compiles much sooner than what numba makes of slices and np.full."""
-    for y in range(values.shape[0]):
-        values[y] = value
-
-
-@jit
 def _least(values, size):
     """Return the least of the first ``size`` values."""
     lanes = np.empty(_LANES, values.dtype)
-    _fill(lanes, np.inf)
+    for lane in range(_LANES):
+        lanes[lane] = np.inf
     whole = np.uint64(size // _LANES * _LANES)
     # Unsigned places need no test for negative ones, so that the loop vectorises.
     for start in range(np.uint64(0), whole, np.uint64(_LANES)):
@@ -91,7 +85,6 @@ def _distances_to(XT, start, stop, point, out):
             out[y] += apart * apart
 
 
-@jit
 def prim(XT, core, reachability, pairs):
     """Fill ``pairs`` (n - 1, 2) with a minimum spanning tree; overwrites ``XT`` and ``core``.
 
@@ -99,16 +92,15 @@ def prim(XT, core, reachability, pairs):
     distances are computed, and memory is O(n).
     """
     d, n = XT.shape
-    who = np.empty(n, np.int64)
-    least = np.empty(n, XT.dtype)
-    plain = np.empty(n, XT.dtype)
-    nearest = np.empty(n, np.int64)
-    found = np.empty(_BLOCK, XT.dtype)
-    point = np.empty(d, XT.dtype)
-    for y in range(n):
-        who[y] = y
-    _fill(least, np.inf)
-    _fill(plain, np.inf)
+    least, plain = np.full((2, n), np.inf, XT.dtype)
+    found, point = np.empty(_BLOCK, XT.dtype), np.empty(d, XT.dtype)
+    who, nearest = np.arange(n), np.empty(n, np.int64)
+    _prim(XT, core, reachability, pairs, who, least, plain, nearest, found, point)
+
+
+@jit
+def _prim(XT, core, reachability, pairs, who, least, plain, nearest, found, point):
+    d, n = XT.shape
     place = 0
     size = n
     for edge in range(n):

@@ -35,7 +35,6 @@ def scratch(n_clusters, weighted):
     return np.zeros(size, dtype=np.float64 if weighted else np.int32)
 
 
-@jit
 def tables(labels, n_clusters, pairs, weights, noise, counts, starts, rows, cols, mass):
     """Write the cells of every pair's table; those of pair p are ``starts[p]:starts[p + 1]``.
 
@@ -43,12 +42,21 @@ def tables(labels, n_clusters, pairs, weights, noise, counts, starts, rows, cols
     comes from ``scratch``. Points that are unsampled in either partition are in no cell. The three
     outputs need space for one cell more than there can be.
     """
-    n = labels.shape[1]
-    order = np.empty(n, np.int32)
-    most = 0
-    for i in range(n_clusters.shape[0]):
-        most = max(most, n_clusters[i])
-    ends = np.empty(most + 2, np.int64)
+    n, widest = labels.shape[1], int(n_clusters.max()) + 2
+    dense = min(DENSE_CELLS, 4 * n + 64)
+    # A branch on None is left out when compiling: few programs have tables too large to be counted.
+    sorting = None
+    if widest * widest > dense:
+        sorting = np.empty(n, np.int32), np.empty(widest, np.int64)
+    _tables(
+        labels, n_clusters, pairs, weights, noise, counts, dense, sorting, starts, rows, cols, mass
+    )
+
+
+@jit
+def _tables(
+    labels, n_clusters, pairs, weights, noise, counts, dense, sorting, starts, rows, cols, mass
+):
     sorted_by = -1
     at = 0
     starts[0] = 0
@@ -57,15 +65,18 @@ def tables(labels, n_clusters, pairs, weights, noise, counts, starts, rows, cols
         j = pairs[p, 1]
         height = n_clusters[i] + 2
         width = n_clusters[j] + 2
-        if height * width <= min(DENSE_CELLS, 4 * n + 64):
+        if height * width <= dense:
             _count(labels, i, j, weights, width, counts)
             at = _cells_of_dense(counts, height, width, noise, at, rows, cols, mass)
-        else:
+        elif sorting is not None:
+            order, ends = sorting
             if sorted_by != i:
-                _sort_points(labels, i, height, order, ends)
+                _sort_points(labels[i], order, ends[:height])
                 sorted_by = i
+            # Slices take long to compile, but loops over them are a tenth faster.
+            line = counts[:width]
             at = _cells_by_row(
-                labels, j, weights, order, ends, height, width, counts, noise, at, rows, cols, mass
+                labels[j], weights, order, ends[:height], line, noise, at, rows, cols, mass
             )
         starts[p + 1] = at
 
@@ -116,42 +127,39 @@ def _cells_of_dense(dense, height, width, noise, at, rows, cols, mass):
 
 
 @jit
-def _sort_points(labels, i, height, order, ends):
-    """Sort points by their label in partition i; those with label c end at ``ends[c + 2]``."""
-    for c in range(height):
-        ends[c] = 0
-    for x in range(labels.shape[1]):
-        ends[np.int64(labels[i, x]) + 2] += 1
+def _sort_points(a, order, ends):
+    """Sort points by their label in ``a``; those with label c end at ``ends[c + 2]``."""
+    ends[:] = 0
+    for x in range(a.size):
+        ends[np.int64(a[x]) + 2] += 1
     total = 0
-    for c in range(height):
+    for c in range(ends.size):
         size = ends[c]
         ends[c] = total
         total += size
-    for x in range(labels.shape[1]):
-        c = np.int64(labels[i, x]) + 2
+    for x in range(a.size):
+        c = np.int64(a[x]) + 2
         order[ends[c]] = x
         ends[c] += 1
 
 
 @jit
-def _cells_by_row(
-    labels, j, weights, order, ends, height, width, line, noise, at, rows, cols, mass
-):
+def _cells_by_row(b, weights, order, ends, line, noise, at, rows, cols, mass):
     """Append the cells of a table too large to hold, one row after the other."""
     first = 2 if noise == DROP else 1
-    for row in range(first, height):
-        code = _code(row, height, noise)
-        for member in range(ends[row - 1], ends[row]):
-            x = order[member]
+    for row in range(first, ends.size):
+        code = _code(row, ends.size, noise)
+        members = order[ends[row - 1] : ends[row]]
+        for x in members:
             if weights is None:
-                line[np.int64(labels[j, x]) + 2] += 1
+                line[np.int64(b[x]) + 2] += 1
             else:
-                line[np.int64(labels[j, x]) + 2] += weights[x]
-        for member in range(ends[row - 1], ends[row]):
-            col = np.int64(labels[j, order[member]]) + 2
+                line[np.int64(b[x]) + 2] += weights[x]
+        for x in members:
+            col = np.int64(b[x]) + 2
             if line[col] != 0 and col >= first:
                 rows[at] = code
-                cols[at] = _code(col, width, noise)
+                cols[at] = _code(col, line.size, noise)
                 mass[at] = line[col]
                 at += 1
             line[col] = 0
@@ -175,7 +183,8 @@ def _margins(rows, cols, mass, begin, end, row_sums, n_rows, col_sums, n_cols):
     for j in range(n_cols):
         col_sums[j] = 0.0
     total = alone_rows = alone_cols = 0.0
-    for c in range(begin, end):
+    # Unsigned: numba then leaves out its test for negative places.
+    for c in range(np.uint64(begin), np.uint64(end)):
         total += mass[c]
         if rows[c] >= 0:
             row_sums[rows[c]] += mass[c]
@@ -203,7 +212,6 @@ def _margin(values, size, alone, whole, known, out, p, at):
     out[p, at + 2] = logs
 
 
-@jit
 def sums(starts, rows, cols, mass, sizes, whole, known, out):
     """Fill the (m, N_SUMS) array ``out`` with what most measures need of each table.
 
@@ -211,14 +219,18 @@ def sums(starts, rows, cols, mass, sizes, whole, known, out):
     three for the rows and for the columns. ``sizes`` (m, 2) are the rows and columns of each
     table. ``whole`` says that masses are counts, whose x log x is in ``known``.
     """
-    row = np.empty(_widest(sizes, 0), np.float64)
-    col = np.empty(_widest(sizes, 1), np.float64)
+    row, col = (np.empty(width) for width in sizes.max(axis=0, initial=0))
+    _sums(starts, rows, cols, mass, sizes, whole, known, row, col, out)
+
+
+@jit
+def _sums(starts, rows, cols, mass, sizes, whole, known, row, col, out):
     for p in range(starts.size - 1):
         total, alone_a, alone_b = _margins(
             rows, cols, mass, starts[p], starts[p + 1], row, sizes[p, 0], col, sizes[p, 1]
         )
         cells = squares = logs = 0.0
-        for c in range(starts[p], starts[p + 1]):
+        for c in range(np.uint64(starts[p]), np.uint64(starts[p + 1])):
             m = mass[c]
             if rows[c] >= 0 and cols[c] >= 0:
                 cells += 1

@@ -24,22 +24,26 @@ def _equal_rows(labels, x, y):
     return True
 
 
-@jit
 def unique_rows(labels, apart):
     """Return (first, inverse): the first row of each group, and every row's group.
 
     Groups are numbered by first appearance. Rows where ``apart`` is true get a group of their own.
     """
     n = labels.shape[0]
-    size = 16
-    while size < 2 * n:
-        size *= 2
-    mask = np.uint64(size - 1)
-    slots = np.full(size, -1, dtype=np.int64)
+    # Made here, because numba takes a tenth of a second for each way of making an array.
+    slots = np.full(max(16, 1 << (2 * n - 1).bit_length()), -1, dtype=np.int64)
     first = np.empty(n, dtype=np.int64)
     inverse = np.empty(n, dtype=np.int64)
+    count = group_rows(labels, apart, slots, first, inverse)
+    return first[:count].copy(), inverse
+
+
+@jit
+def group_rows(labels, apart, slots, first, inverse):
+    """Fill ``first`` and ``inverse``; return the number of groups. ``slots`` are 2^b times -1."""
+    mask = np.uint64(slots.shape[0] - 1)
     count = 0
-    for x in range(n):
+    for x in range(labels.shape[0]):
         if apart[x]:
             first[count] = x
             inverse[x] = count
@@ -58,4 +62,4 @@ def unique_rows(labels, apart):
                 inverse[x] = group
                 break
             position = (position + np.uint64(1)) & mask
-    return first[:count].copy(), inverse
+    return count

@@ -20,12 +20,15 @@ def hard_votes(labels, offsets, column, table, sizes, own, groups, out, total):
     """Count the votes by the labels of a hard ensemble."""
     n, r = labels.shape
     k = table.shape[1]
-    sums = np.empty(k)  # in the cache, where those of a row of ``out`` would be written anew
+    sums = np.empty(
+        k, np.float64
+    )  # in the cache, where those of a row of ``out`` would be written anew
     for x in range(n):
         g = groups[x]
         part = own[x] if g >= 0 else 0.0
         counted, taken = 0.0, 0.0
-        sums[:] = 0.0
+        for j in range(k):
+            sums[j] = 0.0
         for i in range(r):
             code = labels[x, i]
             if code < 0:
@@ -38,9 +41,8 @@ def hard_votes(labels, offsets, column, table, sizes, own, groups, out, total):
                     counted += column[c]
                 continue
             unit = column[c] / rest
-            row = table[c]
             for j in range(k):
-                sums[j] += unit * row[j]
+                sums[j] += unit * table[c, j]
             taken += unit
             counted += column[c]
         for j in range(k):

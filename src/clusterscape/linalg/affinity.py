@@ -18,6 +18,7 @@ from clusterscape._core.errors import MemoryLimitError, ParameterError
 from clusterscape._core.params import Choice, Integer, Null, Number, Rule, Seed, checked
 from clusterscape.linalg.components import linked_components, shared_components
 from clusterscape.linalg.distances import median_distance, typical
+from clusterscape.linalg.landmark_graph import nearest_landmarks
 from clusterscape.linalg.operators import symmetric_operator
 
 Kind = Literal["auto", "rbf", "cosine"]
@@ -367,15 +368,16 @@ def _landmark_affinity(
 ) -> Affinity:
     n = X.shape[0]
     chosen = np.sort(rng.choice(n, landmarks, replace=False))
-    metric = "cosine" if kind == "cosine" else "euclidean"
     count = min(nearest, landmarks)
-    search = NearestNeighbors(n_neighbors=count, metric=metric).fit(X[chosen])
-    distances, indices = search.kneighbors(X)
     bandwidth = None
     if kind == "cosine":
-        weights = np.maximum(1.0 - distances, 0.0)
+        squares, indices = nearest_landmarks(X, normalize(X[chosen]), count, "cosine")
+        # Of rows of unit length; one without entries has no direction, and the cosine 0.
+        weights = np.where(_squared_rows(X)[:, None] > 0, np.maximum(1.0 - squares / 2.0, 0.0), 0.0)
         words = f"cosine to {landmarks} landmarks"
     else:
+        squares, indices = nearest_landmarks(X, X[chosen], count)
+        distances = np.sqrt(squares)
         own = _positive(distances[:, -1])
         weights, bandwidth = _gaussian(distances, scale, own, own[chosen][indices])
         words = f"Gaussian to {landmarks} landmarks, bandwidth {bandwidth:.4g}"

@@ -50,19 +50,36 @@ def leading_components(
     >>> leading_components(X).shape
     (200, 10)
     """
-    from sklearn.decomposition import PCA
-
     if metric == "cosine":
         X = directions(X)
-    n, d = X.shape
     if not sparse.issparse(X) and not np.ptp(X, axis=0).any():
-        return np.zeros((n, 1))  # all points are equal
-    count = min(_MOST_COLUMNS, max(2, n // 20)) if n_columns is None else n_columns
-    if count < min(n - 1, d):
-        solver = "arpack" if sparse.issparse(X) else "randomized"
-        return PCA(count, svd_solver=solver, random_state=0).fit_transform(X)
+        return np.zeros((X.shape[0], 1))  # all points are equal
+    found = principal_axes(X, n_columns)
+    if found is not None:
+        return found[0]
     dense = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
     return dense - dense.mean(axis=0)
+
+
+def principal_axes(
+    X: Any, n_columns: int | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Return the leading principal components of points, the origin and the axes (d, q).
+
+    ``n_columns`` is as in :func:`leading_components`. None where that many components are no fewer
+    than the columns, or than the points allow.
+    """
+    from sklearn.decomposition import PCA
+
+    n, d = X.shape
+    count = min(_MOST_COLUMNS, max(2, n // 20)) if n_columns is None else n_columns
+    if count >= min(n - 1, d):
+        return None
+    solver = "arpack" if sparse.issparse(X) else "randomized"
+    found = PCA(count, svd_solver=solver, random_state=0)
+    components = found.fit_transform(X)
+    axes = np.ascontiguousarray(found.components_.T, dtype=np.float64)
+    return components, np.asarray(found.mean_, dtype=np.float64), axes
 
 
 @checked({"ridge": (Number(0, open_low=True),)})

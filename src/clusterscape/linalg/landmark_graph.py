@@ -73,7 +73,7 @@ class LandmarkGraph:
                 f"X has {X.shape[1]} columns, but the landmarks have {self.landmarks.shape[1]}; "
                 "give the same columns as when the graph was made."
             )
-        squares, indices = _nearest(X, self.landmarks, self.nearest, self.metric)
+        squares, indices = nearest_landmarks(X, self.landmarks, self.nearest, self.metric)
         return _links(X, squares, indices, self.landmarks.shape[0], self)
 
 
@@ -167,7 +167,7 @@ def landmark_graph(
         X, min(n_landmarks, X.shape[0]), landmarks, metric=metric, max_iter=max_iter, seed=seed
     )
     count = min(nearest, chosen.shape[0])
-    squares, indices = _nearest(X, chosen, count, metric)
+    squares, indices = nearest_landmarks(X, chosen, count, metric)
     scale = _bandwidth(X, chosen, squares, bandwidth, metric)
     empty = sparse.csr_matrix((0, chosen.shape[0]))
     plan = LandmarkGraph(empty, chosen, count, scale, bool(shares), metric)
@@ -278,8 +278,38 @@ class LandmarkSearch:
         return scores
 
 
-def _nearest(X: Any, landmarks: Any, count: int, metric: Metric) -> tuple[np.ndarray, np.ndarray]:
-    """Return squared distances and indices of the nearest landmarks, nearest first."""
+def nearest_landmarks(
+    X: Any, landmarks: Any, count: int, metric: Metric = "euclidean"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the nearest landmarks of points, exactly: near ties are looked at a second time.
+
+    Parameters
+    ----------
+    X : (n, d) array or CSR matrix
+        The points.
+    landmarks : (p, d) array or CSR matrix
+        The landmarks; of unit length for the cosine.
+    count : int
+        Landmarks of a point, at most p.
+    metric : {"euclidean", "cosine"}
+        With "cosine" the points are scaled to unit length.
+
+    Returns
+    -------
+    squares, indices : (n, count) arrays
+        Squared distances and numbers of the landmarks, nearest first.
+
+    See Also
+    --------
+    LandmarkSearch : By products alone, for many calls with the same landmarks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.linalg.landmark_graph import nearest_landmarks
+    >>> nearest_landmarks(np.array([[1.0]]), np.array([[0.0], [4.0]]), 2)
+    (array([[1., 9.]]), array([[0, 1]], dtype=int32))
+    """
     n = X.shape[0]
     squares = np.empty((n, count))
     indices = np.empty((n, count), dtype=np.int32)
@@ -381,19 +411,44 @@ def _moments(rows: Any) -> tuple[np.ndarray, float]:
     return mean, sum(float(np.einsum("ij,ij->", block, block)) for block in blocks) / len(rows)
 
 
+def link_weights(squares: np.ndarray, bandwidth: float, *, shares: bool = False) -> np.ndarray:
+    """Return the Gaussian weights of links by their squared lengths, one row per point.
+
+    Parameters
+    ----------
+    squares : (n, r) array
+        Squared lengths of the links of each point.
+    bandwidth : float
+        s of the weights ``exp(-d^2 / (2 s^2))``.
+    shares : bool
+        Divide the weights of each point by their sum.
+
+    Returns
+    -------
+    (n, r) array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.linalg.landmark_graph import link_weights
+    >>> link_weights(np.array([[0.0, 2.0]]), 1.0).round(3)
+    array([[1.   , 0.368]])
+    """
+    exponent = squares / (2.0 * bandwidth**2)
+    # A point far from all landmarks must not lose its links to underflow. What it is linked to
+    # depends on the ratios of its weights only.
+    least = exponent.min(axis=1, keepdims=True)
+    exponent -= least if shares else np.maximum(least - _FAR, 0.0)
+    weights = np.exp(-exponent)
+    return weights / weights.sum(axis=1, keepdims=True) if shares else weights
+
+
 def _links(
     X: Any, squares: np.ndarray, indices: np.ndarray, width: int, plan: LandmarkGraph
 ) -> sparse.csr_matrix:
     """Return the weights of the links as a sparse matrix."""
     n, count = squares.shape
-    exponent = squares / (2.0 * plan.bandwidth**2)
-    # A point far from all landmarks must not lose its links to underflow. What it is linked to
-    # depends on the ratios of its weights only.
-    least = exponent[:, :1]
-    exponent -= least if plan.shares else np.maximum(least - _FAR, 0.0)
-    weights = np.exp(-exponent)
-    if plan.shares:
-        weights /= weights.sum(axis=1, keepdims=True)
+    weights = link_weights(squares, plan.bandwidth, shares=plan.shares)
     if plan.metric == "cosine":
         weights[row_norms(X, squared=True) == 0] = 0.0
     ends = np.arange(0, n * count + 1, count)

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils import check_array, gen_batches
 
 from clusterscape.linalg.kmedoids import checked_distances
+from clusterscape.linalg.landmark_graph import link_weights
 
 Kind = Literal["distance", "affinity"]
 
@@ -157,8 +158,7 @@ class Relation:
         values = self.matrix[rows, landmarks[ends.ravel()]].astype(np.float64)
         if self.kind == "distance":
             scale = float(values.mean()) or 1.0
-            # Far from all landmarks the exponent is limited, so that no point loses its links.
-            values = np.exp(-np.minimum(values**2 / (2.0 * scale**2), 60.0))
+            values = link_weights(np.square(values.reshape(n, count)), scale).ravel()
         return sparse.csr_matrix((values, (rows, ends.ravel())), shape=(n, p))
 
 

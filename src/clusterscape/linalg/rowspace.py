@@ -126,8 +126,9 @@ class RowSpace:
                 (weights, (np.arange(self.n_points), new)), shape=(self.n_points, k)
             )
             return np.asarray((self.membership.T @ hot).todense())
-        before = np.full(self.n_points, -1, dtype=new.dtype) if old is None else old
-        kernels.rowspace.move(self.labels, self.offsets, before, new, weights, totals)
+        after = new.astype(np.int32, copy=False)  # one type: kernels are compiled for each
+        before = np.full_like(after, -1) if old is None else old.astype(np.int32, copy=False)
+        kernels.rowspace.move(self.labels, self.offsets, before, after, weights, totals)
         return totals
 
     def product(self, table: np.ndarray) -> np.ndarray:

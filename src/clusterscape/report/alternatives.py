@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
+from clusterscape._core.labels import numbered_like
 from clusterscape._core.plain import plain
 from clusterscape.compare import pairwise
 from clusterscape.ensemble import Ensemble
@@ -32,7 +32,7 @@ def alternatives_of(
     labels = every[points]
     answer = np.asarray(model.labels_)
     # By all points, so that a cluster has the same number whichever points are shown.
-    alike = [numbered_like(answer, column)[points] for column in every.T]
+    alike = [numbered_like(column, answer, reuse=False)[points] for column in every.T]
     aligned = np.column_stack([answer[points], *alike])
     columns = np.column_stack([answer[points], labels])
     votes = Ensemble.from_labels(columns, orient="columns")
@@ -103,26 +103,3 @@ def _places(
         return np.column_stack([values[:, 0], level])[points].tolist(), ["value", "at random"]
     where, axes = plane(features, n, "were clustered")
     return np.asarray(where)[points].tolist(), list(axes)
-
-
-def numbered_like(reference: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return labels with each cluster numbered as the reference's cluster that it shares most with.
-
-    The matching of clusters is the best one to one. Clusters that are left over get the numbers
-    after the reference's, by falling size; negative labels stay.
-    """
-    k = int(reference.max(initial=-1)) + 1
-    own = int(labels.max(initial=-1)) + 1
-    if own == 0:
-        return labels.copy()
-    both = (reference >= 0) & (labels >= 0)
-    counts = np.bincount(labels[both] * k + reference[both], minlength=own * k).reshape(own, k)
-    number = np.full(own, -1)
-    if k:
-        rows, columns = linear_sum_assignment(counts, maximize=True)
-        shared = counts[rows, columns] > 0
-        number[rows[shared]] = columns[shared]
-    sizes = np.bincount(labels[labels >= 0], minlength=own)
-    rest = np.flatnonzero(number < 0)
-    number[rest[np.argsort(-sizes[rest], kind="stable")]] = k + np.arange(rest.size)
-    return np.where(labels >= 0, number[np.maximum(labels, 0)], labels)

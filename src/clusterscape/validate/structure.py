@@ -16,6 +16,7 @@ from sklearn.utils import check_array
 
 from clusterscape import kernels
 from clusterscape._core.frames import refuse_repeated_columns
+from clusterscape._core.labels import smallest_type
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import N_JOBS, Choice, Integer, Seed, checked
 from clusterscape._core.seeds import RandomState, kernel_seed, spawn
@@ -374,7 +375,8 @@ def _fine_gap(data: np.ndarray, n_partitions: int, seed: SeedSequence) -> float:
     seeds = np.array([kernel_seed(s) for s in seed.spawn(n_partitions)], np.uint64)
     labels = np.concatenate([_fits(data, k, 1, seeds[ks == k]).labels for k in np.unique(ks)])
     offsets = np.concatenate([[0], np.cumsum(labels.max(axis=1) + 1)])
-    space = RowSpace(np.ascontiguousarray(labels.T), offsets)
+    # In the type of the labels of an ensemble: kernels are compiled for each type.
+    space = RowSpace(np.ascontiguousarray(labels.T, dtype=smallest_type(high)), offsets)
     values = bipartite_spectrum(space, low + 2, column_weight=np.ones(offsets[-1])).values
     gaps = eigengap(values, max_clusters=low + 1)[1]
     return float(gaps[1:].max() - gaps[0])
