@@ -208,8 +208,9 @@ def consensus_scores(ensemble: Any, labels: Any) -> ConsensusScores:
     proportion to its size. So a partition that is finer than the answer votes for one cluster
     if its small cluster lies within it; one that unites two clusters of the answer votes half for
     each, or hardly votes if it has fewer clusters than the answer and had to unite some; one that
-    did not sample the point, or leaves it alone, has no vote, unless the answer
-    leaves it alone too. The confidence is the share of the votes for the point's own cluster: 1 if
+    leaves the point alone in a cluster votes for all evenly, since it prefers none, or for the
+    point's own where the answer leaves it alone too; one that did not sample the point, or calls it
+    noise, has no vote. The confidence is the share of the votes for the point's own cluster: 1 if
     all are, 1/K if nothing prefers it. With one cluster there is nothing to prefer it to, and every
     confidence is 0.
 
