@@ -244,21 +244,23 @@ def scores_of(source: Ensemble, labels: Any) -> ConsensusScores:
     """Return the scores of a clustering without a warning."""
     groups = checked_groups(source, labels)
     k = int(groups.max(initial=-1)) + 1
-    inside = np.flatnonzero(groups >= 0)
-    own = groups[inside]
-    mass = np.bincount(own, weights=source.sample_weight[inside], minlength=k)
     totals = _totals(source, groups, source.sample_weight, k) if k else np.zeros((0, 0))
-    membership = _vote_shares(source, groups, mass, totals)
-    alone = inside[~membership[inside].any(axis=1)]
-    confidence = np.zeros(groups.size)
+    membership, confidence = _vote_shares(source, groups, _masses(source, groups, k), totals)
     message = _one_opinion(source) if k > 1 else ""
     if message:
         confidence[:] = np.nan
-    elif k > 1:
-        confidence[inside] = membership[inside, own]
-    membership[alone, groups[alone]] = 1.0
+    elif k <= 1:
+        confidence[:] = 0.0
     consensus = _cluster_consensus(source, groups, totals)
     return ConsensusScores(membership, confidence, consensus, message)
+
+
+def _masses(source: Ensemble, groups: np.ndarray, k: int) -> np.ndarray:
+    """Return the weight of the points of each group."""
+    if groups.min(initial=0) >= 0:
+        return np.bincount(groups, weights=source.sample_weight, minlength=k)
+    inside = np.flatnonzero(groups >= 0)
+    return np.bincount(groups[inside], weights=source.sample_weight[inside], minlength=k)
 
 
 def _cluster_consensus(source: Ensemble, groups: np.ndarray, totals: np.ndarray) -> np.ndarray:
@@ -295,17 +297,18 @@ def _totals(source: Ensemble, groups: np.ndarray, weight: np.ndarray, k: int) ->
 
 def _vote_shares(
     source: Ensemble, groups: np.ndarray, mass: np.ndarray, totals: np.ndarray
-) -> np.ndarray:
-    """Return each cluster's share of the votes on each point; zeros where there are none.
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return each cluster's share of the votes on each point, and that of the point's own cluster.
 
-    Clusters count in proportion to their ``mass``, or the large ones would have the votes of all
-    partitions that are coarser than they are.
+    Where there are no votes, the own cluster has the membership, and a share of 0. Clusters count
+    in proportion to their ``mass``, or the large ones would have the votes of all partitions that
+    are coarser than they are.
     """
     n, k = groups.size, mass.size
     scale = np.divide(1.0, mass, out=np.zeros(k), where=mass > 0)
-    out = np.zeros((n, k))
+    out, confidence = np.zeros((n, k)), np.zeros(n)
     if k == 0:
-        return out
+        return out, confidence
     unit = np.where(groups >= 0, scale[np.maximum(groups, 0)], 0.0)
     itself = _itself(source.sample_weight) * unit
     table = totals * scale
@@ -326,11 +329,15 @@ def _vote_shares(
         shares = np.zeros_like(out[rows])
         np.divide(out[rows], total[:, None], out=shares, where=counted)
         np.clip(shares, 0.0, 1.0, out=out[rows])
+        own = np.flatnonzero(groups[rows] >= 0)
+        confidence[rows][own] = out[rows][own, groups[rows][own]]
+        silent = own[total[own] <= 0]
+        out[rows][silent, groups[rows][silent]] = 1.0
 
     step = max(1, _BLOCK // max(k, source.n_partitions))
     parts = [slice(start, min(start + step, n)) for start in range(0, n, step)]
     parallel_map(fill, parts, shared=True)
-    return out
+    return out, confidence
 
 
 def say(ensemble: Ensemble, table: np.ndarray) -> np.ndarray:
