@@ -133,10 +133,8 @@ class _Sampled:
 
     @classmethod
     def of(cls, source: Ensemble, groups: np.ndarray, k: int) -> _Sampled:
-        inside = np.flatnonzero(groups >= 0)
         if source.is_complete:
-            weight = source.sample_weight[inside]
-            return cls(True, np.bincount(groups[inside], weights=weight, minlength=k))
+            return cls(True, _masses(source, groups, k))
         seen = (source.labels != UNSAMPLED).astype(np.float64)
         return cls(False, seen.T @ _hot(groups, source.sample_weight, k))
 
@@ -255,11 +253,14 @@ def scores_of(source: Ensemble, labels: Any) -> ConsensusScores:
     return ConsensusScores(membership, confidence, consensus, message)
 
 
+def _inside(groups: np.ndarray) -> Any:
+    """Return the points that are in a group, without a copy where all are."""
+    return slice(None) if groups.min(initial=0) >= 0 else np.flatnonzero(groups >= 0)
+
+
 def _masses(source: Ensemble, groups: np.ndarray, k: int) -> np.ndarray:
     """Return the weight of the points of each group."""
-    if groups.min(initial=0) >= 0:
-        return np.bincount(groups, weights=source.sample_weight, minlength=k)
-    inside = np.flatnonzero(groups >= 0)
+    inside = _inside(groups)
     return np.bincount(groups[inside], weights=source.sample_weight[inside], minlength=k)
 
 
@@ -268,7 +269,7 @@ def _cluster_consensus(source: Ensemble, groups: np.ndarray, totals: np.ndarray)
     weight, k = source.sample_weight, totals.shape[1]
     if k == 0:
         return np.zeros(0)
-    inside = np.flatnonzero(groups >= 0)
+    inside = _inside(groups)
     own, square = groups[inside], weight[inside] * _itself(weight[inside])
     column = np.repeat(source.weights, source.n_clusters)[:, None]
     together = (column * totals**2).sum(axis=0)
