@@ -225,7 +225,7 @@ def consensus_scores(ensemble: Any, labels: Any) -> ConsensusScores:
     >>> from clusterscape.combine import consensus_scores
     >>> votes = Ensemble.from_labels([[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]])
     >>> consensus_scores(votes, [0, 0, 1, 1]).confidence.round(2)
-    array([0.83, 0.83, 0.67, 1.  ])
+    array([0.83, 0.83, 0.67, 0.83])
     """
     scores = scores_of(as_ensemble(ensemble), labels)
     warn_of_one_opinion(scores, stacklevel=3)
