@@ -122,8 +122,9 @@ def counted_votes(ensemble, labels, k):
         for x in np.flatnonzero(column):
             others = np.where(np.arange(len(labels)) == x, 0.0, column)
             vote = others @ hot
-            if vote.sum() > 0:
-                out[x] += say * column[x] * vote / vote.sum()
+            # One that leaves the point alone prefers no cluster.
+            even = np.full(k, 1 / k)
+            out[x] += say * column[x] * (vote / vote.sum() if vote.sum() > 0 else even)
     return out / out.sum(axis=1, keepdims=True)
 
 
@@ -141,7 +142,7 @@ def test_figures_are_those_of_the_votes(model):
 
 
 def test_what_is_not_known_is_missing():
-    labels = [[0, 0, 1, 1, -1], [0, 0, 1, 1, -1], [0, 0, 0, 1, -1]]
+    labels = [[0, 0, 1, 1, -1], [0, 0, 1, 1, -1], [0, 1, 2, 2, -1]]
     frame = EAC(2).fit(labels).to_frame()
     assert frame["label"].tolist() == [0, 0, 1, 1, -1]
     assert pd.isna(frame["runner_up"].iloc[4])
