@@ -31,7 +31,7 @@ _ALL = 1000  # up to so many points are all landmarks themselves
 _NEAREST = 5  # landmarks that vote
 _MEMBERS = 12  # for so many members another set of landmarks, up to the number of groups
 
-_CHUNK = 16_384  # rows of one task
+_CHUNK = 8_192  # rows of one task: few, so that no worker waits long for the last one
 _ENTRIES = 2**20  # entries of a temporary block: few enough for the cache
 _ROWS = 64  # of such a block at least
 _WRONG = 1e-3  # share of labels that single precision may change before double is taken
