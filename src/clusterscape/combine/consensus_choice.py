@@ -345,8 +345,8 @@ class ConsensusChoice(BaseConsensus):
                 for name, a in agreement.items()
             }
         judged = {}
-        every = parallel_map(view.terms, list(labels.values()), shared=True)
-        for (name, found), terms in zip(labels.items(), every, strict=True):
+        for name, found in labels.items():
+            terms = view.terms(found)
             score = sum(terms) + _AGREEMENT * float(agreement[name])
             score += _STEADY if name.startswith(_MIXTURES) else 0.0
             judged[name] = Judgement(score, *terms, float(agreement[name]), _n_clusters(found))
@@ -400,9 +400,7 @@ def _best_member(part: Ensemble, view: _View | None) -> int | None:
         return None
     if view is None or view.metric == "cosine":
         return int(np.argmin(np.array(costs, dtype=np.float64)))
-    terms = parallel_map(view.terms, list(part.labels.T), shared=True)
-    shared = [not _has_single(labels) for labels in part.labels.T]
-    scores = [(whole, sum(own)) for whole, own in zip(shared, terms, strict=True)]
+    scores = [(not _has_single(labels), sum(view.terms(labels))) for labels in part.labels.T]
     return max(range(len(scores)), key=lambda i: scores[i])
 
 
