@@ -218,6 +218,21 @@ def test_a_tiny_far_group_is_a_cluster_and_cuts_none(columns, far, spread):
     assert np.bincount(model.labels_).min() == 8
 
 
+def test_partitions_with_k_say_which_groups_that_finer_ones_leave_apart_belong_together():
+    rng = np.random.default_rng(0)
+    place = np.repeat([0.0, 10.0, -12.0], [90, 15, 15])
+    X = np.column_stack([place, np.zeros(120)]) + rng.normal(scale=0.5, size=(120, 2))
+    group = np.repeat([0, 1, 2], [90, 15, 15])
+    finer = [np.where(group == 0, rng.integers(2, 6, 120), group - 1) for _ in range(5)]
+    near = np.where(group == 2, 1, 0)  # the group that is farther off is the other cluster
+    model = ConsensusChoice(2, random_state=0).fit(
+        np.column_stack([*finer, near, near, near]), features=X
+    )
+    for labels in model.candidate_labels_.T:
+        assert adjusted_rand_score(labels, near) == 1
+    assert adjusted_rand_score(model.labels_, near) == 1
+
+
 def test_a_point_alone_is_no_cluster_unless_all_have_one():
     X = np.r_[np.random.default_rng(0).normal(size=(60, 2)), [[90.0, 90.0]]]
     X[:30] += 4.0

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from numba.core.caching import Cache, FunctionCache, NullCache
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
@@ -286,6 +288,19 @@ def test_workers_follow_the_setting_of_their_caller(
     with progress.showing(wish):
         parallel_map(compile_two, [0, 1], n_jobs=2, prefer="threads")
     assert capsys.readouterr().err.count("compiling for this machine") == int(wish)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_tasks_run_on_the_workers_of_the_joblib_configuration(shared):
+    both = threading.Barrier(2)
+
+    def meet(task: int) -> int:
+        return both.wait(timeout=30) * 0 + task  # breaks where one waits for the other to end
+
+    with parallel_config(n_jobs=2):
+        assert parallel_map(meet, [3, 4], shared=shared) == [3, 4]
+    names = parallel_map(lambda task: threading.get_ident(), [0, 1], shared=shared)
+    assert set(names) == {threading.get_ident()}
 
 
 def test_showing_none_keeps_the_setting() -> None:

@@ -325,6 +325,19 @@ def test_the_saved_model_does_not_hold_the_points(tmp_path) -> None:
     assert (tmp_path / "model.npz").stat().st_size < X.nbytes / 2
 
 
+@pytest.mark.parametrize("weight", [1.0, 0.25, 2.0])
+def test_new_points_beside_one_that_members_leave_alone_are_in_doubt(weight) -> None:
+    near = np.repeat([0, 1], [5, 4])
+    apart = np.r_[near[:-1], 2]
+    ensemble = Ensemble.from_labels([near, apart], sample_weight=np.full(9, weight))
+    known = LabelTransfer.of(ensemble, near).membership(ensemble.labels)
+    # Two copies of the point are company for each other.
+    assert known[-1, 1] == pytest.approx(1.0 if weight > 1 else 0.75)
+    assert known[0, 0] == 1
+    # Where the consensus leaves the point alone too, the member says the same.
+    assert LabelTransfer.of(ensemble, apart).membership(ensemble.labels)[-1, 2] > 0.5
+
+
 def test_transfer_divides_votes_by_brute_force() -> None:
     rng = np.random.default_rng(0)
     labels = rng.integers(-1, 3, size=(50, 7))

@@ -124,8 +124,9 @@ def counted_votes(ensemble, labels, k):
         for x in np.flatnonzero(column):
             others = np.where(np.arange(len(labels)) == x, 0.0, column)
             vote = others @ hot
-            if vote.sum() > 0:
-                out[x] += say * column[x] * vote / vote.sum()
+            # One that leaves the point alone prefers no cluster.
+            even = np.full(k, 1 / k)
+            out[x] += say * column[x] * (vote / vote.sum() if vote.sum() > 0 else even)
     return out / out.sum(axis=1, keepdims=True)
 
 
@@ -143,7 +144,7 @@ def test_figures_are_those_of_the_votes(model):
 
 
 def test_what_is_not_known_is_missing():
-    labels = [[0, 0, 1, 1, -1], [0, 0, 1, 1, -1], [0, 0, 0, 1, -1]]
+    labels = [[0, 0, 1, 1, -1], [0, 0, 1, 1, -1], [0, 1, 2, 2, -1]]
     frame = EAC(2).fit(labels).to_frame()
     assert frame["label"].tolist() == [0, 0, 1, 1, -1]
     assert pd.isna(frame["runner_up"].iloc[4])
@@ -665,7 +666,17 @@ def test_a_cluster_of_one_point_is_sure_where_partitions_leave_the_point_alone()
     scores = consensus_scores(runs, [0, 0, 0, 1, 1, 2])
     assert scores.confidence[5] == pytest.approx(2 / 3)
     both = consensus_scores([*runs, [0, 1, 1, 2, 2, 2]], [0, 0, 0, 1, 1, 1])
-    assert both.confidence[0] == pytest.approx(1)  # alone in the last one, which says nothing
+    assert both.confidence[0] == pytest.approx(3.5 / 4)  # alone in the last one, which prefers none
+
+
+def test_a_point_that_partitions_leave_alone_is_in_doubt():
+    near = np.repeat([0, 1], [5, 4])
+    apart = np.r_[near[:-1], 2]  # the last point in a cluster of its own
+    hard = consensus_scores([near, near, apart, apart], near)
+    assert hard.confidence[-1] == pytest.approx((2 + 2 / 2) / 4)
+    np.testing.assert_allclose(hard.membership.sum(axis=1), 1)
+    soft = [np.eye(3)[labels] for labels in (near, near, apart, apart)]
+    np.testing.assert_allclose(consensus_scores(soft, near).confidence, hard.confidence)
 
 
 def test_partitions_coarser_than_the_answer_do_not_dilute_the_confidence():

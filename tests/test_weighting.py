@@ -75,14 +75,25 @@ def lwca(ensemble: Ensemble) -> np.ndarray:
 
 
 def made(estimator: type, **settings: Any) -> Any:
-    if "random_state" in inspect.signature(estimator).parameters:
+    names = inspect.signature(estimator).parameters
+    if "random_state" in names:
         settings["random_state"] = 0
+    if "relation" in names:
+        settings["relation"] = "ensemble"
     return estimator(4, **settings)
+
+
+def fitted(method: Any, ensemble: Ensemble, **settings: Any) -> Any:
+    """Fit, with features that show the groups a little where the method needs some."""
+    X = np.repeat(np.eye(4), 15, axis=0) + np.random.default_rng(1).normal(size=(60, 4))
+    features = {"features": X} if method.features == "needed" else {}
+    return made(method.estimator, **settings).fit(ensemble, **features)
 
 
 def test_the_methods_on_the_columns_of_b_are_there() -> None:
     names = {method.name for method in WEIGHTED}
-    assert names >= GRAPHS | {"sec", "kcc", "eac", "spectral", "lwgp"}
+    features = {"lsce", "nsce", "ikl"}
+    assert names >= GRAPHS | features | {"sec", "kcc", "eac", "spectral", "lwgp"}
 
 
 @pytest.mark.parametrize("method", WEIGHTED, ids=lambda m: m.name)
@@ -95,14 +106,14 @@ def test_full_reliability_changes_nothing(
     if kind == "soft" and not method.soft:
         pytest.skip("takes hard partitions only")
     ensemble = votes(seed, lowest=-2 if kind == "incomplete" else 0, soft=kind == "soft")
-    plain = made(method.estimator, weighting=None).fit(ensemble)
+    plain = fitted(method, ensemble, weighting=None)
 
     def ones(ensemble: Ensemble, *, theta: float) -> np.ndarray:
         return np.ones(int(ensemble.offsets[-1]))
 
     for module in (eci, kcc):
         monkeypatch.setattr(module, "cluster_reliability", ones)
-    same = made(method.estimator, weighting="eci").fit(ensemble)
+    same = fitted(method, ensemble, weighting="eci")
     if method.name == "cspa":  # whole numbers in another unit, and the partitioner draws again
         assert adjusted_rand_score(same.labels_, plain.labels_) > 0.8
         return
@@ -111,13 +122,33 @@ def test_full_reliability_changes_nothing(
         assert same.cost_ == pytest.approx(plain.cost_, rel=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["hard", "incomplete", "soft"])
+def test_counts_with_weighted_columns_are_those_of_the_dense_matrix(kind: str, seed: int) -> None:
+    ensemble = votes(seed, lowest=-2 if kind == "incomplete" else 0, soft=kind == "soft")
+    B, v = dense(ensemble)
+    S = B * v @ B.T
+    counts = eci.weighted_counts(ensemble, "eci", 0.4)
+    np.testing.assert_allclose(counts @ np.eye(60), S, atol=1e-12)
+    np.testing.assert_allclose(counts.diagonal(), np.diag(S), atol=1e-12)
+    with pytest.raises(ValueError, match="use normalize='counts'"):
+        ensemble.coassociation().with_columns(v)
+
+
+@pytest.mark.parametrize("name", ["lsce", "nsce", "ikl"])
+def test_weights_of_columns_change_what_features_are_combined_with(name: str, seed: int) -> None:
+    ensemble = votes(seed)
+    plain, weighted = (fitted(METHODS[name], ensemble, weighting=w) for w in (None, "eci"))
+    assert not np.allclose(plain.eigenvalues_, weighted.eigenvalues_)
+    assert adjusted_rand_score(weighted.labels_, np.repeat(np.arange(4), 15)) > 0.3
+
+
 @pytest.mark.parametrize("method", WEIGHTED, ids=lambda m: m.name)
 def test_none_is_the_default_and_reads_no_theta(method: Any, seed: int) -> None:
     if method.name in GRAPHS:
         pytest.importorskip("pymetis")
     ensemble = votes(seed)
-    first = made(method.estimator, weighting=None, theta=0.1).fit(ensemble)
-    second = made(method.estimator, weighting=None).fit(ensemble)
+    first = fitted(method, ensemble, weighting=None, theta=0.1)
+    second = fitted(method, ensemble, weighting=None)
     assert first.labels_.tobytes() == second.labels_.tobytes()
     default = inspect.signature(method.estimator).parameters["weighting"].default
     assert default == ("eci" if method.name == "lwgp" else None)

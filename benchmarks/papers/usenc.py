@@ -88,6 +88,7 @@ def study(name: str, runs: int, home: Path | None) -> dict[str, float]:
                 "single_cpu": took_one.cpu,
             }
         )
+        print(f"  {name}, run {seed}: {rows[-1]['nmi']:.4f}", flush=True)
     means = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}
     return means | {"spread": float(np.std([row["nmi"] for row in rows]))}
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, TypeVar
 
 from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
 from clusterscape._core.progress import showing, track, wish
@@ -88,6 +89,7 @@ def parallel_map(
 ) -> list[R]:
     """Return ``[function(t) for t in tasks]``, computed by ``n_jobs`` workers.
 
+    ``n_jobs=None`` are the workers of ``joblib.parallel_config``, one where there is none.
     ``prefer`` is a hint that ``joblib.parallel_config`` overrides, so the same call runs on
     threads, processes or a cluster. ``function`` must be importable (not a closure) when it may
     run in another process. Without a ``label`` there is no bar, whatever ``progress`` is.
@@ -95,6 +97,9 @@ def parallel_map(
     configuration.
     """
     how: Any = {"require": "sharedmem"} if shared else {"prefer": prefer}
+    if n_jobs is None:
+        # joblib itself takes one worker where the hint makes it leave its default for threads.
+        n_jobs = get_active_backend()[1]
     workers = Parallel(n_jobs=n_jobs, return_as="generator", **how)
     with showing(progress if label else None), one_thread():
         results = workers(delayed(_run)(function, task, wish()) for task in tasks)

@@ -21,6 +21,7 @@ from clusterscape.combine.registry import consensus_method
 from clusterscape.combine.transfer import LabelTransfer
 from clusterscape.compare import adjusted_rand
 from clusterscape.ensemble import Ensemble
+from clusterscape.linalg.components import shared_components
 from clusterscape.linalg.dunn_owa import NeighborEdges, neighbor_edges
 from clusterscape.linalg.gaussian_fit import gaussian_fit, leading_components
 
@@ -29,7 +30,8 @@ _GAP = "SMin:25"  # a smooth minimum over the 75 shortest links between clusters
 _REACHABILITY = 5
 _BALANCE, _EMPTY = 0.5, 0.2  # weight of the smallest cluster's share, and what it is raised by
 _AGREEMENT = 0.5  # weight of the mean adjusted Rand index with the other candidates
-_OF_KIND = " with k"  # ends the names of groups of one kind with k clusters
+_FINER, _EXACT = "finer", "with k"  # groups of partitions
+_OF_KIND = f" {_EXACT}"  # ends the names of groups of one kind with k clusters
 _MIXTURES = "gmm with k"  # the group of restarts of the model that the density is of
 _STEADY = 0.15  # by so much a consensus must score above the best mixture
 _FLOOR = 1e-3  # of the mean distance of neighbours: shorter gaps are equally bad
@@ -149,7 +151,8 @@ class ConsensusChoice(BaseConsensus):
     one point unless all have one. A group needs three partitions, with every point in a cluster of
     one; without any such group, as where all partitions are coarser than k, all partitions are
     combined. Members of one kind, or partitions without records, make the groups "finer" and
-    "with k" only.
+    "with k" only. Finer partitions that leave more than k groups of points apart do not say which
+    of these belong together, so the partitions with k clusters are combined with them.
 
     The terms assume that clusters are dense or apart. Where classes are neither, no rule without
     labels finds them. A true cluster much smaller than the others costs balance and must make up
@@ -245,11 +248,11 @@ class ConsensusChoice(BaseConsensus):
         """Return the partitions that are combined together, by the name of the group."""
         counts, k = ensemble.n_clusters, self.n_clusters
         kinds = np.array([record.algorithm or "" for record in ensemble.records])
-        found = {"finer": counts > k, "with k": counts == k}
+        found = {_FINER: counts > k, _EXACT: counts == k}
         if len(set(kinds)) > 1:
             for kind in sorted(set(kinds) - {""}):
-                found[f"finer {kind}"] = (counts > k) & (kinds == kind)
-                found[f"{kind} with k"] = (counts == k) & (kinds == kind)
+                found[f"{_FINER} {kind}"] = (counts > k) & (kinds == kind)
+                found[f"{kind} {_EXACT}"] = (counts == k) & (kinds == kind)
         groups = {name: np.flatnonzero(which) for name, which in found.items()}
         whole = ensemble.is_complete and not ensemble.has_noise  # nothing to look for
 
@@ -286,19 +289,19 @@ class ConsensusChoice(BaseConsensus):
         members: dict[str, int] = {}
         waiting: dict[str, tuple[BaseConsensus, Ensemble]] = {}
         for name, which in groups.items():
-            part = sample.select(which)
+            part = self._decided(name, which, groups, sample)
             best = _best_member(part, view) if name.endswith(_OF_KIND) else None
             if best is not None:
                 made[f"{name}, best"] = part.labels[:, best].astype(np.int64)
                 members[f"{name}, best"] = int(which[best])
                 continue
             waiting[f"{name}, lwgp"] = LWGP(k, theta=theta, random_state=seed), part
-            if name == "finer":
+            if name == _FINER:
                 waiting[f"{name}, genie"] = (
                     EAC(k, linkage="genie", weighting="eci", theta=theta),
                     part,
                 )
-            if name == "with k":
+            if name == _EXACT:
                 waiting[f"{name}, lwea"] = LWEA(k, theta=theta), part
         with warnings.catch_warnings():
             # Fewer clusters are a candidate's own fault; if all have fewer, fit says so.
@@ -309,6 +312,21 @@ class ConsensusChoice(BaseConsensus):
         kept = {name: labels for name, labels in made.items() if _n_clusters(labels) == most}
         shared = {name: labels for name, labels in kept.items() if not _has_single(labels)}
         return shared or kept, members
+
+    def _decided(
+        self, name: str, which: np.ndarray, groups: Mapping[str, np.ndarray], sample: Ensemble
+    ) -> Ensemble:
+        """Return the partitions of a group, with those that have k clusters where they are needed.
+
+        Where finer partitions leave more than k groups of points that none of them joins, every
+        way to join the groups costs the same. Those with k clusters say which belong together.
+        """
+        part = sample.select(which)
+        if not name.startswith(_FINER) or _EXACT not in groups or part.is_soft:
+            return part
+        if shared_components(part.membership().matrix)[0] <= self.n_clusters:
+            return part
+        return sample.select(np.sort(np.concatenate([which, groups[_EXACT]])))
 
     def _judged(self, labels: Mapping[str, np.ndarray], view: _View | None) -> dict[str, Judgement]:
         """Return what speaks for each candidate."""

@@ -12,6 +12,7 @@ from clusterscape._core.labels import NOISE
 from clusterscape._core.params import Choice, Null, Number, Rules, checked
 from clusterscape.compare.tables import Columns, Tables
 from clusterscape.ensemble import Ensemble, as_ensemble
+from clusterscape.linalg.coassociation import Coassociation
 
 Weighting = Literal["eci"] | None
 
@@ -37,6 +38,24 @@ def column_weights(ensemble: Ensemble, weighting: Weighting, theta: float) -> np
     """
     column = np.repeat(ensemble.weights, ensemble.n_clusters)
     return column if weighting is None else column * cluster_reliability(ensemble, theta=theta)
+
+
+def weighted_counts(ensemble: Ensemble, weighting: Weighting, theta: float) -> Coassociation:
+    """Return the co-association as counts, with the weights of :func:`column_weights`.
+
+    Parameters
+    ----------
+    ensemble, weighting, theta
+        As in :func:`column_weights`.
+
+    Returns
+    -------
+    Coassociation
+    """
+    counts = ensemble.coassociation(normalize="counts")
+    if weighting is None:
+        return counts
+    return counts.with_columns(column_weights(ensemble, weighting, theta))
 
 
 @checked(

@@ -9,6 +9,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from clusterscape._core.params import Choice, Number, Rules
 from clusterscape._core.seeds import RandomState
+from clusterscape.combine.eci import Weighting, weighted_counts
 from clusterscape.combine.registry import consensus_method
 from clusterscape.combine.sce import FEATURE_RULES, Embedded, FeatureConsensus, Seeds
 from clusterscape.ensemble import Ensemble
@@ -48,6 +49,9 @@ class IKL(FeatureConsensus):
         Starts of k-means.
     max_gb : float
         Refuse a dense affinity larger than this.
+    weighting, theta
+        As in :class:`SEC`: with "eci" unreliable clusters count less in the co-association. Read
+        with ``relation="ensemble"`` only.
     random_state : int, generator or None
         Seed of the eigen-solver and of k-means.
 
@@ -112,6 +116,8 @@ class IKL(FeatureConsensus):
         row_normalize: bool = True,
         n_init: int = 10,
         max_gb: float = 4.0,
+        weighting: Weighting = None,
+        theta: float = 0.4,
         random_state: RandomState = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -124,13 +130,16 @@ class IKL(FeatureConsensus):
         self.row_normalize = row_normalize
         self.n_init = n_init
         self.max_gb = max_gb
+        self.weighting = weighting
+        self.theta = theta
         self.random_state = random_state
 
     def _embed(self, ensemble: Ensemble, features: Any, seeds: Seeds) -> Embedded:
         weight = ensemble.sample_weight
         if self.relation == "ensemble":
             words = "co-association of the ensemble"
-            relations = normalized(ensemble.coassociation(normalize="counts"), weight)
+            counts = weighted_counts(ensemble, self.weighting, self.theta)
+            relations = normalized(counts, weight)
         else:
             graph = self._affinity(features, seeds[0])
             words = graph.words

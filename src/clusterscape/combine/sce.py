@@ -11,9 +11,11 @@ from numpy.random import SeedSequence
 from clusterscape._core.params import Choice, Flag, Integer, Null, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, kernel_seed, spawn
 from clusterscape.combine.base import BaseConsensus, Combined, ConsensusWarning
+from clusterscape.combine.eci import WEIGHTING, Weighting, weighted_counts
 from clusterscape.combine.registry import consensus_method
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.affinity import RULES, Affinity, Kind, Scale, affinity
+from clusterscape.linalg.coassociation import Coassociation
 from clusterscape.linalg.eigen import symmetric_eigen
 from clusterscape.linalg.embedding import LaplacianInverse, laplacian_quotient, unit_rows
 from clusterscape.linalg.kmeans import kmeans
@@ -38,6 +40,7 @@ FEATURE_RULES: Rules = {
     "row_normalize": [Flag()],
     "n_init": [Integer(1)],
     "max_gb": RULES["max_gb"],
+    **WEIGHTING,
     "random_state": [Seed()],
 }
 
@@ -55,6 +58,8 @@ class FeatureConsensus(BaseConsensus):
     row_normalize: bool
     n_init: int
     max_gb: float
+    weighting: Weighting
+    theta: float
     random_state: RandomState
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
@@ -124,6 +129,8 @@ class LSCE(FeatureConsensus):
         Starts of k-means.
     max_gb : float
         Refuse a dense affinity larger than this.
+    weighting, theta
+        As in :class:`SEC`: with "eci" unreliable clusters count less in S.
     random_state : int, generator or None
         Seed of the eigen-solver and of k-means.
 
@@ -192,6 +199,8 @@ class LSCE(FeatureConsensus):
         row_normalize: bool = True,
         n_init: int = 10,
         max_gb: float = 4.0,
+        weighting: Weighting = None,
+        theta: float = 0.4,
         random_state: RandomState = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -204,6 +213,8 @@ class LSCE(FeatureConsensus):
         self.row_normalize = row_normalize
         self.n_init = n_init
         self.max_gb = max_gb
+        self.weighting = weighting
+        self.theta = theta
         self.random_state = random_state
 
     def _embed(self, ensemble: Ensemble, features: Any, seeds: Seeds) -> Embedded:
@@ -214,7 +225,8 @@ class LSCE(FeatureConsensus):
         # Divided by the larger factor, so that tolerances mean the same for every alpha.
         unit = max(self.alpha, share)
         L = normalized_laplacian(graph.weighted(weight), weight)
-        S = scaled(ensemble.coassociation(normalize="counts"), np.sqrt(weight))
+        counts = weighted_counts(ensemble, self.weighting, self.theta)
+        S = scaled(counts, np.sqrt(weight))
         objective = combination(L, S, shares=(self.alpha / unit, -share / unit))
         found = symmetric_eigen(objective, self.n_clusters, which="smallest", seed=seeds[1])
         details = {
@@ -262,6 +274,8 @@ class NSCE(FeatureConsensus):
         Starts of k-means.
     max_gb : float
         Refuse a dense affinity larger than this.
+    weighting, theta
+        As in :class:`SEC`: with "eci" unreliable clusters count less in S.
     random_state : int, generator or None
         Seed of the eigen-solver and of k-means.
 
@@ -341,6 +355,8 @@ class NSCE(FeatureConsensus):
         solver: Literal["auto", "dense", "solves"] = "auto",
         n_init: int = 10,
         max_gb: float = 4.0,
+        weighting: Weighting = None,
+        theta: float = 0.4,
         random_state: RandomState = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -354,6 +370,8 @@ class NSCE(FeatureConsensus):
         self.solver = solver
         self.n_init = n_init
         self.max_gb = max_gb
+        self.weighting = weighting
+        self.theta = theta
         self.random_state = random_state
 
     def _embed(self, ensemble: Ensemble, features: Any, seeds: Seeds) -> Embedded:
@@ -371,23 +389,24 @@ class NSCE(FeatureConsensus):
                 stacklevel=4,
             )
         dense = weight.size <= _DENSE_BELOW if self.solver == "auto" else self.solver == "dense"
+        counts = weighted_counts(ensemble, self.weighting, self.theta)
         found = laplacian_quotient(
             inverse,
-            ensemble.coassociation(normalize="counts"),
+            counts,
             self.n_clusters,
             weights=weight,
             solver="dense" if dense else "solves",
             seed=seeds[1],
         )
         replace = self.weak_columns == "replace"
-        keep = _supported(ensemble, found.vectors) if replace else slice(None)
+        keep = _supported(counts, weight, found.vectors) if replace else slice(None)
         H = found.vectors[:, keep]
         if self.columns == "unit":
             H = H / np.linalg.norm(H, axis=0)
         missing = self.n_clusters - H.shape[1]
         if replace and missing > 0:
             # The null space separates points that the remaining columns do not.
-            H = np.hstack([H, _left_out(ensemble, inverse, missing, seeds[1])])
+            H = np.hstack([H, _left_out(counts, inverse, missing, weight=weight, seed=seeds[1])])
         details = {
             "eigenvalues_": found.values[keep],
             "residual_": found.residual,
@@ -398,10 +417,16 @@ class NSCE(FeatureConsensus):
         return H if H.shape[1] else np.zeros((weight.size, 1)), details
 
 
-def _left_out(ensemble: Ensemble, inverse: LaplacianInverse, wanted: int, seed: int) -> np.ndarray:
+def _left_out(
+    counts: Coassociation,
+    inverse: LaplacianInverse,
+    wanted: int,
+    *,
+    weight: np.ndarray,
+    seed: int,
+) -> np.ndarray:
     """Return the directions of the null space of L with the most energy h^T S h."""
-    counts = ensemble.coassociation(normalize="counts")
-    root = np.sqrt(ensemble.sample_weight)[:, None]
+    root = np.sqrt(weight)[:, None]
 
     def product(block: np.ndarray) -> np.ndarray:
         return inverse.null.T @ (root * (counts @ (root * (inverse.null @ block))))
@@ -413,14 +438,12 @@ def _left_out(ensemble: Ensemble, inverse: LaplacianInverse, wanted: int, seed: 
     return np.asarray(inverse.null @ found.vectors)
 
 
-def _supported(ensemble: Ensemble, H: np.ndarray) -> np.ndarray:
+def _supported(counts: Coassociation, weight: np.ndarray, H: np.ndarray) -> np.ndarray:
     """Say which columns have at least half of the energy h^T S h of a random direction.
 
     The null space of L is nearly a combination of clusters where the partitions agree, and what is
     left of that combination is a vector of rounding, which unit length would blow up.
     """
-    counts = ensemble.coassociation(normalize="counts")
-    weight = ensemble.sample_weight
     table = counts.collect(np.ascontiguousarray(np.sqrt(weight)[:, None] * H))
     energy = counts.column_weights @ table**2 / (H**2).sum(axis=0)
     return energy > 0.5 * float(weight @ counts.diagonal()) / weight.sum()

@@ -133,10 +133,8 @@ class _Sampled:
 
     @classmethod
     def of(cls, source: Ensemble, groups: np.ndarray, k: int) -> _Sampled:
-        inside = np.flatnonzero(groups >= 0)
         if source.is_complete:
-            weight = source.sample_weight[inside]
-            return cls(True, np.bincount(groups[inside], weights=weight, minlength=k))
+            return cls(True, _masses(source, groups, k))
         seen = (source.labels != UNSAMPLED).astype(np.float64)
         return cls(False, seen.T @ _hot(groups, source.sample_weight, k))
 
@@ -208,8 +206,9 @@ def consensus_scores(ensemble: Any, labels: Any) -> ConsensusScores:
     proportion to its size. So a partition that is finer than the answer votes for one cluster
     if its small cluster lies within it; one that unites two clusters of the answer votes half for
     each, or hardly votes if it has fewer clusters than the answer and had to unite some; one that
-    did not sample the point, or leaves it alone, has no vote, unless the answer
-    leaves it alone too. The confidence is the share of the votes for the point's own cluster: 1 if
+    leaves the point alone in a cluster votes for all evenly, since it prefers none, or for the
+    point's own where the answer leaves it alone too; one that did not sample the point, or calls it
+    noise, has no vote. The confidence is the share of the votes for the point's own cluster: 1 if
     all are, 1/K if nothing prefers it. With one cluster there is nothing to prefer it to, and every
     confidence is 0.
 
@@ -226,7 +225,7 @@ def consensus_scores(ensemble: Any, labels: Any) -> ConsensusScores:
     >>> from clusterscape.combine import consensus_scores
     >>> votes = Ensemble.from_labels([[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]])
     >>> consensus_scores(votes, [0, 0, 1, 1]).confidence.round(2)
-    array([0.83, 0.83, 0.67, 1.  ])
+    array([0.83, 0.83, 0.67, 0.83])
     """
     scores = scores_of(as_ensemble(ensemble), labels)
     warn_of_one_opinion(scores, stacklevel=3)
@@ -243,21 +242,26 @@ def scores_of(source: Ensemble, labels: Any) -> ConsensusScores:
     """Return the scores of a clustering without a warning."""
     groups = checked_groups(source, labels)
     k = int(groups.max(initial=-1)) + 1
-    inside = np.flatnonzero(groups >= 0)
-    own = groups[inside]
-    mass = np.bincount(own, weights=source.sample_weight[inside], minlength=k)
     totals = _totals(source, groups, source.sample_weight, k) if k else np.zeros((0, 0))
-    membership = _vote_shares(source, groups, mass, totals)
-    alone = inside[~membership[inside].any(axis=1)]
-    confidence = np.zeros(groups.size)
+    membership, confidence = _vote_shares(source, groups, _masses(source, groups, k), totals)
     message = _one_opinion(source) if k > 1 else ""
     if message:
         confidence[:] = np.nan
-    elif k > 1:
-        confidence[inside] = membership[inside, own]
-    membership[alone, groups[alone]] = 1.0
+    elif k <= 1:
+        confidence[:] = 0.0
     consensus = _cluster_consensus(source, groups, totals)
     return ConsensusScores(membership, confidence, consensus, message)
+
+
+def _inside(groups: np.ndarray) -> Any:
+    """Return the points that are in a group, without a copy where all are."""
+    return slice(None) if groups.min(initial=0) >= 0 else np.flatnonzero(groups >= 0)
+
+
+def _masses(source: Ensemble, groups: np.ndarray, k: int) -> np.ndarray:
+    """Return the weight of the points of each group."""
+    inside = _inside(groups)
+    return np.bincount(groups[inside], weights=source.sample_weight[inside], minlength=k)
 
 
 def _cluster_consensus(source: Ensemble, groups: np.ndarray, totals: np.ndarray) -> np.ndarray:
@@ -265,7 +269,7 @@ def _cluster_consensus(source: Ensemble, groups: np.ndarray, totals: np.ndarray)
     weight, k = source.sample_weight, totals.shape[1]
     if k == 0:
         return np.zeros(0)
-    inside = np.flatnonzero(groups >= 0)
+    inside = _inside(groups)
     own, square = groups[inside], weight[inside] * _itself(weight[inside])
     column = np.repeat(source.weights, source.n_clusters)[:, None]
     together = (column * totals**2).sum(axis=0)
@@ -294,17 +298,18 @@ def _totals(source: Ensemble, groups: np.ndarray, weight: np.ndarray, k: int) ->
 
 def _vote_shares(
     source: Ensemble, groups: np.ndarray, mass: np.ndarray, totals: np.ndarray
-) -> np.ndarray:
-    """Return each cluster's share of the votes on each point; zeros where there are none.
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return each cluster's share of the votes on each point, and that of the point's own cluster.
 
-    Clusters count in proportion to their ``mass``, or the large ones would have the votes of all
-    partitions that are coarser than they are.
+    Where there are no votes, the own cluster has the membership, and a share of 0. Clusters count
+    in proportion to their ``mass``, or the large ones would have the votes of all partitions that
+    are coarser than they are.
     """
     n, k = groups.size, mass.size
     scale = np.divide(1.0, mass, out=np.zeros(k), where=mass > 0)
-    out = np.zeros((n, k))
+    out, confidence = np.zeros((n, k)), np.zeros(n)
     if k == 0:
-        return out
+        return out, confidence
     unit = np.where(groups >= 0, scale[np.maximum(groups, 0)], 0.0)
     itself = _itself(source.sample_weight) * unit
     table = totals * scale
@@ -325,11 +330,15 @@ def _vote_shares(
         shares = np.zeros_like(out[rows])
         np.divide(out[rows], total[:, None], out=shares, where=counted)
         np.clip(shares, 0.0, 1.0, out=out[rows])
+        own = np.flatnonzero(groups[rows] >= 0)
+        confidence[rows][own] = out[rows][own, groups[rows][own]]
+        silent = own[total[own] <= 0]
+        out[rows][silent, groups[rows][silent]] = 1.0
 
     step = max(1, _BLOCK // max(k, source.n_partitions))
     parts = [slice(start, min(start + step, n)) for start in range(0, n, step)]
     parallel_map(fill, parts, shared=True)
-    return out
+    return out, confidence
 
 
 def say(ensemble: Ensemble, table: np.ndarray) -> np.ndarray:

@@ -38,7 +38,8 @@ class LabelTransfer:
     shares : (D, K) array
         How the member's cluster is divided among the consensus clusters, each of these counted in
         proportion to its size, times the weight of the member: its vote, as in
-        :func:`~clusterscape.combine.consensus_scores`.
+        :func:`~clusterscape.combine.consensus_scores`. A member's cluster of one point that is
+        with others in the consensus votes for all clusters evenly.
     comparable : bool
         Whether the members differ, without which no confidence can be claimed.
 
@@ -96,6 +97,8 @@ class LabelTransfer:
         whole = scaled.sum(axis=1, keepdims=True)
         weight = weight * say(ensemble, scaled)[:, None]
         shares = np.divide(weight * scaled, whole, out=np.zeros_like(scaled), where=whole > 0)
+        lonely = _lonely(ensemble, groups, own.ravel(), scaled)
+        shares[lonely] = weight[lonely] / k
         return cls(np.asarray(ensemble.offsets), votes, shares, bool(comparable))
 
     @property
@@ -181,6 +184,21 @@ class LabelTransfer:
             write(part, RowSpace(labels[part], self.offsets).product(table))
 
         parallel_map(work, range(0, n, step), shared=True)
+
+
+def _lonely(
+    ensemble: Ensemble, groups: np.ndarray, own: np.ndarray, scaled: np.ndarray
+) -> np.ndarray:
+    """Return the members' clusters of one point that is with others in the consensus.
+
+    Where such a point belongs the member does not say, as in :func:`consensus_scores`.
+    """
+    counts = own
+    if not (ensemble.sample_weight == 1).all():
+        space = RowSpace(ensemble.labels, ensemble.offsets)
+        ones = np.ones(groups.size)
+        counts = space.totals(groups, ones, scaled.shape[1]).sum(axis=1)
+    return np.flatnonzero((counts == 1) & (own <= 1) & (scaled.max(axis=1) < 1 - 1e-9))
 
 
 def _explained(ensemble: Ensemble, totals: np.ndarray, sizes: np.ndarray) -> np.ndarray:

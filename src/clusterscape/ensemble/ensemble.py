@@ -297,7 +297,9 @@ class Ensemble:
     @property
     def has_noise(self) -> bool:
         """Whether any point is noise in any partition."""
-        return bool((self.labels == NOISE).any())
+        if self.labels.min(initial=0) >= 0:  # most ensembles: nothing is copied
+            return False
+        return any(bool((self.labels[part] == NOISE).any()) for part in self._row_blocks())
 
     @property
     def is_complete(self) -> bool:

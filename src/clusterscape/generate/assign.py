@@ -31,7 +31,7 @@ _ALL = 1000  # up to so many points are all landmarks themselves
 _NEAREST = 5  # landmarks that vote
 _MEMBERS = 12  # for so many members another set of landmarks, up to the number of groups
 
-_CHUNK = 16_384  # rows of one task
+_CHUNK = 8_192  # rows of one task: few, so that no worker waits long for the last one
 _ENTRIES = 2**20  # entries of a temporary block: few enough for the cache
 _ROWS = 64  # of such a block at least
 _WRONG = 1e-3  # share of labels that single precision may change before double is taken
@@ -429,20 +429,27 @@ def _landmark_rules(
         whole = len(parts) == 1 and clustered[place].views[member.view].shape[0] <= _ALL
         group = 0 if whole else member.index % count
         sets.setdefault((member.view, member.metric, group), []).append((place, member))
-    rules = []
-    for (view, metric, group), same in sorted(sets.items(), key=lambda item: item[0]):
+    tasks = []
+    for (_, metric, group), same in sorted(sets.items(), key=lambda item: item[0]):
         home = clustered[parts[group % len(parts)]]
-        X = home.views[view]
-        if len(parts) == 1 and X.shape[0] <= _ALL:
-            rules.append(_whole_rule(X, [m for _, m in same], metric))
-            continue
         seed = SeedSequence(home.seed.entropy, spawn_key=(*home.seed.spawn_key, group))
-        landmarks = _landmarks(X, [m for _, m in same], metric, seed)
-        links = LandmarkSearch(landmarks, metric).nearest(X, min(_NEAREST, landmarks.shape[0]))[0]
-        table, members = _labels_of(landmarks, clustered, same, metric)
-        scale = _scale(links)
-        rules.append(LandmarkRule(view, members, landmarks, table, links.shape[1], scale, metric))
-    return rules
+        tasks.append((clustered, home, same, metric, seed, len(parts) == 1))
+    return parallel_map(_landmark_rule, tasks, shared=True)
+
+
+def _landmark_rule(task: tuple[Any, ...]) -> LandmarkRule:
+    """Return the rule of the members that share a set of landmarks."""
+    clustered, home, same, metric, seed, is_only = task
+    own = [member for _, member in same]
+    X = home.views[own[0].view]
+    if is_only and X.shape[0] <= _ALL:
+        return _whole_rule(X, own, metric)
+    landmarks = _landmarks(X, own, metric, seed)
+    links = LandmarkSearch(landmarks, metric).nearest(X, min(_NEAREST, landmarks.shape[0]))[0]
+    table, members = _labels_of(landmarks, clustered, same, metric)
+    return LandmarkRule(
+        own[0].view, members, landmarks, table, links.shape[1], _scale(links), metric
+    )
 
 
 def _landmarks(X: Matrix, members: Sequence[Fitted], metric: Any, seed: SeedSequence) -> Matrix:

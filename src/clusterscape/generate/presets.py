@@ -32,6 +32,7 @@ PRESETS = (
 MIXED = ("kmeans", "single", "average", "complete", "ward", "gmm", "spectral", "dbscan")
 
 _MOST_CLUSTERS = 100  # finer members cost more and tell no more
+_BYTE = 128  # clusters whose labels take one byte
 
 _N = {"n_partitions": (Integer(1),)}
 _K = {**_N, "n_clusters": plan.N_CLUSTERS}
@@ -418,8 +419,9 @@ def diverse(
         Clusters that are looked for at most where their number is not known; 20 at least.
     n_points : int, optional
         Points of the data, where they are known: k-means members then have once to twice the
-        square root of this number (100 to 200 at most), and else K to its square root. The finer
-        ones keep small groups of outliers apart.
+        square root of this number (100 to 200 at most; 64 to 128 of more than 20,000 points, whose
+        labels then take one byte each), and else K to its square root. The finer ones keep small
+        groups of outliers apart.
     metric : {"euclidean", "cosine"}
         "cosine" is for sparse counts such as words in texts: angles decide, and spherical k-means
         takes the place of the mixtures.
@@ -491,7 +493,9 @@ def _fine(k: int, n_points: int | None) -> Any:
     """Return the range of numbers of clusters of partitions much finer than k."""
     if n_points is None:
         return (k, "sqrt")
-    root = min(int(np.ceil(np.sqrt(n_points))), _MOST_CLUSTERS)
+    # Of many points the labels are most of the memory.
+    most = _MOST_CLUSTERS if n_points <= plan.EXACT else _BYTE // 2
+    root = min(int(np.ceil(np.sqrt(n_points))), most)
     low = max(k, min(root, n_points // 2))
     return (low, max(low, 2 * root))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Literal
@@ -86,6 +87,7 @@ class Coassociation(LinearOperator):
         self._offsets = offsets
         self._weights = np.asarray(weights, dtype=np.float64)
         self.column_weights = np.repeat(self._weights, np.diff(offsets))
+        self._has_columns = False
 
     @cached_property
     def _columns(self) -> np.ndarray:
@@ -182,8 +184,37 @@ class Coassociation(LinearOperator):
         """
         return self._rows(start, stop)
 
+    def with_columns(self, weights: np.ndarray) -> Coassociation:
+        """Return the counts in which every cluster has a weight of its own: B W B^T.
+
+        Parameters
+        ----------
+        weights : (D,) array
+            Weights of the clusters, those of their partitions included.
+
+        Returns
+        -------
+        Coassociation
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from clusterscape import Ensemble
+        >>> S = Ensemble.from_labels([[0, 0, 1]]).coassociation(normalize="counts")
+        >>> S.with_columns(np.array([0.5, 1.0])).diagonal()
+        array([0.5, 0.5, 1. ])
+        """
+        if self.normalize != "counts":
+            raise ValueError("clusters have weights in counts only; use normalize='counts'.")
+        made = copy.copy(self)
+        made.column_weights = np.asarray(weights, dtype=np.float64)
+        made._has_columns = True
+        return made
+
     def diagonal(self) -> np.ndarray:
         """Return the diagonal: 1 for a point that is in a cluster wherever it was sampled."""
+        if self._has_columns:
+            return self._weighted_diagonal()
         hard = self._weights.copy()
         hard[list(self._soft)] = 0.0
         n, r = self._labels.shape
@@ -200,6 +231,15 @@ class Coassociation(LinearOperator):
             return counts
         sampled = (self._labels != -2) @ self._weights
         return np.divide(counts, sampled, out=np.zeros_like(counts), where=sampled > 0)
+
+    def _weighted_diagonal(self) -> np.ndarray:
+        labels, offsets = self._hard_part()
+        values = np.zeros((self.shape[0], 1))
+        kernels.labels.gather(labels, offsets, self.column_weights[:, None], values)
+        for i, membership in self._soft.items():
+            own = self.column_weights[self._offsets[i] : self._offsets[i + 1]]
+            values[:, 0] += membership.multiply(membership) @ own
+        return values.ravel()
 
     def toarray(self, *, max_gb: float = 4.0) -> np.ndarray:
         """Return the dense n x n matrix, which takes 8 n^2 bytes.
