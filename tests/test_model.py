@@ -396,7 +396,7 @@ def test_k_by_near_neighbors_has_a_table_and_a_runner_up():
 def test_separated_neighbors_are_counted_per_cluster():
     labels = np.array([0, 0, 0, 1])
     near = np.array([[1, 2], [0, 2], [0, 3], [2, 1]])
-    around = Neighborhoods(near, np.zeros(4), np.ones(4))
+    around = Neighborhoods(near, np.zeros(4), near, np.ones(4))
     assert around.separated(labels) == pytest.approx((1 / 6 + 1.0) / 2)
 
 
@@ -445,6 +445,26 @@ def test_borders_are_clear_between_clouds_and_not_within_one(d):
     assert around.clearness(within) < 1.2
     turned = Neighborhoods.of(np.column_stack([X, np.ones(400)]), 10, metric="cosine")
     assert np.isfinite(turned.clearness(within))
+
+
+def test_small_groups_far_away_are_clusters():
+    rng = np.random.default_rng(0)
+    turn = rng.uniform(0, 2 * np.pi, 400)
+    ring = np.column_stack([np.cos(turn), np.sin(turn)]) + 0.02 * rng.normal(size=(400, 2))
+    far = [np.array(at) + 0.05 * rng.normal(size=(10, 2)) for at in ((3, 3), (-3, 3))]
+    X = np.concatenate([ring, *far])
+    assert Neighborhoods.of(X, 10).apart() == 3
+    found = select_k(X, random_state=0)
+    assert found.n_clusters == 3
+    assert "3 groups have no near neighbours outside" in found.reason
+    assert (found.choices >= 3).all()
+    assert select_k(X, (2, 2), random_state=0).n_clusters == 2  # a choice of the user
+
+
+def test_chance_gaps_on_a_line_keep_no_groups_apart(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        assert Neighborhoods.of(rng.normal(size=(400, 1)), 10).apart() == 1
 
 
 def test_equal_points_have_borders():

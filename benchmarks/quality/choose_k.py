@@ -200,6 +200,7 @@ def main() -> None:
     parser.add_argument("--peers", action="store_true", help="gap statistic and PAC, too")
     parser.add_argument("--synthetic", action="store_true", help="synthetic sets, one seed")
     parser.add_argument("--held-out", action="store_true", help="further real sets, one seed")
+    parser.add_argument("--only", nargs="+", metavar="SET", help="some of the development sets")
     parser.add_argument("--nulls", type=int, help="draws of each kind of data without clusters")
     options = parser.parse_args()
     print(_common.versions())
@@ -207,7 +208,7 @@ def main() -> None:
         false_alarms(options.nulls)
         return
     names = [*(f"shape_{s}" for s in main_job.SHAPES), *main_job.REAL]
-    names = list(main_job.SMALL) if options.check else names
+    names = options.only or (list(main_job.SMALL) if options.check else names)
     seeds = range(2 if options.check else options.seeds)
     rows = []
     for name in names:

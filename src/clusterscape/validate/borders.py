@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from clusterscape.linalg.neighbors import nearest_neighbors
 
@@ -21,6 +23,9 @@ _THROUGH = 0.4
 _CLEAR = 4.0  # borders that are clearer than this (a share of 1 in 50) are all alike
 _DEEPEST = 3.0  # log ratio of densities beyond which nothing is gained
 _UNSURE = 1.0  # points whose links are added to each border: a few may be missing by chance
+# Up to this many times the distance of the last but one neighbour others are near as well, of this
+# many times as many.
+_BEYOND, _WIDE = 3.0, 4
 _SIDE = 0.1  # of the links of a border that a side must have for its density to count
 
 
@@ -34,6 +39,9 @@ class Neighborhoods:
         Nearest other points; a point itself where nobody is near.
     radius : (n,) array
         Logarithm of the distance of the farthest of them.
+    linked : (n, w) array
+        Up to four times as many neighbours: those that are not much farther than the last but one; the
+        point itself in place of others.
     thinness : (n,) array
         Mean logarithm of that distance over those of the others, whose mean is the inverse of the
         dimension.
@@ -41,6 +49,7 @@ class Neighborhoods:
 
     near: np.ndarray
     radius: np.ndarray
+    linked: np.ndarray
     thinness: np.ndarray
 
     @classmethod
@@ -62,19 +71,43 @@ class Neighborhoods:
         -------
         Neighborhoods
         """
-        distances, near = nearest_neighbors(X, count, metric=metric)
+        wide = min(_WIDE * count, np.shape(X)[0] - 1)
+        distances, near = nearest_neighbors(X, wide, metric=metric)
         if metric == "cosine":
             distances = np.sqrt(2.0 * distances)  # of the points on the unit sphere
+        last = distances[:, max(0, count - 2), None]
+        rows = np.arange(len(near))[:, None]
+        linked = np.where(distances <= _BEYOND * last, near, rows)
+        near, distances = near[:, :count], distances[:, :count]
         positive = distances[distances > 0]
         least = float(positive.min()) if positive.size else 1.0
         logs = np.log(np.maximum(distances, least))  # equal points are as near as the nearest
         others = logs[:, :-1] if logs.shape[1] > 1 else logs
-        return cls(near, logs[:, -1], (logs[:, -1:] - others).mean(axis=1))
+        return cls(near, logs[:, -1], linked, (logs[:, -1:] - others).mean(axis=1))
 
     @classmethod
     def none(cls, n: int) -> Neighborhoods:
         """Return those of points of which nothing is known: nobody is near another."""
-        return cls(np.arange(n)[:, None], np.zeros(n), np.ones(n))
+        nobody = np.arange(n)[:, None]
+        return cls(nobody, np.zeros(n), nobody, np.ones(n))
+
+    def apart(self) -> int:
+        """Return the number of groups of which no point has a near neighbour outside.
+
+        Near are all neighbours but the last, and others that are not farther than 3 times those.
+        So a group of as many points as there are neighbours is one of its own, and a chance gap
+        makes none.
+
+        Returns
+        -------
+        int
+            1 where nothing is known of the points.
+        """
+        n, w = self.linked.shape
+        if w == 1:
+            return 1
+        links = (np.ones(n * w), (np.repeat(np.arange(n), w), self.linked.ravel()))
+        return int(connected_components(sparse.csr_matrix(links, shape=(n, n)), directed=False)[0])
 
     def separated(self, labels: np.ndarray) -> float:
         """Return the share of near neighbours in other clusters, as a mean over the clusters."""

@@ -112,7 +112,9 @@ def select_k(
     through a cluster separates many, and more than a border between two clusters of that size and
     dimension would. The number with the largest sum of three log ratios is chosen: the rise of the
     share of separated neighbours, the drop of the clearness of the borders, and the eigengap.
-    Without features the largest eigengap of the co-association decides alone.
+    Groups of at least ``n_neighbors`` points without a near neighbour outside are clusters, so that
+    fewer are not considered. Without features the largest eigengap of the co-association decides
+    alone.
 
     Parameters
     ----------
@@ -173,8 +175,8 @@ def select_k(
     most 400 points, so that groups of a few points are not seen there. Clusters that touch over a
     wide front are not told from one; of nested groups the clearest level is taken, and
     ``runner_up`` is often the other level. Clusters of a handful of points, such as groups of
-    outliers, are not counted. The eigengap alone fails where partitions are coarser than the
-    clusters, and where long shapes fall into pieces.
+    fewer than ``n_neighbors`` outliers, are not counted. The eigengap alone fails where partitions
+    are coarser than the clusters, and where long shapes fall into pieces.
 
     References
     ----------
@@ -370,10 +372,20 @@ class _Found:
     looks: list[_Look]
     candidates: np.ndarray
     cuts: Cuts
+    apart: int  # groups without near neighbours outside: there are at least as many clusters
 
     def scores(self) -> np.ndarray:
         """Return what decides, by look and candidate."""
         return np.array([look.score() for look in self.looks])
+
+    def chosen(self, scores: np.ndarray) -> np.ndarray:
+        """Return the candidates from the best score to the worst, those of too few clusters last.
+
+        The last axis of the scores is that of the candidates.
+        """
+        enough = self.candidates >= min(self.apart, self.candidates[-1])
+        order = np.argsort(np.where(enough, -scores, np.inf), axis=-1, kind="stable")
+        return self.candidates[order]
 
     def stability(self) -> np.ndarray:
         """Return the mean agreement of the halves' cuts with those of all partitions."""
@@ -386,7 +398,7 @@ class _Found:
     def columns(self) -> dict[str, np.ndarray]:
         """Return the columns of what decides."""
         scores = self.scores()
-        choices = self.candidates[scores[1:].argmax(axis=1)]
+        choices = self.chosen(scores[1:])[:, 0]
         return {
             "k": self.candidates,
             "score": scores.mean(axis=0),
@@ -412,7 +424,7 @@ class _Found:
         """Return whether there may be more clusters than were looked for."""
         columns = self.columns()
         last = self.candidates[-2:]
-        best = self.candidates[columns["score"].argmax()]
+        best = self.chosen(columns["score"])[0]
         return bool(best in last or columns["separated"][-1] < _OPEN)
 
 
@@ -468,7 +480,7 @@ def _cut(
         looks = parallel_map(_look, tasks, n_jobs=n_jobs, prefer="threads")
         halves = [look.cuts for look in looks[1:]]
         cuts = Cuts(candidates, looks[0].cuts, halves, small, X, settings.metric, measuring)
-        found = _Found(looks, candidates, cuts)
+        found = _Found(looks, candidates, cuts, around.apart())
         room = 2 * most * _POINTS_EACH <= rows.size
         if settings.ks is not None or not room or not found.is_open():
             return found
@@ -505,15 +517,20 @@ def _look(task: _Task) -> _Look:
 def _concluded(found: _Found, settings: _Settings) -> KSelection:
     """Weigh the candidates, and say what was found."""
     candidates, columns = found.candidates, found.columns()
-    order = np.argsort(-columns["score"], kind="stable")
-    at, best = order[0], int(candidates[order[0]])
-    runner_up = int(candidates[order[1]]) if candidates.size > 1 else None
-    choices = candidates[found.scores()[1:].argmax(axis=1)]
+    ranked = found.chosen(columns["score"])
+    best = int(ranked[0])
+    at = int(np.flatnonzero(candidates == best)[0])
+    runner_up = int(ranked[1]) if candidates.size > 1 else None
+    choices = found.chosen(found.scores()[1:])[:, 0]
     next_one = np.mean([look.separated[:, 1] for look in found.looks], axis=0)
     reason = (
         f"{best} clusters separate {columns['separated'][at]:.1%} of the near neighbours and "
         f"{best + 1} would separate {next_one[at]:.1%}{_firmness(best, runner_up, choices)}."
     )
+    if found.apart > candidates[0]:
+        reason += (
+            f" {found.apart} groups have no near neighbours outside: fewer are not considered."
+        )
     if candidates.size > 1 and best == candidates[-1]:
         reason += f" {best} is the largest number that was tried: there may be more clusters."
     values = found.looks[0].values
