@@ -40,8 +40,8 @@ class Neighborhoods:
     radius : (n,) array
         Logarithm of the distance of the farthest of them.
     linked : (n, w) array
-        Up to four times as many neighbours: those that are not much farther than the last but one; the
-        point itself in place of others.
+        Up to four times as many neighbours: those that are not much farther than the last but one,
+        and the point itself in place of others.
     thinness : (n,) array
         Mean logarithm of that distance over those of the others, whose mean is the inverse of the
         dimension.
