@@ -458,7 +458,7 @@ def test_small_groups_far_away_are_clusters():
     assert found.n_clusters == 3
     assert "3 groups have no near neighbours outside" in found.reason
     assert (found.choices >= 3).all()
-    assert select_k(X, (2, 2), random_state=0).n_clusters == 2  # a choice of the user
+    assert select_k(X, (2, 2), random_state=0).n_clusters == 2  # asked for
 
 
 def test_chance_gaps_on_a_line_keep_no_groups_apart(seed):

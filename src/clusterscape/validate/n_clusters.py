@@ -112,9 +112,9 @@ def select_k(
     through a cluster separates many, and more than a border between two clusters of that size and
     dimension would. The number with the largest sum of three log ratios is chosen: the rise of the
     share of separated neighbours, the drop of the clearness of the borders, and the eigengap.
-    Groups of at least ``n_neighbors`` points without a near neighbour outside are clusters, so that
-    fewer are not considered. Without features the largest eigengap of the co-association decides
-    alone.
+    Groups of at least ``n_neighbors`` points without a near neighbour outside are clusters: where
+    there are more of them, their number is taken. Without features the largest eigengap of the
+    co-association decides alone.
 
     Parameters
     ----------
@@ -378,14 +378,11 @@ class _Found:
         """Return what decides, by look and candidate."""
         return np.array([look.score() for look in self.looks])
 
-    def chosen(self, scores: np.ndarray) -> np.ndarray:
-        """Return the candidates from the best score to the worst, those of too few clusters last.
-
-        The last axis of the scores is that of the candidates.
-        """
-        enough = self.candidates >= min(self.apart, self.candidates[-1])
-        order = np.argsort(np.where(enough, -scores, np.inf), axis=-1, kind="stable")
-        return self.candidates[order]
+    def best(self, scores: np.ndarray) -> np.ndarray:
+        """Return the candidate with the best score (last axis), or as many as there are groups."""
+        enough = self.candidates[self.candidates >= self.apart]
+        best = self.candidates[scores.argmax(axis=-1)]
+        return np.maximum(best, enough[0]) if enough.size else best
 
     def stability(self) -> np.ndarray:
         """Return the mean agreement of the halves' cuts with those of all partitions."""
@@ -398,7 +395,7 @@ class _Found:
     def columns(self) -> dict[str, np.ndarray]:
         """Return the columns of what decides."""
         scores = self.scores()
-        choices = self.chosen(scores[1:])[:, 0]
+        choices = self.best(scores[1:])
         return {
             "k": self.candidates,
             "score": scores.mean(axis=0),
@@ -424,7 +421,7 @@ class _Found:
         """Return whether there may be more clusters than were looked for."""
         columns = self.columns()
         last = self.candidates[-2:]
-        best = self.chosen(columns["score"])[0]
+        best = self.best(columns["score"])
         return bool(best in last or columns["separated"][-1] < _OPEN)
 
 
@@ -517,20 +514,19 @@ def _look(task: _Task) -> _Look:
 def _concluded(found: _Found, settings: _Settings) -> KSelection:
     """Weigh the candidates, and say what was found."""
     candidates, columns = found.candidates, found.columns()
-    ranked = found.chosen(columns["score"])
-    best = int(ranked[0])
+    best = int(found.best(columns["score"]))
     at = int(np.flatnonzero(candidates == best)[0])
-    runner_up = int(ranked[1]) if candidates.size > 1 else None
-    choices = found.chosen(found.scores()[1:])[:, 0]
+    ranked = candidates[np.argsort(-columns["score"], kind="stable")]
+    others = ranked[ranked != best]
+    runner_up = int(others[0]) if others.size else None
+    choices = found.best(found.scores()[1:])
     next_one = np.mean([look.separated[:, 1] for look in found.looks], axis=0)
     reason = (
         f"{best} clusters separate {columns['separated'][at]:.1%} of the near neighbours and "
         f"{best + 1} would separate {next_one[at]:.1%}{_firmness(best, runner_up, choices)}."
     )
     if found.apart > candidates[0]:
-        reason += (
-            f" {found.apart} groups have no near neighbours outside: fewer are not considered."
-        )
+        reason += f" {found.apart} groups have no near neighbours outside, so there are no fewer."
     if candidates.size > 1 and best == candidates[-1]:
         reason += f" {best} is the largest number that was tried: there may be more clusters."
     values = found.looks[0].values
