@@ -502,13 +502,13 @@ def _look(task: _Task) -> _Look:
         labels[int(k)] = kmeans(
             rows, min(int(k), len(rows)), n_init=task.n_init, max_iter=50, seed=seed
         ).labels
-    shares = {k: task.around.separated(cut) for k, cut in labels.items()}
-    clear = {k: task.around.clearness(cut) for k, cut in labels.items()}
-    of_both = [
-        np.array([(found[k], found[k + 1]) for k in task.candidates]) for found in (shares, clear)
-    ]
-    gaps = log_gaps(values)[task.candidates - 1]
-    return _Look(values, gaps, *of_both, [labels[k] for k in task.candidates])
+    around, ks = task.around, task.candidates
+    shares = {k: around.separated(cut) for k, cut in labels.items()}
+    clear = {k: around.clearness(cut) for k, cut in labels.items()}
+    separated = np.array([(shares[k], shares[k + 1]) for k in ks])
+    clearness = np.array([(clear[k], clear[k + 1]) for k in ks])
+    gaps = log_gaps(values)[ks - 1]
+    return _Look(values, gaps, separated, clearness, [labels[k] for k in ks])
 
 
 def _concluded(found: _Found, settings: _Settings) -> KSelection:
