@@ -20,7 +20,8 @@ from clusterscape.combine import EAC, METHODS, MajorityVote, OneOpinionWarning, 
 from clusterscape.generate import diverse, random_k
 from clusterscape.generate.scales import FeatureScaleWarning, SparseCountsWarning
 from clusterscape.model import NoStructureWarning
-from clusterscape.validate import K_CRITERIA, n_clusters, select_k, structure_test
+from clusterscape.validate import K_CRITERIA, select_k, structure_test
+from clusterscape.validate.borders import Neighborhoods
 from clusterscape.validate.k_criteria import Cuts
 
 # A light generator for tests that do not look at quality.
@@ -397,7 +398,89 @@ def test_k_by_near_neighbors_has_a_table_and_a_runner_up():
 def test_separated_neighbors_are_counted_per_cluster():
     labels = np.array([0, 0, 0, 1])
     near = np.array([[1, 2], [0, 2], [0, 3], [2, 1]])
-    assert n_clusters._separated(labels, near) == pytest.approx((1 / 6 + 1.0) / 2)
+    around = Neighborhoods(near, np.zeros(4), near, np.ones(4))
+    assert around.separated(labels) == pytest.approx((1 / 6 + 1.0) / 2)
+
+
+def test_clearness_is_that_of_the_definition(seed):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 3, 60)
+    X = rng.normal(size=(60, 3)) + 3.5 * np.eye(3)[labels]
+    away = np.linalg.norm(X[:, None] - X, axis=2)
+    order = np.argsort(away, axis=1)[:, 1:11]
+    radius = np.log(np.sort(away, axis=1)[:, 10])
+    thin = np.array([np.mean(radius[i] - np.log(away[i, order[i, :9]])) for i in range(60)])
+    found = []
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        links = {
+            (p, q): [i for i in np.flatnonzero(labels == p) for j in order[i] if labels[j] == q]
+            for p, q in ((a, b), (b, a))
+        }
+        both = sum(len(points) for points in links.values())
+        m = min((labels == a).sum(), (labels == b).sum())
+        dimension = 2 / (thin[labels == a].mean() + thin[labels == b].mean())
+        sides = [
+            np.mean(radius[points]) - np.median(radius[labels == p])
+            for (p, _), points in links.items()
+            if len(points) >= 0.1 * both
+        ]
+        expected = 0.4 * min(1.0, 10 / m) ** (1 / dimension)
+        valley = np.clip(dimension * min(sides), -3, 3)
+        found.append(np.log(expected * 20 * m / (both + 10)) + valley)
+    around = Neighborhoods.of(X, 10)
+    joined = -np.log(2 * np.sum(np.exp(-np.array(found))) / 3)
+    assert 0 < joined < 4
+    assert around.clearness(labels) == pytest.approx(np.clip(joined, 0, 4))
+    assert around.clearness(3 * labels) == around.clearness(labels)
+    assert Neighborhoods.none(60).clearness(labels) == 4.0
+
+
+@pytest.mark.parametrize("d", [1, 2, 10])
+def test_borders_are_clear_between_clouds_and_not_within_one(d):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, d))
+    X[200:, 0] += 12
+    between, within = np.arange(400) // 200, np.arange(400) // 200
+    within = np.where(between == 0, np.where(X[:, 0] > 0, 2, 0), 1)
+    around = Neighborhoods.of(X, 10)
+    assert around.clearness(between) == 4.0
+    assert around.clearness(within) < 1.2
+    turned = Neighborhoods.of(np.column_stack([X, np.ones(400)]), 10, metric="cosine")
+    assert np.isfinite(turned.clearness(within))
+
+
+def test_small_groups_far_away_are_clusters():
+    rng = np.random.default_rng(0)
+    turn = rng.uniform(0, 2 * np.pi, 400)
+    ring = np.column_stack([np.cos(turn), np.sin(turn)]) + 0.02 * rng.normal(size=(400, 2))
+    far = [np.array(at) + 0.05 * rng.normal(size=(10, 2)) for at in ((3, 3), (-3, 3))]
+    X = np.concatenate([ring, *far])
+    assert Neighborhoods.of(X, 10).apart() == 3
+    found = select_k(X, random_state=0)
+    assert found.n_clusters == 3
+    assert "3 groups have no near neighbours outside" in found.reason
+    assert (found.choices >= 3).all()
+    assert select_k(X, (2, 2), random_state=0).n_clusters == 2  # asked for
+
+
+def test_chance_gaps_on_a_line_keep_no_groups_apart(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        assert Neighborhoods.of(rng.normal(size=(400, 1)), 10).apart() == 1
+
+
+def test_equal_points_have_borders():
+    X = np.repeat([[0.0], [1.0], [5.0]], 20, axis=0)
+    around = Neighborhoods.of(X, 10)
+    assert around.clearness(np.repeat([0, 1, 2], 20)) == 4.0
+    assert np.isfinite(around.clearness(np.arange(60) % 3))
+
+
+@pytest.mark.parametrize("draw", [0, 2])
+def test_three_groups_on_a_line_are_three(draw):
+    rng = np.random.default_rng(draw)
+    X = np.concatenate([rng.normal(12.0 * c, 1.0, size=(200, 1)) for c in range(3)])
+    assert select_k(X, (2, 8), random_state=draw).n_clusters == 3
 
 
 def test_one_outlying_cell_does_not_change_k():

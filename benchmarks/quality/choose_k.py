@@ -10,6 +10,8 @@ k = 2..10.
 The bars, on the sets of ``main_job.py``: the right number on at least 60 %, within one on 80 %;
 mean ARI at least 0.9 of that with k given; the same number for at least 9 of 10 seeds on 8 of 10
 sets.
+``--nulls N`` runs nothing of the above: how often ``select_k`` alone, with its references, finds
+more than one cluster in N draws of each kind of data without clusters of ``structure.py``.
 ``--check`` runs the small sets with two seeds, and asks for the share of right numbers alone.
 """
 
@@ -26,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import main_job
+import structure
 import synthetic
 
 import _common
@@ -69,7 +72,7 @@ def beside(ensemble: Any, X: np.ndarray, seed: int) -> dict[str, int]:
     table = select_k(ensemble, features=X, criteria=names, random_state=seed).table
     for name in ("pac", "davies_bouldin"):  # the smaller the better
         table[name] *= -1
-    rules = ["separation_rise", "eigengap", "stability", *names]
+    rules = ["separation_rise", "clearness_drop", "eigengap", "stability", *names]
     return {name: int(table["k"][np.nanargmax(table[name])]) for name in rules}
 
 
@@ -170,6 +173,26 @@ def aside(sets: dict[str, Any], title: str) -> None:
     print(f"  ARI {figures['ari']:.3f} = {figures['kept']:.2f} of that with k given")
 
 
+def false_alarms(runs: int) -> None:
+    """Print the shares of data without clusters, and with some, in which more than one is found."""
+    from clusterscape.validate import select_k
+
+    rows = []
+    for kind, draw in (structure.NULLS | structure.CLUSTERS).items():
+        found = []
+        for run in range(runs):
+            X = draw(np.random.default_rng(run), 200, 10)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                chosen = select_k(X, (2, 8), n_references=19, random_state=run, n_resamples=5)
+            found.append(chosen.n_clusters)
+        more = np.mean(np.array(found) > 1)
+        rows.append([kind, f"{more:.3f}", np.bincount(found).tolist()])
+        print(f"  {kind}: {more:.3f}", flush=True)
+    print(f"select_k with 19 references, k = 2 to 8, 200 x 10, {runs} draws of each kind:")
+    _common.show_table(["data", "more than one", "chosen 0, 1, 2, ..."], rows)
+
+
 def main() -> None:
     """Print the tables and the bars."""
     parser = _common.parser(__doc__.splitlines()[0])
@@ -177,10 +200,15 @@ def main() -> None:
     parser.add_argument("--peers", action="store_true", help="gap statistic and PAC, too")
     parser.add_argument("--synthetic", action="store_true", help="synthetic sets, one seed")
     parser.add_argument("--held-out", action="store_true", help="further real sets, one seed")
+    parser.add_argument("--only", nargs="+", metavar="SET", help="some of the development sets")
+    parser.add_argument("--nulls", type=int, help="draws of each kind of data without clusters")
     options = parser.parse_args()
     print(_common.versions())
+    if options.nulls:
+        false_alarms(options.nulls)
+        return
     names = [*(f"shape_{s}" for s in main_job.SHAPES), *main_job.REAL]
-    names = list(main_job.SMALL) if options.check else names
+    names = options.only or (list(main_job.SMALL) if options.check else names)
     seeds = range(2 if options.check else options.seeds)
     rows = []
     for name in names:

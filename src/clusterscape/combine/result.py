@@ -52,10 +52,12 @@ class KSelection:
         """One row per candidate ``k``; ``score`` is what decided, the larger the better.
 
         ``separated`` is the share of near neighbours in other clusters, ``separation_rise`` the
-        log ratio by which one more cluster would raise it, ``eigengap`` the log ratio of the
-        spectrum, ``chosen`` how many halves of the partitions chose k, ``stability`` the mean
-        adjusted Rand index of their cuts with that of all. Further columns are those asked for by
-        ``criteria`` of :func:`~clusterscape.validate.select_k`, each followed, where there are
+        log ratio by which one more cluster would raise it, ``clearness`` how clear the least clear
+        borders are (0 to 4), ``clearness_drop`` by how much one more cluster would lower it,
+        ``eigengap`` the log ratio of the spectrum, ``chosen`` how many halves of the partitions
+        chose k, ``stability`` the mean adjusted Rand index of their cuts with that of all. Further
+        columns are those asked for by ``criteria`` of
+        :func:`~clusterscape.validate.select_k`, each followed, where there are
         references, by their mean (``_null``) and a p-value (``_p``).
         """
         return pd.DataFrame(dict(self.columns))

@@ -130,7 +130,7 @@ class KSelectionDisplay:
         title = f"{k} cluster{'s' if k != 1 else ''} chosen"
         title += f", runner-up {second}" if second is not None else ""
         ax.set_title(title, fontsize=11)
-        ax.set(xlabel="number of clusters", ylabel="separation rise + eigengap / 2")
+        ax.set(xlabel="number of clusters", ylabel="separation rise + clearness drop + eigengap")
         ax.margins(y=0.12)
         self._number(ax, np.asarray(table["k"]))
 

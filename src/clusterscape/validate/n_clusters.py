@@ -22,23 +22,21 @@ from clusterscape.ensemble import Ensemble, as_ensemble
 from clusterscape.generate import EnsembleGenerator, diverse
 from clusterscape.linalg.kmeans import kmeans
 from clusterscape.linalg.ncut import eigengap, log_gaps
-from clusterscape.linalg.neighbors import nearest_neighbors
 from clusterscape.linalg.rowspace import RowSpace
 from clusterscape.linalg.transfer_cut import bipartite_spectrum, coassociation_spectrum
+from clusterscape.validate.borders import Neighborhoods
 from clusterscape.validate.k_criteria import K_CRITERIA, Cuts
 from clusterscape.validate.references import covariance_factor
 
-BY_NEIGHBORS = "rise of the share of separated near neighbours, and the eigengap"
+BY_NEIGHBORS = (
+    "rise of the share of separated near neighbours, drop of the clearness of borders, and eigengap"
+)
 BY_GAP = "largest eigengap of the normalised co-association, as a ratio of 1 - eigenvalue"
 BY_REFERENCES = "comparison with data without clusters"
 
 _THETA = 0.4  # of the weights of the clusters, as in LWGP
 # A share of separated neighbours below this is as good as none: a few points on a border.
 _NOTHING = 0.005
-# The eigengap beside the rise of the share. Chosen with _NOTHING on the sets of
-# benchmarks/quality/choose_k.py; 0.25 to 1 hardly differ. The logarithm of the stability as a third
-# term won one of those sets and lost one of sixteen others.
-_GAP_WEIGHT = 0.5
 _FIRST_MOST = 20  # largest number of clusters that is tried at first
 _OPEN = 0.02  # cuts that separate fewer neighbours than this may leave clusters uncut
 _APART = 0.99  # eigenvalues above are those of groups that are hardly ever mixed
@@ -111,8 +109,11 @@ def select_k(
     With features, the ensemble is cut into 2, 3, ... clusters as
     :class:`~clusterscape.combine.LWGP` does, and the near neighbours of the points decide: as long
     as a further cut runs between clusters it separates hardly any neighbours, and the first cut
-    through a cluster separates many. The number with the largest such rise (as a log ratio), plus
-    half of the eigengap (also a log ratio), is chosen. Without features the largest eigengap of the
+    through a cluster separates many, and more than a border between two clusters of that size and
+    dimension would. The number with the largest sum of three log ratios is chosen: the rise of the
+    share of separated neighbours, the drop of the clearness of the borders, and the eigengap.
+    Groups of at least ``n_neighbors`` points without a near neighbour outside are clusters: where
+    there are more of them, their number is taken. Without features the largest eigengap of the
     co-association decides alone.
 
     Parameters
@@ -174,8 +175,8 @@ def select_k(
     most 400 points, so that groups of a few points are not seen there. Clusters that touch over a
     wide front are not told from one; of nested groups the clearest level is taken, and
     ``runner_up`` is often the other level. Clusters of a handful of points, such as groups of
-    outliers, are not counted. The eigengap alone fails where partitions are coarser than the
-    clusters, and where long shapes fall into pieces.
+    fewer than ``n_neighbors`` outliers, are not counted. The eigengap alone fails where partitions
+    are coarser than the clusters, and where long shapes fall into pieces.
 
     References
     ----------
@@ -188,6 +189,8 @@ def select_k(
        doi:10.1111/1467-9868.00293
     .. [4] Y. Senbabaoglu, G. Michailidis and J. Z. Li, "Critical limitations of consensus
        clustering in class discovery", Scientific Reports 4, 6207, 2014. doi:10.1038/srep06207
+    .. [5] E. Levina and P. J. Bickel, "Maximum likelihood estimation of intrinsic dimension",
+       Advances in Neural Information Processing Systems 17, 2005 (for the dimension of a cluster).
 
     Examples
     --------
@@ -337,15 +340,19 @@ class _Look:
 
     values: np.ndarray
     gaps: np.ndarray
-    separated: np.ndarray  # one entry more: the rise at the last candidate needs it
+    separated: np.ndarray  # (m, 2): of the candidate, and of one cluster more
+    clearness: np.ndarray  # the same
     cuts: list[np.ndarray]
 
     def score(self) -> np.ndarray:
-        return self.rise() + _GAP_WEIGHT * self.gaps
+        return self.rise() + self.drop() + self.gaps
 
     def rise(self) -> np.ndarray:
         raised = self.separated + _NOTHING
-        return np.log(raised[1::2] / raised[::2])
+        return np.log(raised[:, 1] / raised[:, 0])
+
+    def drop(self) -> np.ndarray:
+        return self.clearness[:, 0] - self.clearness[:, 1]
 
 
 @dataclass(frozen=True)
@@ -353,7 +360,7 @@ class _Task:
     ensemble: Ensemble
     column: np.ndarray
     candidates: np.ndarray
-    near: np.ndarray
+    around: Neighborhoods
     n_init: int
     seed: SeedSequence
 
@@ -365,10 +372,17 @@ class _Found:
     looks: list[_Look]
     candidates: np.ndarray
     cuts: Cuts
+    apart: int  # groups without near neighbours outside: there are at least as many clusters
 
     def scores(self) -> np.ndarray:
         """Return what decides, by look and candidate."""
         return np.array([look.score() for look in self.looks])
+
+    def best(self, scores: np.ndarray) -> np.ndarray:
+        """Return the candidate with the best score (last axis), or as many as there are groups."""
+        enough = self.candidates[self.candidates >= self.apart]
+        best = self.candidates[scores.argmax(axis=-1)]
+        return np.maximum(best, enough[0]) if enough.size else best
 
     def stability(self) -> np.ndarray:
         """Return the mean agreement of the halves' cuts with those of all partitions."""
@@ -381,12 +395,14 @@ class _Found:
     def columns(self) -> dict[str, np.ndarray]:
         """Return the columns of what decides."""
         scores = self.scores()
-        choices = self.candidates[scores[1:].argmax(axis=1)]
+        choices = self.best(scores[1:])
         return {
             "k": self.candidates,
             "score": scores.mean(axis=0),
             "separation_rise": np.mean([look.rise() for look in self.looks], axis=0),
-            "separated": np.mean([look.separated for look in self.looks], axis=0)[::2],
+            "separated": np.mean([look.separated[:, 0] for look in self.looks], axis=0),
+            "clearness_drop": np.mean([look.drop() for look in self.looks], axis=0),
+            "clearness": np.mean([look.clearness[:, 0] for look in self.looks], axis=0),
             "eigengap": np.mean([look.gaps for look in self.looks], axis=0),
             "chosen": np.array([int((choices == k).sum()) for k in self.candidates]),
             "stability": self.stability(),
@@ -405,7 +421,7 @@ class _Found:
         """Return whether there may be more clusters than were looked for."""
         columns = self.columns()
         last = self.candidates[-2:]
-        best = self.candidates[columns["score"].argmax()]
+        best = self.best(columns["score"])
         return bool(best in last or columns["separated"][-1] < _OPEN)
 
 
@@ -437,11 +453,11 @@ def _cut(
     placed = (ensemble.labels[rows] >= 0).any(axis=1)
     rows = rows[placed]  # a point in no cluster of any partition has no side
     small = ensemble.subset(rows)
-    X, near = None, np.arange(rows.size)[:, None]  # without features, nobody is near another
+    X, around = None, Neighborhoods.none(rows.size)
     if features is not None:
         X = features[rows] if hasattr(features, "shape") else np.asarray(features)[rows]
         count = min(settings.n_neighbors, rows.size - 1)
-        near = nearest_neighbors(X, count, metric=settings.metric)[1]
+        around = Neighborhoods.of(X, count, metric=settings.metric)
     column = column_weights(small, "eci", _THETA)
     owner = np.repeat(np.arange(small.n_partitions), small.n_clusters)
     size = max(1, small.n_partitions // 2)
@@ -453,15 +469,15 @@ def _cut(
         candidates = _candidates(settings.ks, most)
         candidates = candidates[candidates < rows.size - 1]
         whole, measuring, *parts = seeds[1].spawn(settings.n_resamples + 2)
-        tasks = [_Task(small, column, candidates, near, 5, whole)]
+        tasks = [_Task(small, column, candidates, around, 5, whole)]
         for half, seed in zip(draws, parts, strict=True):
             kept = np.isin(owner, half)
             part = small.select(np.sort(half))
-            tasks.append(_Task(part, column[kept], candidates, near, 1, seed))
+            tasks.append(_Task(part, column[kept], candidates, around, 1, seed))
         looks = parallel_map(_look, tasks, n_jobs=n_jobs, prefer="threads")
         halves = [look.cuts for look in looks[1:]]
         cuts = Cuts(candidates, looks[0].cuts, halves, small, X, settings.metric, measuring)
-        found = _Found(looks, candidates, cuts)
+        found = _Found(looks, candidates, cuts, around.apart())
         room = 2 * most * _POINTS_EACH <= rows.size
         if settings.ks is not None or not room or not found.is_open():
             return found
@@ -486,33 +502,31 @@ def _look(task: _Task) -> _Look:
         labels[int(k)] = kmeans(
             rows, min(int(k), len(rows)), n_init=task.n_init, max_iter=50, seed=seed
         ).labels
-    shares = {k: _separated(cut, task.near) for k, cut in labels.items()}
-    pairs = [(shares[k], shares[k + 1]) for k in task.candidates]
-    gaps = log_gaps(values)[task.candidates - 1]
-    cuts = [labels[k] for k in task.candidates]
-    return _Look(values, gaps, np.array(pairs).ravel(), cuts)
-
-
-def _separated(labels: np.ndarray, near: np.ndarray) -> float:
-    """Return the share of near neighbours in other clusters, as a mean over the clusters."""
-    apart = (labels[near] != labels[:, None]).mean(axis=1)
-    sizes = np.bincount(labels)
-    shares = np.bincount(labels, weights=apart)[sizes > 0] / sizes[sizes > 0]
-    return float(shares.mean())
+    around, ks = task.around, task.candidates
+    shares = {k: around.separated(cut) for k, cut in labels.items()}
+    clear = {k: around.clearness(cut) for k, cut in labels.items()}
+    separated = np.array([(shares[k], shares[k + 1]) for k in ks])
+    clearness = np.array([(clear[k], clear[k + 1]) for k in ks])
+    gaps = log_gaps(values)[ks - 1]
+    return _Look(values, gaps, separated, clearness, [labels[k] for k in ks])
 
 
 def _concluded(found: _Found, settings: _Settings) -> KSelection:
     """Weigh the candidates, and say what was found."""
     candidates, columns = found.candidates, found.columns()
-    order = np.argsort(-columns["score"], kind="stable")
-    at, best = order[0], int(candidates[order[0]])
-    runner_up = int(candidates[order[1]]) if candidates.size > 1 else None
-    choices = candidates[found.scores()[1:].argmax(axis=1)]
-    next_one = np.mean([look.separated for look in found.looks], axis=0)[1::2]
+    best = int(found.best(columns["score"]))
+    at = int(np.flatnonzero(candidates == best)[0])
+    ranked = candidates[np.argsort(-columns["score"], kind="stable")]
+    others = ranked[ranked != best]
+    runner_up = int(others[0]) if others.size else None
+    choices = found.best(found.scores()[1:])
+    next_one = np.mean([look.separated[:, 1] for look in found.looks], axis=0)
     reason = (
         f"{best} clusters separate {columns['separated'][at]:.1%} of the near neighbours and "
         f"{best + 1} would separate {next_one[at]:.1%}{_firmness(best, runner_up, choices)}."
     )
+    if found.apart > candidates[0]:
+        reason += f" {found.apart} groups have no near neighbours outside, so there are no fewer."
     if candidates.size > 1 and best == candidates[-1]:
         reason += f" {best} is the largest number that was tried: there may be more clusters."
     values = found.looks[0].values
@@ -591,7 +605,7 @@ def _measured(task: _Reference) -> dict[str, np.ndarray]:
         X = normal @ task.factor
     made = clone(task.generator).set_params(random_state=making, progress=False, n_jobs=1)
     found = _cut(made.generate(X), X, task.settings, (picking, cutting), 1)
-    kept = ("score", "separation_rise", "eigengap", "stability")
+    kept = ("score", "separation_rise", "clearness_drop", "eigengap", "stability")
     columns = {name: values for name, values in found.columns().items() if name in kept}
     return columns | found.criteria(task.settings.names)
 
