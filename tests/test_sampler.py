@@ -135,7 +135,9 @@ def blobs(n: int = 90, s: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarra
     return 7.0 * rng.normal(size=(s, 2))[labels] + rng.normal(size=(n, 2)), labels
 
 
-@pytest.mark.parametrize("name", [*QUALITY, "variance_ratio"])
+@pytest.mark.parametrize(
+    "name", [*QUALITY, "variance_ratio", "centroid_silhouette", "centroid_dunn"]
+)
 @pytest.mark.parametrize("n_components", [None, 40])
 def test_quality_does_not_drift(name: str, n_components: int | None) -> None:
     """The quality followed over thousands of moves is that of the partitions themselves."""
@@ -161,6 +163,10 @@ def sampler_values(space, name: str, labels: np.ndarray) -> np.ndarray:
         kappa = S / np.outer(sizes, sizes)
         between = (np.diagonal(S) / sizes).sum()
         within = np.trace(K) - between
+        spread = Z.T @ np.diagonal(K) / sizes - np.diagonal(kappa)
+        gaps = np.diagonal(kappa)[:, None] + np.diagonal(kappa) - 2 * kappa
+        np.fill_diagonal(gaps, np.inf)
+        near = gaps.min(axis=1)
         found.append(
             {
                 "kmeans": 1 / within,
@@ -168,6 +174,8 @@ def sampler_values(space, name: str, labels: np.ndarray) -> np.ndarray:
                 "separation": np.trace(kappa) ** 2 - kappa.sum(),
                 "weighted_kernel": between / n,
                 "variance_ratio": (between - K.sum() / n) / within * (n - len(S)) / (len(S) - 1),
+                "centroid_silhouette": (sizes * near / (near + spread)).sum() / n,
+                "centroid_dunn": 0.5 * np.sqrt(near.min() / spread.max()),
             }[name]
         )
     return np.array(found)

@@ -111,8 +111,9 @@ class PartitionSampler(BaseEstimator):
     n_samples : int
         Partitions to return, of all chains together; rounded up to a multiple of their number.
     quality : str or callable
-        "weighted_kernel", "kmeans", "variance_ratio"; "separation" (Q_w-s) and "kernel" (Q_w) as
-        the source has them, which favour small dense clusters; or a function ``quality(X, labels)``
+        "weighted_kernel", "kmeans", "variance_ratio", "centroid_silhouette", "centroid_dunn";
+        "separation" (Q_w-s) and "kernel" (Q_w) as the source has them, which favour small dense
+        clusters; or a function ``quality(X, labels)``
         of your own, which is called for every point and cluster of every sweep and is therefore
         slower by orders of magnitude.
     power : {"auto", "local"} or float
