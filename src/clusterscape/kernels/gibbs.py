@@ -171,14 +171,19 @@ def row_sums(basis, is_dense, sums, x, out):
 
 
 @jit
+def _change(j, a, b):
+    """Return by how many points cluster ``j`` grows when one moves from ``a`` to ``b``."""
+    if a == b or (j != a and j != b):
+        return 0.0
+    return 1.0 if j == b else -1.0
+
+
+@jit
 def _between(table, rows, own, a, b, j, other):
     """Return the sum over pairs of two clusters after a point moved from ``a`` to ``b``."""
     total = table[j, PAIRS + other]
-    if a == b:
-        return total
     # Each end of a pair may be the cluster that lost the point, or the one that has it now.
-    sign_j = float(j == b) - float(j == a)
-    sign_other = float(other == b) - float(other == a)
+    sign_j, sign_other = _change(j, a, b), _change(other, a, b)
     if sign_j != 0.0:
         total += sign_j * rows[other]
     if sign_other != 0.0:
@@ -198,8 +203,7 @@ def centroid_index(rule, n, table, rows, own, a, b):
     tiny = 1e-12 * rule[1] / n + 1e-300
     sizes, lengths, near = np.empty(s), np.empty(s), np.full(s, np.inf)
     for j in range(s):
-        change = float(j == b) - float(j == a)
-        sizes[j] = table[j, SIZE] + change
+        sizes[j] = table[j, SIZE] + _change(j, a, b)
         lengths[j] = _between(table, rows, own, a, b, j, j) / (sizes[j] * sizes[j])
     for j in range(s):
         for other in range(j):
@@ -211,8 +215,8 @@ def centroid_index(rule, n, table, rows, own, a, b):
         return 0.0
     mean = wide = 0.0
     for j in range(s):
-        change = float(j == b) - float(j == a)
-        inside = max((table[j, SQUARES] + change * own) / sizes[j] - lengths[j], 0.0)
+        squares = table[j, SQUARES] + _change(j, a, b) * own
+        inside = max(squares / sizes[j] - lengths[j], 0.0)
         wide = max(wide, inside)
         mean += sizes[j] * near[j] / (inside + near[j] + tiny)
     if rule[0] == SILHOUETTE:
