@@ -12,7 +12,7 @@ from clusterscape.explore.columns import (
     clearness,
     distance_correlations,
     independent_groups,
-    views_with_clusters,
+    structured_views,
 )
 
 
@@ -66,10 +66,14 @@ def test_groups_are_independent_and_noise_has_no_clusters(seed: int) -> None:
     X, _ = two_rings(seed=seed)
     groups = independent_groups(X, np.random.default_rng(0))
     assert [g.tolist() for g in groups] == [[0, 1], [2, 3], [4], [5]]
-    views = views_with_clusters(X, [3], 12, SeedSequence(0))
+    views = structured_views(X, [3], 12, SeedSequence(0))
     assert sorted(v.tolist() for v in views) == [[0, 1], [2, 3]]
-    assert views_with_clusters(X[:, :2], [3], 12, SeedSequence(0)) == []
-    assert len(views_with_clusters(X, [3], 1, SeedSequence(0))) == 1
+    assert structured_views(X[:, :2], [3], 12, SeedSequence(0)) == []
+    assert len(structured_views(X, [3], 1, SeedSequence(0))) == 1
+    # Columns with something in common are a view although they have no clusters.
+    linked = np.column_stack([X[:, 4], X[:, 4] + 0.3 * X[:, 5], X[:, :2]])
+    views = structured_views(linked, [3], 12, SeedSequence(0))
+    assert [v.tolist() for v in views] == [[2, 3], [0, 1]]
 
 
 @pytest.mark.parametrize("kind", ["normal", "uniform", "exponential"])
@@ -87,7 +91,7 @@ def test_odd_tables_are_one_group() -> None:
         assert len(independent_groups(X, rng)) == 1
     constant = np.column_stack([rng.normal(size=50), np.ones(50)])
     assert len(independent_groups(constant, rng)) == 2
-    assert views_with_clusters(np.ones((50, 2)), [2], 5, SeedSequence(0)) == []
+    assert structured_views(np.ones((50, 2)), [2], 5, SeedSequence(0)) == []
 
 
 def test_a_landscape_judges_partitions_by_their_view() -> None:

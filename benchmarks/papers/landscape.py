@@ -480,8 +480,8 @@ def yale_part(options: Any) -> Bars:
         found[title] = Found(table, person, k, **how)
         rows.append(found[title].row(title))
         _print_nearest(title, found[title], person, lit)
-    # One landscape of all: what was sampled by contrast and by light beside the pixels' samples.
-    given = [found[t].model.ensemble_ for t in ("without means, 64", "local contrast, 38")]
+    # One landscape of all: the representatives by contrast and by light beside the pixels' samples.
+    given = [found[t].model.representatives_ for t in ("without means, 64", "local contrast, 38")]
     found["all"] = Found(X, person, 38, given=Ensemble.concat(given), **plain)
     rows.append(found["all"].row("all in one"))
     near = _print_nearest("all in one", found["all"], person, lit)

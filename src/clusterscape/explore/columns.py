@@ -1,4 +1,4 @@
-"""Groups of columns that are independent of one another, and whether one of them has clusters.
+"""Groups of columns that are independent of one another, and how clear their clusters are.
 
 A table may hold several structures, each on columns of its own: two measurements joined row by row,
 say. A quality on all columns mixes them. Where columns fall into groups that do not depend on each
@@ -101,13 +101,15 @@ def _explained(points: np.ndarray, k: int, seed: SeedSequence) -> float:
     return 1.0 - float(kmeans(centred, k, n_init=3, seed=seed).inertia) / max(total, 1e-300)
 
 
-def views_with_clusters(
+def structured_views(
     points: Any, counts: list[int], most: int, seed: SeedSequence
 ) -> list[np.ndarray]:
-    """Return the independent groups of columns that have clusters of their own, the clearest first.
+    """Return the independent groups of columns that have a structure of their own.
 
-    At most ``most`` of them, and none where all columns depend on each other. ``counts`` are the
-    numbers of clusters; a group is looked at with each of them.
+    Those of several columns, which have something in common, and single columns whose clusters are
+    clearer than those of points without any; by falling clearness, at most ``most`` of them, and
+    none where all columns depend on each other. ``counts`` are the numbers of clusters; a group is
+    looked at with each of them.
     """
     grouping, *seeds = seed.spawn(1 + len(counts))
     groups = independent_groups(points, np.random.default_rng(grouping))
@@ -115,7 +117,7 @@ def views_with_clusters(
         return []
     whole = np.asarray(points, dtype=np.float64)
     several = [k for k in counts if k > 1]
-    clear = np.zeros(len(groups))
+    clear = np.full(len(groups), -np.inf)
     for k, child in zip(several, seeds, strict=False):
         found = [
             clearness(whole[:, columns], k, one)
@@ -123,4 +125,5 @@ def views_with_clusters(
         ]
         clear = np.maximum(clear, found)
     order = np.argsort(-clear, kind="stable")
-    return [groups[g] for g in order[:most] if clear[g] > _CLEAR]
+    kept = [g for g in order if clear[g] > _CLEAR or groups[g].size > 1]
+    return [groups[g] for g in kept[:most]]

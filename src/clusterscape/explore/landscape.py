@@ -18,7 +18,7 @@ from clusterscape._core.params import Choice, Integer, Rules, check_params
 from clusterscape.compare import MEASURES, density_distances, pairwise
 from clusterscape.compare.density import pair_distances
 from clusterscape.ensemble import Ensemble, PartitionRecord, as_ensemble
-from clusterscape.explore.columns import views_with_clusters
+from clusterscape.explore.columns import structured_views
 from clusterscape.explore.grouping import GROUPINGS, best_of_groups, grouped, plane_of
 from clusterscape.explore.quality import QUALITIES, Name, values_of
 from clusterscape.explore.sampler import N_CLUSTERS_RULES, SAMPLER_RULES, PartitionSampler
@@ -58,15 +58,15 @@ class Landscape(BaseEstimator):
         are each as far as possible from those before, beginning with the best partition.
     n_generated : {"auto"} or int
         Partitions by k-means on views of the columns, to be looked at beside the samples: first
-        one of each group of columns that is independent of the others and has clusters of its own
-        (``views_``); then, of ten times as many on few columns, related ones, or what is left
+        one of each group of columns that is independent of the others and has a structure of its
+        own (``views_``); then, of ten times as many on few columns, related ones, or what is left
         without the directions of other partitions [4]_, those that are good on all columns, shown
         by several views, and differ. They show structures that a stronger one hides from the
         quality. "auto" is 12, and none with ``n_samples=0`` or with a kernel that is given.
     max_compared : int
-        Different partitions whose distances are all computed. Of more, so many are drawn (the best
-        is among them); the others join the group of the nearest representative. ``n_compared_``
-        says how many were.
+        Different partitions whose distances are all computed. Of more, so many are drawn, with the
+        best and, where they are at most half of it, all that were generated or given among them;
+        the others join the group of the nearest representative. ``n_compared_`` says how many were.
     quality, power, weighting, min_cluster_size, burn_in, thin, n_chains, n_temperatures
         As in :class:`PartitionSampler`. The defaults are many short chains that stay in the region
         where they start (``power="local"``, no merges and splits, one temperature), so that regions
@@ -96,8 +96,9 @@ class Landscape(BaseEstimator):
         best partition of a group is chosen by it.
     views_ : list of arrays
         Columns that were judged by themselves as well: groups that are independent of one another
-        (distance correlation [5]_) in which clusters are clearer than in points without any. Empty
-        where there are none, and with ``n_generated=0``.
+        (distance correlation [5]_), except single columns whose clusters are not clearer than those
+        of points without any. Empty where all columns depend on each other, and with
+        ``n_generated=0``.
     view_ : (m,) array
         The view in which each partition has its relative quality; -1 for all columns.
     groups_ : (m,) array
@@ -267,7 +268,7 @@ class Landscape(BaseEstimator):
         self.views_: list[np.ndarray] = []
         if generated > 0:
             most = -(-int(generated) // len(self._counts))
-            self.views_ = views_with_clusters(points, self._counts, most, viewing)
+            self.views_ = structured_views(points, self._counts, most, viewing)
         parts: list[tuple[str, Ensemble]] = []
         self.sampler_: PartitionSampler | None = None
         if self.n_samples > 0:
@@ -383,14 +384,7 @@ class Landscape(BaseEstimator):
         """Set distances, groups, representatives and the map."""
         first, inverse = self.ensemble_.distinct()
         counts = np.bincount(inverse, minlength=first.size).astype(np.float64)
-        chosen = np.arange(first.size)
-        if first.size > self.max_compared:
-            top = int(np.argmax(self.relative_quality_[first]))
-            others = np.delete(chosen, top)
-            # By their counts, so that the density of the samples stays what it was.
-            share = counts[others] / counts[others].sum()
-            drawn = rng.choice(others, self.max_compared - 1, replace=False, p=share)
-            chosen = np.sort(np.append(drawn, top))
+        chosen = self._drawn(first, counts, rng)
         self.compared_, self.counts_ = first[chosen], counts[chosen]
         self.n_compared_ = int(chosen.size)
         self.distances_ = self._distances(points)
@@ -407,6 +401,20 @@ class Landscape(BaseEstimator):
         placed = np.full((first.size, 2), np.nan)
         placed[chosen] = place
         self.embedding_ = placed[inverse]
+
+    def _drawn(self, first: np.ndarray, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return which of the different partitions are compared with all others."""
+        if first.size <= self.max_compared:
+            return np.arange(first.size)
+        kept = self.origin_[first] != _SAMPLED  # few, and each of them made on purpose
+        if kept.sum() > self.max_compared // 2:
+            kept[:] = False
+        kept[int(np.argmax(self.relative_quality_[first]))] = True
+        others = np.flatnonzero(~kept)
+        # By their counts, so that the density of the samples stays what it was.
+        share = counts[others] / counts[others].sum()
+        drawn = rng.choice(others, self.max_compared - int(kept.sum()), replace=False, p=share)
+        return np.sort(np.concatenate([np.flatnonzero(kept), drawn]))
 
     def _number(self, groups: np.ndarray, best: np.ndarray) -> None:
         """Number the groups by decreasing share, and set what follows from them."""
