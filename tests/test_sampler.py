@@ -26,6 +26,7 @@ from clusterscape.explore import (
     weighted_kernel_quality,
 )
 from clusterscape.explore.diagnostics import diagnosed
+from clusterscape.explore.walk import Pilot
 
 QUALITY = {
     "kmeans": kmeans_quality,
@@ -394,6 +395,18 @@ def test_a_draw_has_the_probability_of_its_weight(weighting: str, power: float) 
         square = ((seen[likely] - expected) ** 2 / expected).sum()
         assert chi2.sf(square, likely.sum() - 1) > 1e-3
         assert seen[~likely].sum() <= 8
+
+
+def test_the_power_is_the_least_that_is_good_enough() -> None:
+    powers = np.array([1.0, 2.0, 4.0, 8.0])
+
+    def found(*reached: float) -> float:
+        return Pilot(powers, np.zeros(4), np.zeros(4), np.array(reached)).power
+
+    assert found(0.2, 0.6, 0.97, 0.985) == 8.0
+    assert found(0.2, 0.6, 0.985, 0.99) == 4.0
+    # A walk that stays in a poorer region does not get better, only slower.
+    assert found(0.2, 0.9, 0.905, 0.9) == 2.0
 
 
 def test_the_defaults_are_those_of_the_source() -> None:
