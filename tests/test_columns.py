@@ -115,3 +115,17 @@ def test_a_landscape_judges_partitions_by_their_view() -> None:
     plain = Landscape(3, n_samples=60, n_chains=6, n_generated=0, random_state=0, progress=False)
     assert plain.fit(X).views_ == []
     assert (plain.view_ == -1).all()
+
+
+def test_a_kernel_or_a_quality_of_ones_own_has_no_views() -> None:
+    X, _ = two_rings(n=30)
+    few = {"n_samples": 8, "n_chains": 2, "burn_in": 2, "n_generated": 3, "progress": False}
+
+    def first_and_last(points: np.ndarray, labels: np.ndarray) -> float:
+        return 1.0 + abs(float(np.corrcoef(points[:, 0] + points[:, 5], labels)[0, 1]))
+
+    kernel = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / 50)
+    for how, table in (({"quality": first_and_last}, X), ({"kernel": "precomputed"}, kernel)):
+        model = Landscape(3, **few, **how, random_state=0).fit(table)
+        assert model.views_ == []
+        assert (model.origin_ == "generated").sum() == 3

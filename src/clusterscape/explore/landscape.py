@@ -97,8 +97,8 @@ class Landscape(BaseEstimator):
     views_ : list of arrays
         Columns that were judged by themselves as well: groups that are independent of one another
         (distance correlation [5]_), except single columns whose clusters are not clearer than those
-        of points without any. Empty where all columns depend on each other, and with
-        ``n_generated=0``.
+        of points without any. Empty where all columns depend on each other, with
+        ``n_generated=0``, and with a kernel or a quality of your own.
     view_ : (m,) array
         The view in which each partition has its relative quality; -1 for all columns.
     groups_ : (m,) array
@@ -261,12 +261,13 @@ class Landscape(BaseEstimator):
         ids = point_ids(X)
         points = validated_features(self, X)
         sampling, generating, comparing, spacing, viewing = _seeds.spawn(self.random_state, 5)
+        # A kernel that is given, and a function of the user's own, may need all columns.
+        is_plain = isinstance(self.kernel, str) and self.kernel != "precomputed"
         generated = self.n_generated
         if generated == "auto":
-            is_plain = isinstance(self.kernel, str) and self.kernel != "precomputed"
             generated = _GENERATED_COUNT if self.n_samples > 0 and is_plain else 0
         self.views_: list[np.ndarray] = []
-        if generated > 0:
+        if generated > 0 and is_plain and not callable(self.quality):
             most = -(-int(generated) // len(self._counts))
             self.views_ = structured_views(points, self._counts, most, viewing)
         parts: list[tuple[str, Ensemble]] = []
