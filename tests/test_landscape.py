@@ -193,6 +193,14 @@ def test_more_partitions_than_may_be_compared() -> None:
         assert apart[found.groups_[i]] == pytest.approx(min(apart))
     assert np.isnan(found.embedding_).any()
     assert np.isfinite(found.embedding_[found.compared_]).all()
+    # What was made or given on purpose is compared, unless there is too much of it.
+    given = np.random.default_rng(0).integers(2, size=(len(X), 8))
+    both = Landscape(2, max_compared=30, **how).fit(X, ensemble=given)
+    first, inverse = both.ensemble_.distinct()
+    assert both.n_compared_ == 30
+    assert np.isin(first[inverse][both.origin_ != "sampled"], both.compared_).all()
+    many = np.random.default_rng(0).integers(2, size=(len(X), 60))
+    assert Landscape(2, n_samples=0, max_compared=30).fit(X, ensemble=many).n_compared_ == 30
 
 
 def test_the_same_for_any_number_of_workers() -> None:

@@ -128,6 +128,12 @@ def test_the_verb_writes_the_representatives(table: str) -> None:
     assert (frame.iloc[:, 1:].to_numpy() == expected.representatives_.labels).all()
     assert Path("map.png").stat().st_size > 1500
     assert "group  share" in done.stderr
+    assert sorted(columns.tolist() for columns in expected.views_) == [[0], [1]]
+    named = [("east", "north")[columns[0]] for columns in expected.views_]
+    shown = {named[v] for v in expected.to_frame()["view"] if v >= 0}
+    assert shown
+    for name in named:
+        assert (f"best on {name} alone" in done.stderr) == (name in shown)
 
 
 def test_the_verb_prints_json(table: str) -> None:

@@ -13,6 +13,8 @@ from clusterscape._core.errors import ParameterError
 from clusterscape.explore import (
     QUALITIES,
     MovingQuality,
+    centroid_dunn_quality,
+    centroid_silhouette_quality,
     kernel_quality,
     kmeans_quality,
     separation_quality,
@@ -29,6 +31,8 @@ def plain(name: str, X: np.ndarray, labels: np.ndarray, h: float) -> float:
         return 1.0 / squares
     if name == "variance_ratio":
         return calinski_harabasz_score(X, labels)
+    if name.startswith("centroid"):
+        return plain_centroids(name, X, clusters)
     K = np.exp(-euclidean_distances(X, squared=True) / (2 * h**2))
     kappa = np.array([[K[np.ix_(a, b)].mean() for b in clusters] for a in clusters])
     if name == "weighted_kernel":
@@ -37,12 +41,29 @@ def plain(name: str, X: np.ndarray, labels: np.ndarray, h: float) -> float:
     return float(width if name == "kernel" else width**2 - kappa.sum())
 
 
+def plain_centroids(name: str, X: np.ndarray, clusters: list[np.ndarray]) -> float:
+    """Return a quality of centroids by looking at every point."""
+    means = np.array([X[c].mean(axis=0) for c in clusters])
+    own, nearest = [], []
+    for j, c in enumerate(clusters):
+        to_means = ((X[c][:, None] - means[None]) ** 2).sum(axis=2).mean(axis=0)
+        own.append(to_means[j])
+        nearest.append(np.delete(to_means, j).min())
+    if name == "centroid_silhouette":
+        each = [(b - a) / max(a, b) for a, b in zip(own, nearest, strict=True)]
+        return float(np.average(each, weights=[len(c) for c in clusters]))
+    gaps = euclidean_distances(means)
+    return float(gaps[~np.eye(len(means), dtype=bool)].min() / (2 * np.sqrt(max(own))))
+
+
 FUNCTIONS = {
     "kmeans": lambda X, y, h: kmeans_quality(X, y),
     "kernel": lambda X, y, h: kernel_quality(X, y, bandwidth=h),
     "separation": lambda X, y, h: separation_quality(X, y, bandwidth=h),
     "weighted_kernel": lambda X, y, h: weighted_kernel_quality(X, y, bandwidth=h),
     "variance_ratio": lambda X, y, h: variance_ratio_quality(X, y),
+    "centroid_silhouette": lambda X, y, h: centroid_silhouette_quality(X, y),
+    "centroid_dunn": lambda X, y, h: centroid_dunn_quality(X, y),
 }
 
 

@@ -26,6 +26,7 @@ from clusterscape.explore import (
     weighted_kernel_quality,
 )
 from clusterscape.explore.diagnostics import diagnosed
+from clusterscape.explore.walk import Pilot
 
 QUALITY = {
     "kmeans": kmeans_quality,
@@ -135,7 +136,9 @@ def blobs(n: int = 90, s: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarra
     return 7.0 * rng.normal(size=(s, 2))[labels] + rng.normal(size=(n, 2)), labels
 
 
-@pytest.mark.parametrize("name", [*QUALITY, "variance_ratio"])
+@pytest.mark.parametrize(
+    "name", [*QUALITY, "variance_ratio", "centroid_silhouette", "centroid_dunn"]
+)
 @pytest.mark.parametrize("n_components", [None, 40])
 def test_quality_does_not_drift(name: str, n_components: int | None) -> None:
     """The quality followed over thousands of moves is that of the partitions themselves."""
@@ -161,6 +164,10 @@ def sampler_values(space, name: str, labels: np.ndarray) -> np.ndarray:
         kappa = S / np.outer(sizes, sizes)
         between = (np.diagonal(S) / sizes).sum()
         within = np.trace(K) - between
+        spread = Z.T @ np.diagonal(K) / sizes - np.diagonal(kappa)
+        gaps = np.diagonal(kappa)[:, None] + np.diagonal(kappa) - 2 * kappa
+        np.fill_diagonal(gaps, np.inf)
+        near = gaps.min(axis=1)
         found.append(
             {
                 "kmeans": 1 / within,
@@ -168,6 +175,8 @@ def sampler_values(space, name: str, labels: np.ndarray) -> np.ndarray:
                 "separation": np.trace(kappa) ** 2 - kappa.sum(),
                 "weighted_kernel": between / n,
                 "variance_ratio": (between - K.sum() / n) / within * (n - len(S)) / (len(S) - 1),
+                "centroid_silhouette": (sizes * near / (near + spread)).sum() / n,
+                "centroid_dunn": 0.5 * np.sqrt(near.min() / spread.max()),
             }[name]
         )
     return np.array(found)
@@ -386,6 +395,18 @@ def test_a_draw_has_the_probability_of_its_weight(weighting: str, power: float) 
         square = ((seen[likely] - expected) ** 2 / expected).sum()
         assert chi2.sf(square, likely.sum() - 1) > 1e-3
         assert seen[~likely].sum() <= 8
+
+
+def test_the_power_is_the_least_that_is_good_enough() -> None:
+    powers = np.array([1.0, 2.0, 4.0, 8.0])
+
+    def found(*reached: float) -> float:
+        return Pilot(powers, np.zeros(4), np.zeros(4), np.array(reached)).power
+
+    assert found(0.2, 0.6, 0.97, 0.985) == 8.0
+    assert found(0.2, 0.6, 0.985, 0.99) == 4.0
+    # A walk that stays in a poorer region does not get better, only slower.
+    assert found(0.2, 0.9, 0.905, 0.9) == 2.0
 
 
 def test_the_defaults_are_those_of_the_source() -> None:

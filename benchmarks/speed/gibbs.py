@@ -2,9 +2,11 @@
 
 A sweep draws the cluster of every point once. Points lie around s centres in 8 dimensions; the
 quality is Q_w-s with a Gaussian kernel; all kernel values are kept for 150 and 2,414 points, 200
-random features for 48,842. Samples are kept after every sweep, as ``PartitionSampler`` does. Each
-size is measured at the power that the pilot run of ``power="auto"`` finds, where few points move,
-and at the literal power 1, where most do; the bars are for the first.
+random features for 48,842. Samples are kept after every sweep, as ``PartitionSampler`` does. Every
+sweep looks at all clusters of every point; what differs is how many points move, which costs more.
+So each size is measured at three powers: that which the pilot run of ``power="auto"`` finds, where
+few points move; 4 n, a power that does not depend on the pilot; and the literal power 1, where most
+points move. The bars are for the slower of the first two.
 
 The plain loop computes the same sums and the same qualities for each candidate in numba: row sums
 of the kernel by looking at all points (or all features) of a cluster again, no table, no blocks. It
@@ -30,6 +32,7 @@ from clusterscape._core.parallel import one_thread
 
 # Points, clusters, sweeps per CPU second, sweeps to measure.
 SIZES = [(150, 3, 60_000, 20_000), (2_414, 10, 500, 300), (48_842, 10, 50, 40)]
+STATED = 4.0  # the power over n
 PEAK_MB = 500.0
 
 
@@ -60,7 +63,7 @@ def measured(n: int, s: int, sweeps: int, power: str | float) -> tuple[float, fl
         run._begin([np.random.SeedSequence(0).spawn(5)])
         chain, powers = run.chains[0], run.powers[0]
         each = min(sweeps_per_round(n, 1), sweeps)
-        warm = run_round(Task(walk, chain, powers, min(each, 5), 1))
+        warm = run_round(Task(walk, chain, powers, min(each, 20), 1))
         chain, moved, done, seconds = warm.chain, 0, 0, 0.0
         while done < sweeps:
             start = time.process_time()
@@ -143,24 +146,27 @@ def main() -> None:
     print(_common.versions())
     rows, held = [], []
     for n, s, bar, sweeps in SIZES:
-        run = _common.in_fresh_process(measured, n, s, sweeps, "auto").result
-        speed, power, moved, peak = run
+        speed, power, moved, peak = _common.in_fresh_process(measured, n, s, sweeps, "auto").result
+        stated = _common.in_fresh_process(measured, n, s, sweeps, STATED * n).result
         literal = _common.in_fresh_process(measured, n, s, max(sweeps // 4, 10), 1.0).result
         plain = 0.0
         if not options.check:
-            plain = _common.in_fresh_process(plain_sweeps, n, s, power, 3.0).result
+            plain = _common.in_fresh_process(plain_sweeps, n, s, STATED * n, 3.0).result
         rows.append(
             [
-                f"n={n:,}, s={s}", f"{speed:,.0f}", f"{bar:,}", f"{power / n:.2g} n",
-                f"{moved:.1%}", f"{literal[0]:,.0f}", f"{literal[2]:.0%}",
-                f"{plain:,.1f}" if plain else "", f"{peak:,.0f}",
+                f"n={n:,}, s={s}", f"{bar:,}", f"{power / n:.2g} n", f"{speed:,.0f}",
+                f"{moved:.1%}", f"{stated[0]:,.0f}", f"{stated[2]:.1%}", f"{literal[0]:,.0f}",
+                f"{literal[2]:.0%}", f"{plain:,.1f}" if plain else "", f"{peak:,.0f}",
             ]
         )  # fmt: skip
+        slower = min(speed, stated[0])
         held.append(
-            (f"{n:,} points: {speed:,.0f} sweeps per CPU second (bar {bar:,})", speed >= bar)
+            (f"{n:,} points: {slower:,.0f} sweeps per CPU second (bar {bar:,})", slower >= bar)
         )
+        peak = max(peak, stated[3])
     held.append((f"{n:,} points: {peak:,.0f} MB (bar {PEAK_MB:g})", peak < PEAK_MB))
-    header = ["", "sweeps/s", "bar", "power", "moved", "power 1", "moved", "plain loop", "peak MB"]
+    header = ["", "bar", "auto", "sweeps/s", "moved", f"{STATED:g} n", "moved", "power 1", "moved"]
+    header += [f"plain loop, {STATED:g} n", "peak MB"]
     _common.show_table(header, rows)
     for sentence, ok in held:
         print(f"{sentence}: {'reached' if ok else 'MISSED'}")

@@ -79,8 +79,8 @@ def landscape(
         typer.Option(
             "--quality",
             metavar="NAME",
-            help="What makes a clustering good: weighted_kernel, kmeans, variance_ratio, kernel, "
-            "separation.",
+            help="What makes a clustering good: weighted_kernel, kmeans, variance_ratio, "
+            "centroid_silhouette, centroid_dunn, kernel, separation.",
             rich_help_panel=opt.WORK,
         ),
     ] = "weighted_kernel",
@@ -198,6 +198,15 @@ def _tell(told: list[dict[Any, Any]], model: Landscape, *, quiet: bool) -> None:
             f"{row['quality']:>7.4g}  {row['relative_quality']:>11.1%}",
             quiet=quiet,
         )
+    for view, columns in enumerate(model.views_):
+        about = [str(row["group"]) for row in told if row["view"] == view]
+        if about:
+            words = "group" if len(about) == 1 else "groups"
+            say(
+                f"  {words} {', '.join(about)}: best on {_named(model, columns)} alone, which do "
+                "not depend on the other columns.",
+                quiet=quiet,
+            )
     assert model.sampler_ is not None
     if not all(d.agrees for d in model.sampler_.diagnostics_.values()):
         say(
@@ -205,3 +214,11 @@ def _tell(told: list[dict[Any, Any]], model: Landscape, *, quiet: bool) -> None:
             "started, not which region is the larger.",
             quiet=quiet,
         )
+
+
+def _named(model: Landscape, columns: Any) -> str:
+    """Return the names of some columns, the first ones of many."""
+    names = getattr(model, "feature_names_in_", None)
+    shown = [f"column {j + 1}" if names is None else str(names[j]) for j in columns[:6]]
+    more = f" and {len(columns) - 6} more" if len(columns) > 6 else ""
+    return ", ".join(shown) + more

@@ -18,6 +18,8 @@ from clusterscape.explore.landscape import Landscape
 from clusterscape.explore.quality import (
     QUALITIES,
     MovingQuality,
+    centroid_dunn_quality,
+    centroid_silhouette_quality,
     kernel_quality,
     kmeans_quality,
     separation_quality,
@@ -36,6 +38,8 @@ __all__ = [
     "SamplingWarning",
     "SurestSubset",
     "autocorrelation",
+    "centroid_dunn_quality",
+    "centroid_silhouette_quality",
     "credible_ball",
     "effective_sample_size",
     "kernel_quality",

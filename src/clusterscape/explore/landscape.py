@@ -18,12 +18,13 @@ from clusterscape._core.params import Choice, Integer, Rules, check_params
 from clusterscape.compare import MEASURES, density_distances, pairwise
 from clusterscape.compare.density import pair_distances
 from clusterscape.ensemble import Ensemble, PartitionRecord, as_ensemble
+from clusterscape.explore.columns import structured_views
 from clusterscape.explore.grouping import GROUPINGS, best_of_groups, grouped, plane_of
 from clusterscape.explore.quality import QUALITIES, Name, values_of
 from clusterscape.explore.sampler import N_CLUSTERS_RULES, SAMPLER_RULES, PartitionSampler
 from clusterscape.explore.space import Space
 from clusterscape.explore.starts import good_and_apart
-from clusterscape.explore.views import recurrence, view_partitions
+from clusterscape.explore.views import fitted, recurrence, view_partitions
 from clusterscape.generate.features import point_ids, validated_features
 
 _GENERATED_COUNT, _POOL = 12, 10  # by default; partitions from which each of them is chosen
@@ -56,15 +57,16 @@ class Landscape(BaseEstimator):
         Average linkage, in which a partition counts as often as it was sampled; or centres that
         are each as far as possible from those before, beginning with the best partition.
     n_generated : {"auto"} or int
-        Partitions by k-means on views of the columns (few columns, related ones, or what is left
-        without the directions of other partitions [4]_), to be looked at beside the samples: of
-        ten times as many, those that are good on all columns, shown by several views, and differ.
-        They show structures that a stronger one hides from the quality. "auto" is 12, and none
-        with ``n_samples=0`` or with a kernel that is given.
+        Partitions by k-means on views of the columns, to be looked at beside the samples: first
+        one of each group of columns that is independent of the others and has a structure of its
+        own (``views_``); then, of ten times as many on few columns, related ones, or what is left
+        without the directions of other partitions [4]_, those that are good on all columns, shown
+        by several views, and differ. They show structures that a stronger one hides from the
+        quality. "auto" is 12, and none with ``n_samples=0`` or with a kernel that is given.
     max_compared : int
-        Different partitions whose distances are all computed. Of more, so many are drawn (the best
-        is among them); the others join the group of the nearest representative. ``n_compared_``
-        says how many were.
+        Different partitions whose distances are all computed. Of more, so many are drawn, with the
+        best and, where they are at most half of it, all that were generated or given among them;
+        the others join the group of the nearest representative. ``n_compared_`` says how many were.
     quality, power, weighting, min_cluster_size, burn_in, thin, n_chains, n_temperatures
         As in :class:`PartitionSampler`. The defaults are many short chains that stay in the region
         where they start (``power="local"``, no merges and splits, one temperature), so that regions
@@ -90,7 +92,15 @@ class Landscape(BaseEstimator):
         Quality of each.
     relative_quality_ : (m,) array
         Quality over the best one with the same number of clusters, by the weight's base (so that
-        it is never negative).
+        it is never negative); with ``views_``, the largest of the whole table and the views. The
+        best partition of a group is chosen by it.
+    views_ : list of arrays
+        Columns that were judged by themselves as well: groups that are independent of one another
+        (distance correlation [5]_), except single columns whose clusters are not clearer than those
+        of points without any. Empty where all columns depend on each other, with
+        ``n_generated=0``, and with a kernel or a quality of your own.
+    view_ : (m,) array
+        The view in which each partition has its relative quality; -1 for all columns.
     groups_ : (m,) array
         Group of each partition, numbered by decreasing share.
     group_share_ : (g,) array
@@ -142,6 +152,8 @@ class Landscape(BaseEstimator):
     .. [4] Y. Cui, X. Z. Fern and J. G. Dy. Non-redundant multi-view clustering via
        orthogonalization. 7th IEEE International Conference on Data Mining, 133-142, 2007.
        doi:10.1109/ICDM.2007.94
+    .. [5] G. J. Szekely and M. L. Rizzo. Partial distance correlation with methods for
+       dissimilarities. Annals of Statistics 42(6), 2382-2412, 2014. doi:10.1214/14-AOS1255
 
     Examples
     --------
@@ -248,11 +260,16 @@ class Landscape(BaseEstimator):
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
         ids = point_ids(X)
         points = validated_features(self, X)
-        sampling, generating, comparing, spacing = _seeds.spawn(self.random_state, 4)
+        sampling, generating, comparing, spacing, viewing = _seeds.spawn(self.random_state, 5)
+        # A kernel that is given, and a function of the user's own, may need all columns.
+        is_plain = isinstance(self.kernel, str) and self.kernel != "precomputed"
         generated = self.n_generated
         if generated == "auto":
-            is_plain = isinstance(self.kernel, str) and self.kernel != "precomputed"
             generated = _GENERATED_COUNT if self.n_samples > 0 and is_plain else 0
+        self.views_: list[np.ndarray] = []
+        if generated > 0 and is_plain and not callable(self.quality):
+            most = -(-int(generated) // len(self._counts))
+            self.views_ = structured_views(points, self._counts, most, viewing)
         parts: list[tuple[str, Ensemble]] = []
         self.sampler_: PartitionSampler | None = None
         if self.n_samples > 0:
@@ -274,6 +291,11 @@ class Landscape(BaseEstimator):
         self._compare(points, np.random.default_rng(comparing))
         return self
 
+    @property
+    def _counts(self) -> list[int]:
+        given = self.n_clusters
+        return [int(k) for k in given] if isinstance(given, Sequence) else [int(given)]
+
     def _sampler(self, seed: Any) -> PartitionSampler:
         names = set(PartitionSampler().get_params()) - {"random_state", "progress"}
         own = {name: getattr(self, name) for name in names}
@@ -281,12 +303,15 @@ class Landscape(BaseEstimator):
 
     def _generated(self, points: Any, count: int, seed: Any, ids: Any) -> Ensemble:
         """Return partitions that views of the columns show, good ones that differ."""
-        given = self.n_clusters
-        counts = [int(k) for k in given] if isinstance(given, Sequence) else [int(given)]
         labels, records = [], []
-        for k, child in zip(counts, seed.spawn(len(counts)), strict=True):
-            share = -(-count // len(counts))
-            pool = view_partitions(points, k, _POOL * share, child)
+        for k, child in zip(self._counts, seed.spawn(len(self._counts)), strict=True):
+            share = -(-count // len(self._counts))
+            pooling, *fitting = child.spawn(1 + len(self.views_))
+            of_views = [
+                canonical(fitted(points[:, columns], k, one, n_init=10))
+                for columns, one in zip(self.views_, fitting, strict=True)
+            ]
+            pool = view_partitions(points, k, _POOL * share, pooling)
             pool = [canonical(one) for one in pool]
             values = self._values(points, np.column_stack(pool), seed)
             # The root, because a weak structure is to be seen beside a strong one; every second
@@ -294,21 +319,24 @@ class Landscape(BaseEstimator):
             gain = np.sqrt((values - values.min()) / max(np.ptp(values), 1e-300))
             best = int(np.argmax(values))
             gains = [gain, gain * recurrence(pool)]
-            chosen = good_and_apart(pool[best], pool, gains, share - 1)
-            labels += [pool[i] for i in [best, *chosen]]
-            records += [
-                PartitionRecord(generator="views", algorithm="kmeans", n_clusters=k)
-                for _ in range(1 + len(chosen))
-            ]
+            others = [best, *good_and_apart(pool[best], pool, gains, share - 1)]
+            mine = (of_views + [pool[i] for i in others])[:share]
+            labels += mine
+            records += [PartitionRecord(generator="views", algorithm="kmeans", n_clusters=k)] * len(
+                mine
+            )
         columns = np.column_stack(labels)
         return Ensemble.from_labels(columns, orient="columns", records=records, index=ids)
 
-    def _values(self, points: Any, labels: np.ndarray, seed: Any) -> np.ndarray:
+    def _values(
+        self, points: Any, labels: np.ndarray, seed: Any, *, is_view: bool = False
+    ) -> np.ndarray:
         """Return the quality of each column of labels."""
         if callable(self.quality):
             columns = labels.T.astype(np.int64)
             return np.array([float(self.quality(points, column)) for column in columns])
-        return values_of(self._space(points, seed), QUALITIES[self.quality], labels)
+        space = self._space(points, seed, is_view=is_view)
+        return values_of(space, QUALITIES[self.quality], labels)
 
     def _judge(self, points: Any, seed: Any) -> None:
         """Set the quality of every partition."""
@@ -324,16 +352,21 @@ class Landscape(BaseEstimator):
         if not callable(self.quality):
             quality = QUALITIES[self.quality]
             shift = np.array([quality.shift(int(k)) for k in self.ensemble_.n_clusters])
-        base = self.quality_ + shift
-        self.relative_quality_ = np.empty(base.size)
-        for k in np.unique(self.ensemble_.n_clusters):
-            mine = self.ensemble_.n_clusters == k
-            best = base[mine].max()
-            self.relative_quality_[mine] = base[mine] / best if best > 0 else base[mine] - best + 1
+        self.relative_quality_ = _over_best(self.quality_ + shift, self.ensemble_.n_clusters)
+        self.view_ = np.full(self.quality_.size, -1)
+        first, inverse = self.ensemble_.distinct()
+        for v, columns in enumerate(self.views_):
+            values = self._values(points[:, columns], labels[:, first], seed, is_view=True)
+            there = _over_best(values[inverse] + shift, self.ensemble_.n_clusters)
+            self.view_[there > self.relative_quality_] = v
+            self.relative_quality_ = np.maximum(there, self.relative_quality_)
 
-    def _space(self, points: Any, seed: Any) -> Space:
-        """Return the points as the quality sees them, the sampler's where there was one."""
-        known = self.sampler_
+    def _space(self, points: Any, seed: Any, *, is_view: bool) -> Space:
+        """Return the points as the quality sees them, with the sampler's bandwidth.
+
+        A view has a bandwidth of its own: the median distance on its columns.
+        """
+        known = None if is_view else self.sampler_
         assert not callable(self.quality)
         bandwidth = self.bandwidth
         if known is not None and known.bandwidth_ is not None:
@@ -352,14 +385,7 @@ class Landscape(BaseEstimator):
         """Set distances, groups, representatives and the map."""
         first, inverse = self.ensemble_.distinct()
         counts = np.bincount(inverse, minlength=first.size).astype(np.float64)
-        chosen = np.arange(first.size)
-        if first.size > self.max_compared:
-            top = int(np.argmax(self.relative_quality_[first]))
-            others = np.delete(chosen, top)
-            # By their counts, so that the density of the samples stays what it was.
-            share = counts[others] / counts[others].sum()
-            drawn = rng.choice(others, self.max_compared - 1, replace=False, p=share)
-            chosen = np.sort(np.append(drawn, top))
+        chosen = self._drawn(first, counts, rng)
         self.compared_, self.counts_ = first[chosen], counts[chosen]
         self.n_compared_ = int(chosen.size)
         self.distances_ = self._distances(points)
@@ -376,6 +402,20 @@ class Landscape(BaseEstimator):
         placed = np.full((first.size, 2), np.nan)
         placed[chosen] = place
         self.embedding_ = placed[inverse]
+
+    def _drawn(self, first: np.ndarray, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return which of the different partitions are compared with all others."""
+        if first.size <= self.max_compared:
+            return np.arange(first.size)
+        kept = self.origin_[first] != _SAMPLED  # few, and each of them made on purpose
+        if kept.sum() > self.max_compared // 2:
+            kept[:] = False
+        kept[int(np.argmax(self.relative_quality_[first]))] = True
+        others = np.flatnonzero(~kept)
+        # By their counts, so that the density of the samples stays what it was.
+        share = counts[others] / counts[others].sum()
+        drawn = rng.choice(others, self.max_compared - int(kept.sum()), replace=False, p=share)
+        return np.sort(np.concatenate([np.flatnonzero(kept), drawn]))
 
     def _number(self, groups: np.ndarray, best: np.ndarray) -> None:
         """Number the groups by decreasing share, and set what follows from them."""
@@ -445,6 +485,7 @@ class Landscape(BaseEstimator):
                 "quality": self.quality_[at],
                 "relative_quality": self.relative_quality_[at],
                 "origin": self.origin_[at],
+                "view": self.view_[at],
                 "position": at,
                 "x": self.embedding_[at, 0],
                 "y": self.embedding_[at, 1],
@@ -455,6 +496,16 @@ class Landscape(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _over_best(base: np.ndarray, n_clusters: np.ndarray) -> np.ndarray:
+    """Return each value over the best one of the partitions with as many clusters."""
+    found = np.empty(base.size)
+    for k in np.unique(n_clusters):
+        mine = n_clusters == k
+        best = base[mine].max()
+        found[mine] = base[mine] / best if best > 0 else base[mine] - best + 1
+    return found
 
 
 def _complete(given: Ensemble, n: int, ids: Any) -> Ensemble:

@@ -17,7 +17,15 @@ from clusterscape._core.seeds import RandomState
 from clusterscape.explore.space import SPACE_RULES, Space, kernel_space, linear_space
 from clusterscape.generate.features import read_features
 
-Name = Literal["kmeans", "kernel", "separation", "weighted_kernel", "variance_ratio"]
+Name = Literal[
+    "kmeans",
+    "kernel",
+    "separation",
+    "weighted_kernel",
+    "variance_ratio",
+    "centroid_silhouette",
+    "centroid_dunn",
+]
 Kernel = Any
 
 
@@ -72,6 +80,10 @@ QUALITIES: Mapping[str, Quality] = MappingProxyType(
         "separation": Quality("separation", 2, "Q_w-s, compactness and separation", True, True),
         "weighted_kernel": Quality("weighted_kernel", 3, "size-weighted compactness", True, False),
         "variance_ratio": Quality("variance_ratio", 4, "variance ratio", False, False),
+        "centroid_silhouette": Quality(
+            "centroid_silhouette", 5, "silhouette of clusters by centroids", False, False
+        ),
+        "centroid_dunn": Quality("centroid_dunn", 6, "Dunn's index by centroids", False, False),
     }
 )
 
@@ -134,7 +146,8 @@ class MovingQuality:
     """The quality of a partition while single points move, and back.
 
     A move costs O(s + n) with all kernel values, O(s + number of features) with features, and not
-    the O(n^2) of a new computation; looking at all clusters of a point costs O(s) beside its sums.
+    the O(n^2) of a new computation; looking at all clusters of a point costs O(s) beside its sums,
+    and O(s^3) with "centroid_silhouette" and "centroid_dunn".
 
     Parameters
     ----------
@@ -142,10 +155,10 @@ class MovingQuality:
         The points.
     labels : (n,) array
         The partition at the start.
-    quality : {"kmeans", "kernel", "separation", "weighted_kernel", "variance_ratio"}
-        What is followed.
+    quality : str
+        What is followed: a name of :data:`QUALITIES`.
     kernel, bandwidth, n_components, random_state
-        As in :func:`separation_quality`; not used by "kmeans" and "variance_ratio".
+        As in :func:`separation_quality`; used by "kernel", "separation" and "weighted_kernel".
 
     Attributes
     ----------
@@ -498,6 +511,83 @@ def variance_ratio_quality(X: Any, labels: Any) -> float:
     128.0
     """
     return _value(X, labels, "variance_ratio", "gaussian")
+
+
+@_documented
+def centroid_silhouette_quality(X: Any, labels: Any) -> float:
+    """Silhouette of the clusters by their centroids, with squared distances.
+
+    Of a cluster, v is the mean squared distance of its points to its centroid and D the squared
+    distance from there to the nearest other centroid. Its points are v from their own and v + D
+    from the other centroid, so that its silhouette is D / (v + D); the mean counts clusters by
+    their size. This follows from sums over pairs of clusters. The silhouette of single points [1]_
+    does not: one move changes the terms of all points, which costs O(n) for every candidate.
+
+    Parameters
+    ----------
+    <points>
+
+    Returns
+    -------
+    float
+        Larger is better; between 0 and 1.
+
+    See Also
+    --------
+    sklearn.metrics.silhouette_score : The silhouette of single points.
+    centroid_dunn_quality : The worst pair of clusters alone.
+
+    References
+    ----------
+    .. [1] P. J. Rousseeuw. Silhouettes: a graphical aid to the interpretation and validation of
+       cluster analysis. Journal of Computational and Applied Mathematics 20, 53-65, 1987.
+       doi:10.1016/0377-0427(87)90125-7
+    .. [2] E. R. Hruschka, R. J. G. B. Campello and L. N. de Castro. Evolving clusters in
+       gene-expression data. Information Sciences 176(13), 1898-1927, 2006 (the simplified
+       silhouette, by centroids). doi:10.1016/j.ins.2005.07.015
+
+    Examples
+    --------
+    >>> from clusterscape.explore import centroid_silhouette_quality
+    >>> round(centroid_silhouette_quality([[0.0], [1.0], [8.0], [9.0]], [0, 0, 1, 1]), 3)
+    0.996
+    """
+    return _value(X, labels, "centroid_silhouette", "gaussian")
+
+
+@_documented
+def centroid_dunn_quality(X: Any, labels: Any) -> float:
+    """Least distance between two centroids over the largest width of a cluster.
+
+    A width is twice the root of the mean squared distance to the centroid. Of the generalised
+    indices of Dunn's kind [1]_ those by centroids follow from sums over pairs of clusters; Dunn's
+    own, by the nearest points of two clusters and the farthest of one, only from all distances.
+
+    Parameters
+    ----------
+    <points>
+
+    Returns
+    -------
+    float
+        Larger is better.
+
+    See Also
+    --------
+    centroid_silhouette_quality : All clusters count, by their size.
+
+    References
+    ----------
+    .. [1] J. C. Bezdek and N. R. Pal. Some new indexes of cluster validity. IEEE Transactions on
+       Systems, Man, and Cybernetics B 28(3), 301-315, 1998. doi:10.1109/3477.678624
+
+    Examples
+    --------
+    >>> from clusterscape.explore import centroid_dunn_quality
+    >>> round(centroid_dunn_quality([[0.0], [1.0], [8.0], [9.0]], [0, 0, 1, 1]), 3)
+    8.0
+    """
+    return _value(X, labels, "centroid_dunn", "gaussian")
 
 
 def _value(

@@ -111,17 +111,18 @@ class PartitionSampler(BaseEstimator):
     n_samples : int
         Partitions to return, of all chains together; rounded up to a multiple of their number.
     quality : str or callable
-        "weighted_kernel", "kmeans", "variance_ratio"; "separation" (Q_w-s) and "kernel" (Q_w) as
-        the source has them, which favour small dense clusters; or a function ``quality(X, labels)``
+        "weighted_kernel", "kmeans", "variance_ratio", "centroid_silhouette", "centroid_dunn";
+        "separation" (Q_w-s) and "kernel" (Q_w) as the source has them, which favour small dense
+        clusters; or a function ``quality(X, labels)``
         of your own, which is called for every point and cluster of every sweep and is therefore
         slower by orders of magnitude.
     power : {"auto", "local"} or float
         Exponent of the weight (inverse temperature). 1 is what the source prints: quality itself,
         which differs so little between good and bad partitions that random ones are drawn. "auto"
-        raises it in a pilot run until the mean quality is 95 % of the way from that of random
-        partitions to that of k-means. "local" raises it further, until three quarters of the
-        diverse starts stay near where they are: chains then show all good regions, also those
-        that are much less good than the best.
+        raises it in a pilot run until the mean quality is 98 % of the way from that of random
+        partitions to that of k-means, or no longer rises. "local" raises it further, until three
+        quarters of the diverse starts stay near where they are: chains then show all good regions,
+        also those that are much less good than the best.
     weighting : {"auto", "power", "shift", "clip", "exp"}
         Weight: ``Q ** power``; ``(Q + s**2 / 4) ** power``, which Q_w-s of s clusters needs because
         it can be negative; ``max(Q, 0) ** power``, where points whose candidates all have weight
@@ -560,7 +561,7 @@ class _Run:
             reference = run_round(Task(walk, first, np.array([1e9]), 1, 1))
             best, number = float(reference.trace[0, 0]), _seeds.kernel_seed(seed)
             pilot = pilot_run(walk, random_labels(walk, drawing), best, number)
-            power = float(pilot.powers[-1])
+            power = pilot.power
             if self.sampler.power == "local":
                 power = holding_power(walk, power, starts[2:], number)
         return ladder(power, pilot, count)

@@ -262,8 +262,19 @@ class Pilot(NamedTuple):
     deviations: np.ndarray
     reached: np.ndarray
 
+    @property
+    def power(self) -> float:
+        """The least power at which the quality is good enough.
 
-_TARGET = 0.95
+        Where the walk never gets there, because it stays in a poorer region, the least one that is
+        nearly as good as any: at higher ones it only stops moving.
+        """
+        best = float(self.reached.max())
+        enough = _TARGET if best >= _TARGET else best - _NEARLY
+        return float(self.powers[int(np.argmax(self.reached >= enough))])
+
+
+_TARGET, _NEARLY = 0.98, 0.01
 _LEVELS = 10
 _PILOT_SWEEPS = 30
 

@@ -5,7 +5,7 @@ here follows. ``basis`` is (n, width): all kernel values (n, n), or one feature 
 whose inner products are the kernel's values. ``part`` is the state of one partition:
 
 labels (n,)          cluster of each point
-table (s + 1, s + 6) one row per cluster, see the names below, and then from column PAIRS on
+table (s + 1, s + 7) one row per cluster, see the names below, and then from column PAIRS on
                      S[j, l], the kernel summed over the pairs of a point of j and one of l; the
                      last row has the sum of the clusters' terms and the squared length of the sum
                      of their means
@@ -26,7 +26,7 @@ from clusterscape.kernels._jit import inlined, jit
 from clusterscape.kernels.random import below, next_uint64, uniform
 
 # Qualities.
-KMEANS, KERNEL, SEPARATION, WEIGHTED, RATIO = range(5)
+KMEANS, KERNEL, SEPARATION, WEIGHTED, RATIO, SILHOUETTE, DUNN = range(7)
 # From a quality to a weight: (Q + shift)^power, max(Q, 0)^power, exp(power * Q).
 POWER, CLIP, EXP = range(3)
 # What a round counts: moved points, choices among candidates of weight zero, merge-split proposals
@@ -40,8 +40,9 @@ _SHARP = 8.0  # how surely a point follows the nearer seed when a cluster is spl
 
 
 # Columns of a cluster's row of the table: its size n, 1 / n, 1 / (n + 1) and 1 / (n - 1), because
-# division is slow; what it adds to the quality; its mean times the sum of all means.
-SIZE, PER_SIZE, GROWN, SHRUNK, TERM, MEANS, PAIRS = range(7)
+# division is slow; what it adds to the quality; its mean times the sum of all means; the sum of its
+# points' own inner products, which only the qualities of centroids keep.
+SIZE, PER_SIZE, GROWN, SHRUNK, TERM, MEANS, SQUARES, PAIRS = range(8)
 
 
 @inlined
@@ -124,6 +125,21 @@ def _pair_sums(labels, sums, is_dense, table):
 
 
 @jit
+def _squares(basis, is_dense, labels, table):
+    """Sum the inner products of points with themselves over each cluster."""
+    for j in range(table.shape[0] - 1):
+        table[j, SQUARES] = 0.0
+    for x in range(labels.size):
+        own = 0.0
+        if is_dense:
+            own = basis[x, x]
+        else:
+            for f in range(basis.shape[1]):
+                own += basis[x, f] * basis[x, f]
+        table[labels[x], SQUARES] += own
+
+
+@jit
 def fill(basis, is_dense, rule, part):
     """Count a partition's sums from its labels."""
     labels, table, sums = part
@@ -136,6 +152,8 @@ def fill(basis, is_dense, rule, part):
         for f in range(basis.shape[1]):
             sums[j, f] += basis[x, f]
     _pair_sums(labels, sums, is_dense, table)
+    if rule[0] >= SILHOUETTE:
+        _squares(basis, is_dense, labels, table)
     summarise(rule, table)
 
 
@@ -152,6 +170,60 @@ def row_sums(basis, is_dense, sums, x, out):
             out[j] = total
 
 
+@jit
+def _change(j, a, b):
+    """Return by how many points cluster ``j`` grows when one moves from ``a`` to ``b``."""
+    if a == b or (j != a and j != b):
+        return 0.0
+    return 1.0 if j == b else -1.0
+
+
+@jit
+def _between(table, rows, own, a, b, j, other):
+    """Return the sum over pairs of two clusters after a point moved from ``a`` to ``b``."""
+    total = table[j, PAIRS + other]
+    # Each end of a pair may be the cluster that lost the point, or the one that has it now.
+    sign_j, sign_other = _change(j, a, b), _change(other, a, b)
+    if sign_j != 0.0:
+        total += sign_j * rows[other]
+    if sign_other != 0.0:
+        total += sign_other * rows[j]
+    return total + sign_j * sign_other * own
+
+
+@jit
+def centroid_index(rule, n, table, rows, own, a, b):
+    """Return a quality of centroids after a point moved from ``a`` to ``b``; a = b: of the table.
+
+    SILHOUETTE is the mean over the points of D / (v + D): v is the mean squared distance of their
+    cluster's points to its centroid, D the squared distance from there to the nearest other one.
+    DUNN is the least distance between centroids over twice the largest root of v.
+    """
+    s = table.shape[0] - 1
+    tiny = 1e-12 * rule[1] / n + 1e-300
+    sizes, lengths, near = np.empty(s), np.empty(s), np.full(s, np.inf)
+    for j in range(s):
+        sizes[j] = table[j, SIZE] + _change(j, a, b)
+        lengths[j] = _between(table, rows, own, a, b, j, j) / (sizes[j] * sizes[j])
+    for j in range(s):
+        for other in range(j):
+            inner = _between(table, rows, own, a, b, j, other) / (sizes[j] * sizes[other])
+            apart = max(lengths[j] + lengths[other] - 2.0 * inner, 0.0)
+            near[j] = min(near[j], apart)
+            near[other] = min(near[other], apart)
+    if s == 1:
+        return 0.0
+    mean = wide = 0.0
+    for j in range(s):
+        squares = table[j, SQUARES] + _change(j, a, b) * own
+        inside = max(squares / sizes[j] - lengths[j], 0.0)
+        wide = max(wide, inside)
+        mean += sizes[j] * near[j] / (inside + near[j] + tiny)
+    if rule[0] == SILHOUETTE:
+        return mean / n
+    return 0.5 * math.sqrt(near.min() / (wide + tiny))
+
+
 @inlined
 def candidates(rule, n, table, rows, own_kernel, a, out):
     """Fill the quality of the partition with a point of cluster ``a`` in each cluster.
@@ -159,6 +231,16 @@ def candidates(rule, n, table, rows, own_kernel, a, out):
     ``rows`` are the sums of the kernel over the point and each cluster, ``own_kernel`` is that of
     the point with itself.
     """
+    if rule[0] >= SILHOUETTE:
+        for b in range(out.size):
+            out[b] = centroid_index(rule, n, table, rows, own_kernel, a, b)
+    else:
+        _term_candidates(rule, n, table, rows, own_kernel, a, out)
+
+
+@inlined
+def _term_candidates(rule, n, table, rows, own_kernel, a, out):
+    """Fill the qualities that follow from the sum of the clusters' terms."""
     kind, s = rule[0], out.size
     left = table[a, PAIRS + a] - 2.0 * rows[a] + own_kernel
     alpha = table[a, SHRUNK]
@@ -202,6 +284,8 @@ def _move_in_table(kind, table, rows, own_kernel, a, b):
     cross = table[a, PAIRS + b] - rows[b] + (rows[a] - own_kernel)
     table[a, PAIRS + a] += own_kernel - 2.0 * rows[a]
     table[b, PAIRS + b] += own_kernel + 2.0 * rows[b]
+    table[a, SQUARES] -= own_kernel
+    table[b, SQUARES] += own_kernel
     for j in range(s):
         if j != a and j != b:
             table[a, PAIRS + j] -= rows[j]
@@ -388,6 +472,8 @@ def value(rule, part):
     """Return the quality of a partition."""
     labels, table, sums = part
     s = sums.shape[0]
+    if rule[0] >= SILHOUETTE:
+        return centroid_index(rule, labels.size, table, table[0], 0.0, 0, 0)
     return quality(rule, labels.size, s, table[s, 0], table[s, 1])
 
 
@@ -548,6 +634,8 @@ def merge_split(basis, is_dense, diagonal, rule, power, part, state, counts, spa
     for i in range(members.size):
         labels[members[i]] = c if side[i] == 0 else b
     _pair_sums(labels, sums, is_dense, table)
+    if rule[0] >= SILHOUETTE:
+        _squares(basis, is_dense, labels, table)
     summarise(rule, table)
     if _accepted(rule, power, before, value(rule, part), log_ratio, state):
         counts[3] += 1

@@ -7,21 +7,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from clusterscape.plot._axes import cluster_legend
+from clusterscape.plot._axes import Frame, cluster_legend
 from clusterscape.plot.palette import cluster_colors
 
 _ALL, _SHOWN, _OTHER = "#0072B2", "#E69F00", "#009E73"
 
 
-def _axes(ax: Any, size: tuple[float, float]) -> Any:
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(figsize=size, layout="constrained")[1]
-
-
-class LandscapeDisplay:
+class LandscapeDisplay(Frame):
     """Map of the partitions of a landscape: near ones are alike, colours are groups.
 
     Use :meth:`from_estimator`.
@@ -121,7 +113,7 @@ class LandscapeDisplay:
         -------
         self
         """
-        ax = _axes(ax, (6.4, 5))
+        ax = self._begin(ax, (6.4, 5))
         area = 12.0 + 100.0 * self.counts / max(self.counts.max(), 1.0)
         colours = np.array(cluster_colors(self.groups))
         ax.scatter(*self.coordinates.T, s=area, c=colours, alpha=0.5, linewidths=0)
@@ -142,11 +134,10 @@ class LandscapeDisplay:
         ax.set_aspect("equal", adjustable="datalim")
         many = len(self.coordinates)
         ax.set_title(f"{many:,} partitions in {np.unique(self.groups).size} groups", fontsize=11)
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
-class DistanceDistributionDisplay:
+class DistanceDistributionDisplay(Frame):
     """Distances between representatives beside those between all sampled partitions.
 
     Use :meth:`from_estimator`.
@@ -241,7 +232,7 @@ class DistanceDistributionDisplay:
         -------
         self
         """
-        ax = _axes(ax, (6.4, 3.6))
+        ax = self._begin(ax, (6.4, 3.6))
         high = max(self.sampled.max(initial=0.0), self.representatives.max(initial=0.0), 1e-12)
         edges = np.linspace(0.0, high * 1.0001, 41)
         for values, weights, colour, words in (
@@ -261,11 +252,10 @@ class DistanceDistributionDisplay:
                 )
         ax.set(xlabel=self.name, ylabel="density of pairs")
         ax.legend(frameon=False, fontsize=9)
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
-class DistanceMatrixDisplay:
+class DistanceMatrixDisplay(Frame):
     """Distances between partitions as a heat map: red far, blue near.
 
     Use :meth:`from_estimator`.
@@ -337,18 +327,17 @@ class DistanceMatrixDisplay:
         -------
         self
         """
-        ax = _axes(ax, (5.4, 4.6))
+        ax = self._begin(ax, (5.4, 4.6))
         image = ax.imshow(self.distances, cmap="RdYlBu_r", vmin=0.0)
         ax.figure.colorbar(image, ax=ax, label="distance", shrink=0.8)
         places = range(len(self.names))
         ax.set_xticks(places, self.names)
         ax.set_yticks(places, self.names)
         ax.set_title(f"distances of {len(self.names)} partitions", fontsize=11)
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
-class QualityDistributionDisplay:
+class QualityDistributionDisplay(Frame):
     """Quality of all sampled partitions, with the representatives and others marked.
 
     Use :meth:`from_estimator`.
@@ -448,7 +437,7 @@ class QualityDistributionDisplay:
         -------
         self
         """
-        ax = _axes(ax, (6.4, 3.6))
+        ax = self._begin(ax, (6.4, 3.6))
         ax.hist(self.quality, bins=40, color=_ALL, alpha=0.55, label="sampled partitions")
         level = 0.04 * ax.get_ylim()[1]
         ax.plot(
@@ -463,7 +452,6 @@ class QualityDistributionDisplay:
             ax.plot([value], [2.5 * level], "o", color=_OTHER, markersize=8, label=name)
         ax.set(xlabel=self.name, ylabel="partitions")
         ax.legend(frameon=False, fontsize=9)
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
