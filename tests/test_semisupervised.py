@@ -28,7 +28,7 @@ from clusterscape.semisupervised import (
     ViolationWarning,
     sphere_embedding,
 )
-from clusterscape.semisupervised._placement import Items, Placement
+from clusterscape.semisupervised._placement import Costs, Items, Placement
 from test_constraints import constraint_sets
 
 SMALL = {"n_landmarks": 40, "random_state": 0}
@@ -405,7 +405,7 @@ def test_the_cost_of_a_placement_has_the_unsure_constraints_it_violates() -> Non
     for _ in range(20):
         placement = Placement(items, 2, 3.0, rng)
         cost = rng.random((len(items.weight), 2)) * 4
-        total = placement.assign(cost)
+        total = placement.assign(Costs.of(cost, items))
         weight = known.violations(placement.label[items.component]).weight
         own = np.take_along_axis(cost, placement.label[:, None], axis=1).sum()
         assert total == pytest.approx(own + 3.0 * weight)
