@@ -8,13 +8,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms
-from sklearn.utils.validation import check_is_fitted
 
 from clusterscape import kernels
 from clusterscape._core.parallel import one_thread
 from clusterscape._core.params import Choice, Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
-from clusterscape.generate.features import validated_features
 from clusterscape.linalg.distances import centre_of
 from clusterscape.linalg.kmeans import kmeans, nearest_center
 from clusterscape.linalg.kmeans_engines import batches, cluster_sums
@@ -289,20 +287,8 @@ class COPKMeans(BaseConstrainedClusterer):
         self.cluster_centers_ = self._numbered_centers[place[codes[firsts]]]
         del self._numbered_centers
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the cluster with the nearest centre for new points.
-
-        Parameters
-        ----------
-        X : (m, d) array, sparse matrix or data frame
-            Features.
-
-        Returns
-        -------
-        (m,) array
-        """
-        check_is_fitted(self)
-        X = validated_features(self, X, reset=False)
+    def _assign(self, X: Any) -> np.ndarray:
+        """Return the clusters with the nearest centres."""
         return nearest_center(X, self.cluster_centers_).astype(np.int64)
 
 

@@ -14,7 +14,6 @@ from clusterscape._core.errors import ParameterError
 from clusterscape._core.parallel import one_thread
 from clusterscape._core.params import Choice, Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
-from clusterscape.generate.features import validated_features
 from clusterscape.linalg.eigen import symmetric_eigen
 from clusterscape.linalg.embedding import unit_rows
 from clusterscape.linalg.kmeans import kmeans, nearest_center
@@ -272,23 +271,10 @@ class BaseLandmarkClusterer(BaseConstrainedClusterer):
         check_is_fitted(self)
         return self._sphere.rows
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the clusters of new points, by their landmarks.
-
-        Parameters
-        ----------
-        X : (m, d) array, sparse matrix or data frame
-            Features.
-
-        Returns
-        -------
-        (m,) array
-        """
-        check_is_fitted(self)
-        X = validated_features(self, X, reset=False)
-        with one_thread():
-            rows = self._sphere.extend(self._rows.extend(X))
-            return self._renamed(nearest_center(rows, self._centers))
+    def _assign(self, X: Any) -> np.ndarray:
+        """Return the clusters by the nearest landmarks."""
+        rows = self._sphere.extend(self._rows.extend(X))
+        return self._renamed(nearest_center(rows, self._centers))
 
 
 def leading_vectors(rows: LandmarkRows, count: int) -> tuple[np.ndarray, np.ndarray]:
