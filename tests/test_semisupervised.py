@@ -436,3 +436,22 @@ def test_inertia_does_not_cancel() -> None:
     assert model.inertia_ == pytest.approx(wanted, rel=1e-9)
     means = [rows[model.labels_ == c].mean(axis=0) for c in range(3)]
     assert np.allclose(model.cluster_centers_, means, rtol=1e-12)
+
+
+# ---- pieces of the landmark graph ------------------------------------------------------------
+
+
+def test_pieces_of_the_landmark_graph_are_joined() -> None:
+    """A piece without a constraint goes with the piece beside it, and no eigenvalue is infinite."""
+    rng = np.random.default_rng(0)
+    places = np.array([[0.0, 0.0], [6.0, 0.0], [40.0, 0.0], [46.0, 0.0]])
+    X = np.concatenate([rng.normal(p, 0.5, size=(60, 2)) for p in places])
+    truth = np.repeat([0, 0, 1, 1], 60)
+    y = np.full(240, -1)
+    y[:10], y[120:130] = 0, 1  # the second and the fourth group have no label
+    model = FastConstrainedSpectral(2, n_landmarks=48, random_state=0).fit(X, y)
+    assert model.n_components_ == 4
+    assert model.eigenvalues_.max() < 1e6
+    assert adjusted_rand(model.labels_, truth) == 1.0
+    moved = FastConstrainedSpectral(2, n_landmarks=48, random_state=0).fit(X + 1e3, y)
+    assert np.array_equal(moved.labels_, model.labels_)
