@@ -262,6 +262,14 @@ def test_a_class_with_one_label_needs_a_classifier() -> None:
     AdaptiveSubsampler(estimator=LogisticRegression()).fit(X, y)
 
 
+def test_one_class_is_refused_where_labels_decide() -> None:
+    X, _, y = moons()
+    y[y == 1] = -1
+    with pytest.raises(ValueError, match="one class only; label more, or draw by strategy"):
+        AdaptiveSubsampler().fit(X, y)
+    assert AdaptiveSubsampler(strategy="entropy").fit(X, y).sample_indices_.size
+
+
 def test_support_vector_distances_by_hand() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))

@@ -385,6 +385,12 @@ class AdaptiveSubsampler(BaseEstimator):
         return self
 
     def _classifier(self, codes: np.ndarray) -> Any:
+        if codes.max() == 0:
+            raise ParameterError(
+                "{strategy} needs labels of two classes at least, but y has one class only; label "
+                "more, or draw by {strategy.name}='entropy' or 'uniform'.",
+                strategy=self.strategy,
+            )
         if self.estimator is not None:
             return clone(self.estimator)
         folds = int(min(5, np.bincount(codes).min()))
