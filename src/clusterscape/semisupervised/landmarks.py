@@ -27,6 +27,7 @@ _MOST_LANDMARKS, _POINTS_PER_LANDMARK = 500, 5
 _UNUSED = 1e-12  # total weight below which a landmark has no points
 _SHIFT = 1e-8  # share of the mean diagonal that makes the right side of a pencil positive
 _RANK = 1e-10  # share of the largest eigenvalue from which one counts as positive
+_JOINED = 1e-3  # strength of links that join pieces of the graph, in that of its own
 _FEW_ROWS = 20  # rows per cluster that a sample has at least
 
 
@@ -453,7 +454,7 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
     To tell the pieces of a landmark graph apart costs nothing: where cannot-links lie between them,
     such vectors would come first, with eigenvalues that only the shift bounds, and a piece without
     a constraint would have no place at all. So with constraints the ``n_components_`` pieces are
-    joined along a shortest tree, by links of the usual strength between their nearest landmarks.
+    joined along a shortest tree, by weak links between their nearest landmarks.
 
     References
     ----------
@@ -545,8 +546,9 @@ def components_of(rows: LandmarkRows) -> tuple[int, np.ndarray]:
 def joining_cut(rows: LandmarkRows, piece: np.ndarray) -> np.ndarray:
     """Return what it costs vectors to differ along links that join the pieces of the graph.
 
-    The links are those of a shortest tree between landmarks of different pieces; each has the
-    median of the weights with which points link two landmarks.
+    The links are those of a shortest tree between landmarks of different pieces; each has a
+    thousandth of the median weight with which points link two landmarks. Any weight puts a piece
+    without a constraint beside its neighbour; a large one would blur pieces that are far apart.
     """
     marks = rows.graph.landmarks[rows.used]
     marks = marks.toarray() if sparse.issparse(marks) else np.asarray(marks, dtype=np.float64)
@@ -563,7 +565,7 @@ def joining_cut(rows: LandmarkRows, piece: np.ndarray) -> np.ndarray:
     ends = np.zeros((first.size, len(rows.gram)))
     every = np.arange(first.size)
     ends[every, first], ends[every, second] = rows.scale[first], -rows.scale[second]
-    return weight * (ends.T @ ends)
+    return _JOINED * weight * (ends.T @ ends)
 
 
 def refuse_no_demand(demand: Any, known: Constraints) -> None:
