@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -284,3 +285,20 @@ def test_more_clusters_than_groups_of_points() -> None:
     known = Constraints(4, must_link=[(1, 2), (1, 3)])
     labels = COPKMeans(4, random_state=0).fit(X, constraints=known).labels_
     assert labels[1] == labels[2] == labels[3] != labels[0]
+
+
+@pytest.mark.parametrize("n", [2.5, 0, True, "4"])
+def test_the_number_of_points_is_a_positive_integer(n: object) -> None:
+    with pytest.raises((TypeError, ValueError), match="n_points"):
+        Constraints(n)
+
+
+def test_files_that_hold_no_table_are_refused_in_our_words(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.csv"
+    empty.write_text("")
+    with pytest.raises(ValueError, match="is empty; it needs a header"):
+        Constraints.from_csv(empty, n_points=3, link="must")
+    ragged = tmp_path / "ragged.csv"
+    ragged.write_text("a,b\n0,1\n0,1,2,3\n")
+    with pytest.raises(ValueError, match=r"ragged\.csv is no table of pairs"):
+        Constraints.from_csv(ragged, n_points=3, link="must")

@@ -20,6 +20,7 @@ from clusterscape.semisupervised import (
     cluster_entropy,
     label_uncertainty,
     platt_scaling,
+    subsampling,
     support_vector_distances,
 )
 from clusterscape.semisupervised.subsampling import inverse_weights, weighted_sample
@@ -261,6 +262,14 @@ def test_a_class_with_one_label_needs_a_classifier() -> None:
     AdaptiveSubsampler(estimator=LogisticRegression()).fit(X, y)
 
 
+def test_one_class_is_refused_where_labels_decide() -> None:
+    X, _, y = moons()
+    y[y == 1] = -1
+    with pytest.raises(ValueError, match="one class only; label more, or draw by strategy"):
+        AdaptiveSubsampler().fit(X, y)
+    assert AdaptiveSubsampler(strategy="entropy").fit(X, y).sample_indices_.size
+
+
 def test_support_vector_distances_by_hand() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
@@ -272,3 +281,14 @@ def test_support_vector_distances_by_hand() -> None:
     assert np.isclose(found.from_true, D.min(axis=0).mean() / width)
     with pytest.raises(ValueError, match="approximate"):
         support_vector_distances(X, [], true)
+
+
+def test_centres_of_many_points_are_found_on_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, _ = make_moons(600, noise=0.1, random_state=0)
+    every, seed = np.arange(600), np.random.SeedSequence(0)
+    whole = cluster_entropy(subsampling.membership_of(None, X, every, 2, seed))
+    monkeypatch.setattr(subsampling, "_FUZZY_POINTS", 300)
+    some = cluster_entropy(subsampling.membership_of(None, X, every, 2, np.random.SeedSequence(0)))
+    assert some.shape == (600,)
+    assert not np.array_equal(some, whole)
+    assert np.corrcoef(some, whole)[0, 1] > 0.98

@@ -411,6 +411,36 @@ def test_filling_is_from_the_variable_with_most_room_on(short: float) -> None:
     assert np.allclose(target, expected)
 
 
+# ---- scores of drawn points --------------------------------------------------------------------
+
+
+def test_scores_by_landmarks_are_near_those_of_the_machine() -> None:
+    X, _, y = problem(1500, 80)
+    made = {
+        how: TransductiveSVC(subsample=0.2, scores=how, random_state=0).fit(X, y)
+        for how in ("exact", "landmarks", "auto")
+    }
+    about, exact = made["landmarks"], made["exact"]
+    assert exact.score_error_ is None
+    assert np.array_equal(made["auto"].uncertainty_, exact.uncertainty_)  # 1,420 are few
+    assert 0 < about.score_error_ < 0.3 * exact.decision_.std()
+    assert np.corrcoef(about.uncertainty_, exact.uncertainty_)[0, 1] > 0.9
+    # The answer is the machine's own, however points were scored.
+    assert np.allclose(about.decision_, about.decision_function(X), atol=1e-4)
+
+
+def test_the_first_round_is_scored_by_the_machine_of_the_labelled_points() -> None:
+    X, _, y = problem(600, 60)
+    gamma = 1.0 / (X.shape[1] * X.var())
+    alone = SVC(gamma=gamma, tol=1e-5).fit(X[:60], y[:60])
+    near = np.abs(alone.decision_function(X[60:]))
+    model = TransductiveSVC(gamma=gamma, subsample=0.1, strategy="uncertainty", random_state=0)
+    found = model.fit(X, y).uncertainty_
+    assert np.corrcoef(found.argsort().argsort(), (-near).argsort().argsort())[0, 1] > 0.95
+    printed = model.set_params(form="as_printed").fit(X, y).uncertainty_
+    assert (printed == 1.0).all()
+
+
 # ---- advice ----------------------------------------------------------------------------------
 
 

@@ -12,6 +12,14 @@ The bars, on means over the trials: (1) CCS-LS above LSC-R at the largest c, and
 smallest c to the largest, in CA and NMI; (2) CCS-LS within 0.01 of CCS-L, and faster; (3) CCS-LS at
 least level with SCACS (within 0.01) on Letter and MNIST and above it on CoverType, in CA; (4)
 ensembles of CCS-LS above one CCS-LS at each c; (5) CCSS-SER within 0.02 of CCSS-SE.
+
+``--dims`` adds Figure 4 and Table 2 on constrained base partitions (c = 500): SEC, SECRP by its
+dimensions, and SEC-SVD with 20. Bars: NMI of SECRP within 0.02 of SEC from 40 dimensions on, and
+SEC-SVD no faster than SECRP with 20 dimensions.
+
+``--queries`` runs another study instead: ten answers to the pairs that ``suggest_queries`` names,
+and ten to random pairs, both given to the main job as certain constraints, on three sets. Its bar:
+a larger mean gain of ARI on each of them, over the seeds.
 """
 
 from __future__ import annotations
@@ -22,20 +30,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import _common
+from clusterscape import ConsensusClustering
 from clusterscape._core.parallel import one_thread
-from clusterscape.compare import nmi, purity
+from clusterscape.combine import SEC
+from clusterscape.compare import adjusted_rand, nmi, purity
 from clusterscape.semisupervised import (
     SCACS,
     ConstrainedEnsemble,
     ConstrainedSpectral,
+    Constraints,
     FastConstrainedSpectral,
     LandmarkSpectral,
 )
 
+QUERY_SETS = ("digits", "image_segmentation", "pendigits")
+QUERY_ROWS, ANSWERS, RANDOM_DRAWS = 2000, 10, 10
 SETS = {"letter": "raw", "mnist": "/255", "covtype": "z-score"}
 COUNTS = tuple(range(100, 1001, 100))
 RATES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -160,6 +174,41 @@ def third_figure(name: str, X: np.ndarray, classes: np.ndarray, options: Any) ->
     return table
 
 
+def fourth_figure(name: str, X: np.ndarray, classes: np.ndarray, options: Any) -> Any:
+    """Run and print Figure 4 on constrained partitions; return the bars."""
+    k = int(classes.max()) + 1
+    known = labelled(classes, 500, 0)
+    with one_thread(), _common.measure() as taken:
+        base = ConstrainedEnsemble(k, n_partitions=options.members, enforce=False, random_state=0)
+        ensemble = base.fit(X, known).ensemble_
+    ways = {
+        "SEC": {},
+        **{f"SECRP {d}": {"projection": "sparse", "n_dims": d} for d in options.dims},
+    }
+    ways["SEC-SVD 20"] = {"projection": "svd", "n_dims": 20}
+    ways.setdefault("SECRP 20", {"projection": "sparse", "n_dims": 20})
+    found = {}
+    for way, how in ways.items():
+        runs = []
+        for seed in range(options.ensemble_trials or 1):
+            model = SEC(k, n_init=5, random_state=seed, **how)
+            with one_thread(), _common.measure() as spent:
+                labels = model.fit(ensemble).labels_
+            runs.append((purity(labels, classes), nmi(labels, classes), spent.cpu))
+        found[way] = np.mean(runs, axis=0)
+    print(f"Figure 4, {name}: {options.members} CCS-LS partitions, made in {taken.cpu:.0f} CPU s")
+    rows = [[way, *(f"{v:.3f}" for v in figures)] for way, figures in found.items()]
+    _common.show_table(["consensus", "CA", "NMI", "CPU s"], rows)
+    many = [d for d in options.dims if d >= 40]
+    loss = max(found["SEC"][1] - found[f"SECRP {d}"][1] for d in many) if many else 0.0
+    slower = found["SEC-SVD 20"][2] / found["SECRP 20"][2]
+    bars = [(f"NMI of SECRP below SEC from rd = 40, at most: {loss:+.3f} (bar 0.02)", loss <= 0.02),
+            (f"SEC-SVD x{slower:.1f} of SECRP's time at rd = 20 (bar 1)", slower >= 1)]  # fmt: skip
+    for text, ok in bars:
+        print(f"  {name}: {text}: {'held' if ok else 'MISSED'}", flush=True)
+    return bars
+
+
 def held(name: str, single: Table, ensembles: Table) -> list[tuple[str, bool]]:
     """Say which bars a dataset holds."""
     counts = sorted(single["CCS-LS"])
@@ -197,6 +246,42 @@ def held(name: str, single: Table, ensembles: Table) -> list[tuple[str, bool]]:
     for text, ok in bars:
         print(f"  {name}: {text}: {'held' if ok else 'MISSED'}")
     return bars
+
+
+def answered(pairs: np.ndarray, classes: np.ndarray) -> Constraints:
+    """Return the constraints that follow from asking about pairs."""
+    same = classes[pairs[:, 0]] == classes[pairs[:, 1]]
+    return Constraints(len(classes), must_link=pairs[same], cannot_link=pairs[~same])
+
+
+def queries(name: str, options: Any) -> tuple[list[object], bool]:
+    """Return a row of ARI before, with suggested and with random pairs, and whether it is more."""
+    data = _common.load(name, options.data_home)
+    X, classes = np.asarray(data.data, dtype=np.float64), np.asarray(data.target)
+    rows = np.random.default_rng(0).permutation(len(X))[:QUERY_ROWS]
+    scale = X.std(axis=0)
+    X = ((X - X.mean(axis=0)) / np.where(scale > 0, scale, 1))[rows]
+    classes = np.unique(classes[rows], return_inverse=True)[1]
+    found = []
+    for seed in range(options.seeds):
+        model = ConsensusClustering(int(classes.max()) + 1, random_state=seed).fit(X)
+        before = adjusted_rand(model.labels_, classes)
+        asked = model.suggest_queries(ANSWERS)[["first", "second"]].to_numpy()
+        rng = np.random.default_rng([seed, 1])
+        drawn = [
+            np.sort(rng.choice(len(X), (ANSWERS, 2), replace=False), axis=1)
+            for _ in range(RANDOM_DRAWS)
+        ]
+        after = []
+        for pairs in [asked, *drawn]:
+            known = answered(pairs, classes)
+            again = clone(model).fit_ensemble(model.ensemble_, features=X, constraints=known)
+            after.append(adjusted_rand(again.labels_, classes))
+        found.append((before, after[0], float(np.mean(after[1:]))))
+    before, asked_for, random = np.mean(found, axis=0)
+    wins = sum(a > r for _, a, r in found)
+    return [name, f"{before:.3f}", f"{asked_for - before:+.4f}", f"{random - before:+.4f}",
+            f"{wins} of {len(found)}"], asked_for > random  # fmt: skip
 
 
 def draw(folder: Path, found: dict[str, tuple[Table, Table]]) -> None:
@@ -240,6 +325,11 @@ def options_of() -> Any:
     made.add_argument("--ensemble-trials", type=int, help="by default 10; 0 leaves Figure 3 out")
     made.add_argument("--ensemble-counts", nargs="+", type=int, help="by default as --counts")
     made.add_argument("--ensembles", nargs="+", choices=ENSEMBLES, help="by default all")
+    made.add_argument(
+        "--dims", nargs="*", type=int, default=(), help="of Figure 4; none: no figure"
+    )
+    made.add_argument("--queries", action="store_true", help="suggested against random pairs")
+    made.add_argument("--seeds", type=int, default=5, help="seeds of --queries")
     made.add_argument("--plot", type=Path, help="folder for the pictures")
     options = made.parse_args()
     quick = options.check
@@ -265,6 +355,13 @@ def main() -> None:
     """Run the datasets asked for."""
     options = options_of()
     print(_common.versions())
+    if options.queries:
+        results = [queries(name, options) for name in QUERY_SETS]
+        _common.show_table(["set", "ARI", "suggested", "random", "better"], [r for r, _ in results])
+        count = sum(ok for _, ok in results)
+        text = f"suggested pairs gain more than random ones on {count} of {len(results)} sets"
+        _common.finish(text, count == len(results), options.check)
+        return
     warm = np.random.default_rng(0).normal(size=(300, 4)).astype(np.float32)
     for made in SINGLE.values():
         made(3, 0).fit(warm, np.arange(300) % 3)  # compile
@@ -278,6 +375,8 @@ def main() -> None:
         ensembles = third_figure(name, X, classes, options) if options.ensemble_trials else {}
         found[name] = (single, ensembles)
         bars += held(name, single, ensembles)
+        if options.dims:
+            bars += fourth_figure(name, X, classes, options)
     if options.plot:
         draw(options.plot, found)
     count = sum(ok for _, ok in bars)

@@ -184,12 +184,13 @@ def main() -> None:
     parser = _common.parser(__doc__.splitlines()[0])
     parser.add_argument("--only", choices=list(PAPER), help="one set")
     parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--rates", nargs="+", type=float, default=RATES, help="shares drawn")
     parser.add_argument("--weights", choices=["inverse", "equal"], default="inverse")
     options = parser.parse_args()
     print(_common.versions())
     warnings.simplefilter("ignore")
     names = [options.only] if options.only else list(PAPER)
-    runs, chosen = options.repetitions, RATES
+    runs, chosen = options.repetitions, options.rates
     if options.check:
         names, runs, chosen = ["svmguide1", "a1a"], 2, (0.1,)
     table, claims = [], []

@@ -102,6 +102,15 @@ def solve_block(kernel, value, alpha, ends, slopes, tol, max_steps):
     return max_steps
 
 
+@jit
+def gather(table, rows, columns, out):
+    """Copy some entries of a table of float32 to a block of float64."""
+    for r in range(rows.size):
+        line = table[rows[r]]
+        for k in range(columns.size):
+            out[r, k] = line[columns[k]]
+
+
 _PIECE = 4096  # entries of the sum that stay in the cache of the processor
 
 

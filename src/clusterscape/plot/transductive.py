@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from clusterscape._core.params import Choice, check_params
-from clusterscape.plot._axes import new_axes
+from clusterscape.plot._axes import Frame
 from clusterscape.plot.palette import cluster_colors
 from clusterscape.plot.plane import plane
 
@@ -17,7 +17,7 @@ _SECOND = "#333333"
 _GRID = 160
 
 
-class BoundaryDisplay:
+class BoundaryDisplay(Frame):
     """Decision boundary and margins of a classifier of two classes over two columns.
 
     Labelled points are large, unlabelled ones grey, and those that the last round of a sampled
@@ -154,7 +154,7 @@ class BoundaryDisplay:
         """
         from matplotlib.lines import Line2D
 
-        ax = new_axes(ax, (6.4, 4.8))
+        ax = self._begin(ax, (6.4, 4.8))
         rest = self.codes < 0
         ax.scatter(*self.points[rest].T, s=7, c=_GREY, alpha=0.6, linewidths=0)
         green = "#009E73"
@@ -174,12 +174,10 @@ class BoundaryDisplay:
                 handles.append(Line2D([], [], color=color, lw=2, label=name))
         ax.legend(handles=handles, fontsize=8, framealpha=0.9)
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
-        self.ax_ = ax
-        self.figure_ = ax.figure
         return self
 
 
-class ScoreMapDisplay:
+class ScoreMapDisplay(Frame):
     """Points coloured by the score that they are drawn by: entropy, uncertainty or both.
 
     Use :meth:`from_estimator`.
@@ -297,19 +295,17 @@ class ScoreMapDisplay:
         -------
         self
         """
-        ax = new_axes(ax, (6.4, 4.8))
+        ax = self._begin(ax, (6.4, 4.8))
         order = np.argsort(self.scores, kind="stable")
         drawn = ax.scatter(
             *self.points[order].T, c=self.scores[order], s=12, cmap="viridis", vmin=0, vmax=1
         )
         ax.figure.colorbar(drawn, ax=ax, label=self.title)
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
-        self.ax_ = ax
-        self.figure_ = ax.figure
         return self
 
 
-class SamplingRateDisplay:
+class SamplingRateDisplay(Frame):
     """Accuracy against the share of unlabelled points that are kept, with its spread.
 
     Parameters
@@ -379,7 +375,7 @@ class SamplingRateDisplay:
         """
         from matplotlib.ticker import FuncFormatter, NullLocator
 
-        ax = new_axes(ax, (6.4, 4.2))
+        ax = self._begin(ax, (6.4, 4.2))
         colors = cluster_colors(np.arange(len(self.accuracy)))
         shift = np.linspace(0.97, 1.03, max(len(self.accuracy), 1))
         for i, (name, values) in enumerate(self.accuracy.items()):
@@ -393,12 +389,10 @@ class SamplingRateDisplay:
         ax.xaxis.set_minor_locator(NullLocator())
         ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{100 * v:g} %"))
         ax.legend(fontsize=8)
-        self.ax_ = ax
-        self.figure_ = ax.figure
         return self
 
 
-class SupportVectorDisplay:
+class SupportVectorDisplay(Frame):
     """Bars of the distances between approximate and true support vectors, by strategy.
 
     Parameters
@@ -450,7 +444,7 @@ class SupportVectorDisplay:
         -------
         self
         """
-        ax = new_axes(ax, (6.4, 4.0))
+        ax = self._begin(ax, (6.4, 4.0))
         k = max(len(self.distances), 1)
         colors = cluster_colors(np.arange(k))
         for i, (name, runs) in enumerate(self.distances.items()):
@@ -460,6 +454,4 @@ class SupportVectorDisplay:
         ax.set_xticks([0, 1], ["to the nearest true one", "from each true one"])
         ax.set(ylabel="distance of support vectors / diameter")
         ax.legend(fontsize=8)
-        self.ax_ = ax
-        self.figure_ = ax.figure
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -130,6 +131,31 @@ def _groups(
     return pairs, cliques, np.flatnonzero(~whole[group])
 
 
+@dataclass(frozen=True)
+class Costs:
+    """What the clusters cost the items: all of them for bound items, the least for every item.
+
+    Attributes
+    ----------
+    bound : (q, k) array
+        Costs of the bound items.
+    label : (m,) array
+        The cheapest cluster of every item.
+    least : (m,) array
+        What it costs there.
+    """
+
+    bound: np.ndarray
+    label: np.ndarray
+    least: np.ndarray
+
+    @classmethod
+    def of(cls, cost: np.ndarray, items: Items) -> Costs:
+        """Return the costs of a whole (m, k) table."""
+        label = cost.argmin(axis=1)
+        return cls(cost[items.bound], label, cost[np.arange(len(cost)), label])
+
+
 class Placement:
     """Clusters of all items, improved from one set of centres to the next.
 
@@ -159,11 +185,8 @@ class Placement:
     ) -> None:
         self.items = items
         self.k = n_clusters
-        self.rng = rng
         self._unit = unit
-        self.label = np.full(len(items.weight), -1, dtype=np.int64)
-        self.conflicts = 0
-        self.violated = 0
+        self.restart(rng)
         self._matched = all(clique.size <= n_clusters for clique in items.cliques)
         matched = self._matched and n_clusters > 1
         self._pairs = items.pairs if matched else items.pairs[:0]
@@ -176,34 +199,47 @@ class Placement:
         if self._tangled.size:
             self._graph = items.graph(self._tangled, unit)
 
+    @cached_property
+    def messages(self) -> BeliefState:
+        """What the tangled items tell each other."""
+        return BeliefState.of(self)
+
+    def restart(self, rng: np.random.Generator) -> None:
+        """Forget where the items are."""
+        self.rng = rng
+        self.label = np.full(len(self.items.weight), -1, dtype=np.int64)
+        self.conflicts = 0
+        self.violated = 0
+
     @property
     def tangled(self) -> np.ndarray:
         """Items whose exclusions form no cliques: these need a search."""
         return self.items.bound[self._tangled]
 
-    def assign(self, cost: np.ndarray, preference: np.ndarray | None = None) -> float:
+    def assign(self, costs: Costs, preference: np.ndarray | None = None) -> float:
         """Place all items by what each cluster costs them; return the cost, unsure ones included.
 
         Parameters
         ----------
-        cost : (m, k) array
-            Costs.
+        costs : Costs
+            What the clusters cost.
         preference : (t, k) array, optional
             What decides the first placement of the tangled items, in place of the cost.
         """
-        items = self.items
+        bound, table = self.items.bound, costs.bound
         before = self.label
-        self.label = cost.argmin(axis=1)
-        bound = items.bound
+        self.label = costs.label.astype(np.int64)
+        own = self.label[bound]
         if self._pairs.size:
-            left, right = bound[self._pairs[:, 0]], bound[self._pairs[:, 1]]
-            self.label[left], self.label[right] = _matched_pairs(cost[left], cost[right])
+            left, right = self._pairs.T
+            own[left], own[right] = _matched_pairs(table[left], table[right])
         for clique in self._cliques:
-            members = bound[clique]
-            self.label[members] = linear_sum_assignment(cost[members])[1]
+            own[clique] = linear_sum_assignment(table[clique])[1]
         if self._tangled.size:
-            self._search(cost, before, preference)
-        return float(np.take_along_axis(cost, self.label[:, None], axis=1).sum()) + self._unsure()
+            own[self._tangled] = self._search(table, before, preference)
+        self.label[bound] = own
+        paid = table[np.arange(bound.size), own].sum() - costs.least[bound].sum()
+        return float(costs.least.sum() + paid) + self._unsure()
 
     def _unsure(self) -> float:
         """Return what the unsure constraints cost that are violated now."""
@@ -215,18 +251,18 @@ class Placement:
         paid = np.where(together, np.maximum(soft.data, 0.0), np.maximum(-soft.data, 0.0))
         return self._unit * float(paid.sum()) / 2.0
 
-    def _search(self, cost: np.ndarray, before: np.ndarray, preference: Any) -> None:
-        members = self.tangled
-        prices = np.ascontiguousarray(cost[members])
-        if before[members[0]] < 0:
+    def _search(self, table: np.ndarray, before: np.ndarray, preference: Any) -> np.ndarray:
+        """Return the clusters of the tangled items."""
+        prices = np.ascontiguousarray(table[self._tangled])
+        if before[self.tangled[0]] < 0:
             self._begin(prices if preference is None else preference)
         longest = 0 if self._has_soft else _CHAIN
         state = (self._graph, self._label, self._near, self._press)
         kernels.exclusion.improve(prices, *state, _SWEEPS, longest)
-        self.label[members] = self._label
-        own = self._near[np.arange(members.size), self._label]
+        own = self._near[np.arange(self._label.size), self._label]
         self.conflicts = int((own > 0).sum())
         self.violated = int(own.sum()) // 2
+        return self._label
 
     def _begin(self, prices: np.ndarray) -> None:
         size = len(prices)
@@ -242,13 +278,15 @@ class Placement:
             picks = self.rng.random(4096)
             kernels.exclusion.repair(prices, *state, _STEPS, _TENURE, picks)
 
-    def beliefs(self, cost: np.ndarray, state: BeliefState) -> np.ndarray:
+    def beliefs(self, costs: Costs, state: BeliefState) -> np.ndarray:
         """Return how far each tangled item belongs to each cluster, at the state's temperature."""
-        members = self.tangled
-        gap = np.partition(cost[members] / self.items.weight[members][:, None], 1, axis=1)
-        scale = float(np.median(gap[:, 1] - gap[:, 0]))
+        cost = costs.bound[self._tangled]
+        lead = np.partition(cost, 1, axis=1)[:, :2]
+        gap = np.sort((lead[:, 1] - lead[:, 0]) / self.items.weight[self.tangled])
+        middle = gap.size // 2
+        scale = float(gap[middle] + gap[~middle]) / 2.0
         scale = scale if scale > 0 else 1.0
-        unary = cost[members] - cost[members].min(axis=1, keepdims=True)
+        unary = cost - lead[:, :1]
         unary /= scale * state.temperature
         for _ in range(_PASSES):
             kernels.propagation.sweep(
@@ -269,6 +307,11 @@ class BeliefState:
     message: np.ndarray
     belief: np.ndarray
     temperature: float = 1.0
+
+    def forget(self) -> None:
+        """Take all messages back."""
+        self.message.fill(1.0 / self.message.shape[1])
+        self.belief.fill(1.0 / self.belief.shape[1])
 
     @classmethod
     def of(cls, placement: Placement) -> BeliefState:

@@ -7,9 +7,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted
 
 from clusterscape._core.errors import ParameterError, ParameterWarning
 from clusterscape._core.labels import canonical
+from clusterscape._core.parallel import one_thread
 from clusterscape._core.params import Rules, check_params
 from clusterscape.generate.features import validated_features
 from clusterscape.semisupervised.constraints import Constraints, Tally, Violations
@@ -68,7 +70,8 @@ class BaseConstrainedClusterer(ClusterMixin, BaseEstimator):
     """A clusterer of features that takes constraints.
 
     Subclasses declare ``_parameter_rules`` and find labels, of any numbers, in ``_cluster``; the
-    numbers by decreasing size that the caller sees are the positions in ``_order``.
+    numbers by decreasing size that the caller sees are the positions in ``_order``. Clusters of new
+    points are found in ``_assign``.
     """
 
     _parameter_rules: ClassVar[Rules] = {}
@@ -128,6 +131,30 @@ class BaseConstrainedClusterer(ClusterMixin, BaseEstimator):
     def fit_predict(self, X: Any, y: Any = None, *, constraints: Any = None) -> np.ndarray:
         """Fit, and return ``labels_``; the parameters are those of :meth:`fit`."""
         return self.fit(X, y, constraints=constraints).labels_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the clusters of new points, of which no constraints are known.
+
+        By the nearest centre, the landmarks, the nearest point of fit or the votes of the members,
+        as the method has them.
+
+        Parameters
+        ----------
+        X : (m, d) array, sparse matrix or data frame
+            Features.
+
+        Returns
+        -------
+        (m,) array
+        """
+        check_is_fitted(self)
+        X = validated_features(self, X, reset=False)
+        with one_thread():
+            return self._assign(X)
+
+    def _assign(self, X: Any) -> np.ndarray:
+        """Return the clusters of checked new points."""
+        raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

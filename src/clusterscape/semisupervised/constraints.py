@@ -13,6 +13,7 @@ import pandas as pd
 from scipy import sparse
 
 from clusterscape._core.labels import UNSAMPLED, encode
+from clusterscape._core.params import Integer, check_params
 from clusterscape._core.seeds import RandomState, root_sequence
 from clusterscape.semisupervised.closure import Closure, LabelSet, closure_of
 
@@ -157,6 +158,20 @@ class _Pairs:
         return sparse.csr_matrix((values, (both[:, 0], both[:, 1])), shape=(n_points, n_points))
 
 
+def _table_of(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read a CSV file of text."""
+    try:
+        return pd.read_csv(path, dtype=str, skipinitialspace=True)
+    except pd.errors.EmptyDataError:
+        raise ValueError(
+            f"{path} is empty; it needs a header, as first,second, and one pair per line."
+        ) from None
+    except (pd.errors.ParserError, UnicodeDecodeError) as error:
+        raise ValueError(
+            f"{path} is no table of pairs separated by commas: {str(error).strip()}"
+        ) from None
+
+
 def _checked_weight(weight: Any, size: int, name: str) -> np.ndarray:
     given = np.ones(size) if weight is None else np.asarray(weight, dtype=np.float64)
     given = np.full(size, float(given)) if given.ndim == 0 else given
@@ -241,6 +256,7 @@ class Constraints:
         cannot_weight: Any = None,
         index: Any = None,
     ) -> None:
+        check_params("Constraints", {"n_points": n_points}, {"n_points": [Integer(1)]})
         self.n_points = int(n_points)
         self.must = _Pairs.checked(must_link, must_weight, self.n_points, "must_link")
         self.cannot = _Pairs.checked(cannot_link, cannot_weight, self.n_points, "cannot_link")
@@ -354,7 +370,7 @@ class Constraints:
         """
         if (n_points is None) == (index is None):
             raise ValueError("from_csv needs either n_points or index, to know the points.")
-        table = pd.read_csv(path, dtype=str, skipinitialspace=True)
+        table = _table_of(path)
         if table.shape[1] < 2:
             raise ValueError(
                 f"{path}: pairs take two columns, but there is {table.shape[1]}; separate the two "

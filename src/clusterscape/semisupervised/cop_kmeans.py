@@ -8,16 +8,20 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms
-from sklearn.utils.validation import check_is_fitted
 
+from clusterscape import kernels
 from clusterscape._core.parallel import one_thread
 from clusterscape._core.params import Choice, Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
-from clusterscape.generate.features import validated_features
 from clusterscape.linalg.distances import centre_of
 from clusterscape.linalg.kmeans import kmeans, nearest_center
 from clusterscape.linalg.kmeans_engines import batches, cluster_sums
-from clusterscape.semisupervised._placement import BeliefState, Items, Placement, temperatures
+from clusterscape.semisupervised._placement import (
+    Costs,
+    Items,
+    Placement,
+    temperatures,
+)
 from clusterscape.semisupervised.base import BaseConstrainedClusterer, warn_of_violations
 from clusterscape.semisupervised.constraints import Constraints
 from clusterscape.semisupervised.votes import InfeasibleError, certain_part, refuse_too_few
@@ -25,6 +29,7 @@ from clusterscape.semisupervised.votes import InfeasibleError, certain_part, ref
 _SEED_POINTS = 10  # points of a component whose mean may start a cluster
 _SEED_ITEMS = 2000  # components that are looked at for that
 _START_ROWS = 10_000  # points on which other starts are found
+_FEW_COLUMNS = 64  # with which distances by differences beat a matrix product
 _RETRIES = 10  # further starts where constraints are not met
 
 
@@ -41,25 +46,65 @@ class _Found:
 
 
 class _Prices:
-    """Squared distances of the items to centres, times their weights."""
+    """Squared distances of the items to centres, times their weights.
+
+    All of them only for the bound items. The others go to the nearest centre, and of these one
+    number each is kept: by differences in one pass where there are few columns, which is several
+    times faster than a table of all distances.
+    """
 
     def __init__(self, items: Items) -> None:
-        self.means, self.weight = items.means, items.weight
-        self.centre = centre_of(self.means)
-        self.rows = self.means if self.centre is None else self.means - self.centre
-        self.squares = row_norms(self.rows, squared=True).astype(np.float64)
+        self.items = items
+        self.centre = centre_of(items.means)
+        rows = items.means if self.centre is None else items.means - self.centre
+        self.squares = row_norms(rows, squared=True).astype(np.float64)
+        self.bound_rows = rows[items.bound]
+        self.free: Any = np.setdiff1d(np.arange(len(items.weight)), items.bound)
+        self.is_narrow = not sparse.issparse(rows) and rows.shape[1] <= _FEW_COLUMNS
+        if self.is_narrow and items.bound.size < self.free.size / 4:
+            self.free = slice(None)  # a few twice, but none to be put in their places
+        self.free_rows = rows[self.free]
+        if self.is_narrow:
+            kind = np.float32 if rows.dtype == np.float32 else np.float64
+            self.free_rows = np.ascontiguousarray(self.free_rows.T, dtype=kind)
 
-    def __call__(self, centers: np.ndarray) -> np.ndarray:
+    def __call__(self, centers: np.ndarray) -> Costs:
+        bound, weight = self.items.bound, self.items.weight
         moved = centers if self.centre is None else centers - self.centre
-        products = self.rows @ moved.T.astype(self.rows.dtype)
+        label = np.empty(len(weight), dtype=np.int64)
+        least = np.empty(len(weight))
+        label[self.free], least[self.free] = self._nearest(moved)
+        table = self._table(self.bound_rows, self.squares[bound], moved)
+        label[bound] = table.argmin(axis=1)
+        least[bound] = table[np.arange(bound.size), label[bound]]
+        least *= weight
+        return Costs(table * weight[bound][:, None], label, least)
+
+    def _nearest(self, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the nearest centre of the free items, and their squared distances from it."""
+        if self.is_narrow:
+            (d, n), kind = self.free_rows.shape, self.free_rows.dtype
+            labels, best = np.empty(n, np.int32), np.empty(n, kind)
+            near = np.ascontiguousarray(centers, dtype=kind)
+            buffer = np.empty(256, kind)
+            kernels.kmeans.assign(self.free_rows, np.arange(d), near, labels, best, buffer)
+            return labels, best
+        labels, best = np.empty(self.free.size, np.int64), np.empty(self.free.size)
+        for part in batches(self.free.size, len(centers)):
+            squares = self.squares[self.free[part]]
+            found = self._table(self.free_rows[part], squares, centers)
+            labels[part], best[part] = found.argmin(axis=1), found.min(axis=1)
+        return labels, best
+
+    @staticmethod
+    def _table(rows: Any, squares: np.ndarray, centers: np.ndarray) -> np.ndarray:
+        products = rows @ centers.T.astype(rows.dtype)
         cost = products.toarray() if sparse.issparse(products) else np.asarray(products)
         cost = cost.astype(np.float64)
         cost *= -2.0
-        cost += row_norms(moved, squared=True)
-        cost += self.squares[:, None]
-        np.maximum(cost, 0.0, out=cost)
-        cost *= self.weight[:, None]
-        return cost
+        cost += row_norms(centers, squared=True)
+        cost += squares[:, None]
+        return np.maximum(cost, 0.0, out=cost)
 
 
 class COPKMeans(BaseConstrainedClusterer):
@@ -187,25 +232,26 @@ class COPKMeans(BaseConstrainedClusterer):
         unit = float((prices.squares * items.weight).sum() / items.weight.sum())
         groups = _component_seeds(items, self.n_clusters)
         wanted = 1 if groups.size == self.n_clusters else self.n_init
+        placement = Placement(items, self.n_clusters, unit, np.random.default_rng(0))
         best: _Found | None = None
         for number, seed in enumerate(spawn(self.random_state, self.n_init + _RETRIES)):
             enough = best is not None and (hopeless or best.conflicts == 0)
             if number >= wanted and enough:
                 break
             start = groups if number == 0 else groups[:0]
-            found = self._from_start(X, items, prices, (start, unit, seed))
+            found = self._from_start(X, prices, placement, (start, seed))
             if best is None or (found.violated, found.cost) < (best.violated, best.cost):
                 best = found
         assert best is not None
         return best
 
     def _from_start(
-        self, X: Any, items: Items, prices: _Prices, start: tuple[np.ndarray, float, Any]
+        self, X: Any, prices: _Prices, placement: Placement, start: tuple[np.ndarray, Any]
     ) -> _Found:
-        groups, unit, seed = start
+        items, (groups, seed) = placement.items, start
         sampling, dividing, searching = seed.spawn(3)
         centers = _start_centers(X, items, groups, self.n_clusters, (sampling, dividing))
-        placement = Placement(items, self.n_clusters, unit, np.random.default_rng(searching))
+        placement.restart(np.random.default_rng(searching))
         preference = None
         if placement.tangled.size and self.n_clusters > 1:
             centers, preference = _anneal(items, prices, placement, centers)
@@ -241,20 +287,8 @@ class COPKMeans(BaseConstrainedClusterer):
         self.cluster_centers_ = self._numbered_centers[place[codes[firsts]]]
         del self._numbered_centers
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the cluster with the nearest centre for new points.
-
-        Parameters
-        ----------
-        X : (m, d) array, sparse matrix or data frame
-            Features.
-
-        Returns
-        -------
-        (m,) array
-        """
-        check_is_fitted(self)
-        X = validated_features(self, X, reset=False)
+    def _assign(self, X: Any) -> np.ndarray:
+        """Return the clusters with the nearest centres."""
         return nearest_center(X, self.cluster_centers_).astype(np.int64)
 
 
@@ -326,7 +360,8 @@ def _anneal(
     items: Items, prices: _Prices, placement: Placement, centers: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return centres, and preferences of the tangled items, found at falling temperatures."""
-    state = BeliefState.of(placement)
+    state = placement.messages
+    state.forget()
     tangled = placement.tangled
     rest = np.ones(len(items.weight))
     rest[tangled] = 0.0
@@ -337,7 +372,7 @@ def _anneal(
         state.temperature = float(temperature)
         belief = placement.beliefs(cost, state)
         share = belief * items.weight[tangled][:, None]
-        label = cost.argmin(axis=1)
+        label = cost.label
         sums = cluster_sums(items.means, label, items.weight * rest, k) + share.T @ rows
         mass = np.bincount(label, weights=items.weight * rest, minlength=k) + share.sum(axis=0)
         centers = _filled(sums, mass, cost, centers, items)
@@ -354,7 +389,7 @@ def _update(items: Items, label: np.ndarray, centers: np.ndarray, prices: _Price
 
 
 def _filled(
-    sums: np.ndarray, mass: np.ndarray, cost: np.ndarray, centers: np.ndarray, items: Items
+    sums: np.ndarray, mass: np.ndarray, cost: Costs, centers: np.ndarray, items: Items
 ) -> np.ndarray:
     """Return the means; a cluster without points starts again at an item that fits nowhere."""
     made = centers.copy()
@@ -362,7 +397,7 @@ def _filled(
     made[some] = sums[some] / mass[some][:, None]
     empty = np.flatnonzero(~some)
     if empty.size:
-        worst = np.argsort(-cost.min(axis=1), kind="stable")[: empty.size]
+        worst = np.argsort(-cost.least, kind="stable")[: empty.size]
         rows = items.means[worst]
         empty = empty[: worst.size]  # must-links may leave fewer items than clusters
         made[empty] = rows.toarray() if sparse.issparse(rows) else rows

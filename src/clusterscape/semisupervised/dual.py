@@ -179,7 +179,8 @@ class _Active:
     def _solve_block(self, chosen: np.ndarray, tol: float) -> None:
         rows = self.dual.rows
         slots = rows.slots(rows.active[chosen])
-        kernel = rows.table[slots[:, None], chosen].astype(np.float64)
+        kernel = np.empty((chosen.size, chosen.size))
+        kernels.smo.gather(rows.table, slots, chosen, kernel)
         alpha, value = self.alpha[chosen], self.value[chosen]
         kernels.smo.solve_block(
             kernel, value, alpha, self.ends[chosen], self.slopes[chosen], tol, 50 * chosen.size

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from clusterscape._core.errors import ParameterError
 from clusterscape._core.parallel import parallel_map
@@ -299,20 +298,8 @@ class ConstrainedEnsemble(ResultMixin, BaseConstrainedClusterer):
         self._fitted = [member for member, _ in self._members]
         del self._members
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the clusters of new points: the consensus of what the members say of them.
-
-        Parameters
-        ----------
-        X : (m, d) array, sparse matrix or data frame
-            Features.
-
-        Returns
-        -------
-        (m,) array
-        """
-        check_is_fitted(self)
-        X = validated_features(self, X, reset=False)
+    def _assign(self, X: Any) -> np.ndarray:
+        """Return the consensus of what the members say of new points."""
         labels = np.column_stack([member.predict(X) for member in self._fitted])
         return LabelTransfer.of(self.ensemble_, self.labels_).predict(labels)
 

@@ -8,13 +8,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from sklearn.utils.validation import check_is_fitted
 
 from clusterscape._core.errors import ParameterError
 from clusterscape._core.parallel import one_thread
 from clusterscape._core.params import Choice, Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
-from clusterscape.generate.features import validated_features
+from clusterscape.linalg.distances import centre_of, squared_distances
 from clusterscape.linalg.eigen import symmetric_eigen
 from clusterscape.linalg.embedding import unit_rows
 from clusterscape.linalg.kmeans import kmeans, nearest_center
@@ -26,6 +27,7 @@ _MOST_LANDMARKS, _POINTS_PER_LANDMARK = 500, 5
 _UNUSED = 1e-12  # total weight below which a landmark has no points
 _SHIFT = 1e-8  # share of the mean diagonal that makes the right side of a pencil positive
 _RANK = 1e-10  # share of the largest eigenvalue from which one counts as positive
+_JOINED = 1e-3  # strength of links that join pieces of the graph, in that of its own
 _FEW_ROWS = 20  # rows per cluster that a sample has at least
 
 
@@ -272,23 +274,10 @@ class BaseLandmarkClusterer(BaseConstrainedClusterer):
         check_is_fitted(self)
         return self._sphere.rows
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the clusters of new points, by their landmarks.
-
-        Parameters
-        ----------
-        X : (m, d) array, sparse matrix or data frame
-            Features.
-
-        Returns
-        -------
-        (m,) array
-        """
-        check_is_fitted(self)
-        X = validated_features(self, X, reset=False)
-        with one_thread():
-            rows = self._sphere.extend(self._rows.extend(X))
-            return self._renamed(nearest_center(rows, self._centers))
+    def _assign(self, X: Any) -> np.ndarray:
+        """Return the clusters by the nearest landmarks."""
+        rows = self._sphere.extend(self._rows.extend(X))
+        return self._renamed(nearest_center(rows, self._centers))
 
 
 def leading_vectors(rows: LandmarkRows, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -442,6 +431,8 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
         :class:`LandmarkSpectral`.
     demand_ : float
         The demand that was used.
+    n_components_ : int
+        Pieces of the landmark graph, before they were joined.
     n_landmarks_, sample_size_ : int
         As in :class:`LandmarkSpectral`.
 
@@ -460,9 +451,10 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
     :class:`LandmarkSpectral`. Where classes overlap, and labels are many beside the landmarks, it
     follows single labelled points at the cost of the others; :class:`COPKMeans` does not.
 
-    A landmark graph in several pieces is solved as a whole. To tell its pieces apart costs nothing,
-    so where cannot-links lie between them such vectors come first, with eigenvalues that only the
-    shift bounds, and fewer are left for divisions within a piece. More ``nearest`` joins pieces.
+    To tell the pieces of a landmark graph apart costs nothing: where cannot-links lie between them,
+    such vectors would come first, with eigenvalues that only the shift bounds, and a piece without
+    a constraint would have no place at all. So with constraints the ``n_components_`` pieces are
+    joined along a shortest tree, by weak links between their nearest landmarks.
 
     References
     ----------
@@ -518,6 +510,7 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
 
     def _vectors(self, rows: LandmarkRows, known: Constraints) -> tuple[np.ndarray, np.ndarray]:
         n = rows.matrix.shape[0]
+        self.n_components_, pieces = components_of(rows)
         if len(known) == 0 or len(rows.gram) == 1:
             self.demand_ = 1.0 / n
             return leading_vectors(rows, self.n_clusters)
@@ -525,6 +518,8 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
         gram = rows.without_constant(rows.gram)
         cut = gram - rows.without_constant(rows.gram @ rows.gram)
         cut += self.alpha * rows.without_constant(known.laplacian_product(rows.matrix, "must"))
+        if self.n_components_ > 1:
+            cut += rows.without_constant(joining_cut(rows, pieces))
         wanted = rows.without_constant(known.laplacian_product(rows.matrix, "cannot"))
         count = min(self.n_clusters, len(gram))
         self.demand_ = self._demand(wanted, count, n)
@@ -540,6 +535,37 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
         top = eigh(wanted, eigvals_only=True, subset_by_index=[max(size - count, 0), size - 1])
         enough = top[0] > _RANK * max(top[-1], 0.0) and top[-1] > 0
         return 0.0 if enough else 1.0 / n
+
+
+def components_of(rows: LandmarkRows) -> tuple[int, np.ndarray]:
+    """Return how many pieces the landmark graph has, and the piece of each landmark in use."""
+    count, piece = connected_components(sparse.csr_matrix(rows.gram > 0), directed=False)
+    return int(count), piece
+
+
+def joining_cut(rows: LandmarkRows, piece: np.ndarray) -> np.ndarray:
+    """Return what it costs vectors to differ along links that join the pieces of the graph.
+
+    The links are those of a shortest tree between landmarks of different pieces; each has a
+    thousandth of the median weight with which points link two landmarks. Any weight puts a piece
+    without a constraint beside its neighbour; a large one would blur pieces that are far apart.
+    """
+    marks = rows.graph.landmarks[rows.used]
+    marks = marks.toarray() if sparse.issparse(marks) else np.asarray(marks, dtype=np.float64)
+    distance = np.sqrt(squared_distances(marks, marks, centre=centre_of(marks)))
+    near = np.finfo(float).eps * max(float(distance.max()), 1.0)
+    tree = minimum_spanning_tree(
+        np.where(piece[:, None] == piece, near, distance + 2.0 * near)
+    ).tocoo()
+    between = piece[tree.row] != piece[tree.col]
+    first, second = tree.row[between], tree.col[between]
+    links = rows.gram / np.outer(rows.scale, rows.scale)
+    links = links[np.triu_indices_from(links, 1)]
+    weight = float(np.median(links[links > 0])) if (links > 0).any() else 1.0
+    ends = np.zeros((first.size, len(rows.gram)))
+    every = np.arange(first.size)
+    ends[every, first], ends[every, second] = rows.scale[first], -rows.scale[second]
+    return _JOINED * weight * (ends.T @ ends)
 
 
 def refuse_no_demand(demand: Any, known: Constraints) -> None:

@@ -6,12 +6,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.utils.validation import check_is_fitted
 
 from clusterscape._core.parallel import one_thread
 from clusterscape._core.params import Choice, Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
-from clusterscape.generate.features import validated_features
 from clusterscape.linalg.affinity import affinity
 from clusterscape.linalg.kmeans import kmeans
 from clusterscape.linalg.landmark_graph import Bandwidth, Metric
@@ -272,18 +270,6 @@ class CSP(BaseConstrainedClusterer):
         keep = np.argsort(cuts, kind="stable")[:wanted]
         return vectors[:, keep] * np.maximum(1.0 - cuts[keep], 0.0)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the cluster of the nearest point of fit for new points.
-
-        Parameters
-        ----------
-        X : (m, d) array, sparse matrix or data frame
-            Features.
-
-        Returns
-        -------
-        (m,) array
-        """
-        check_is_fitted(self)
-        X = validated_features(self, X, reset=False)
+    def _assign(self, X: Any) -> np.ndarray:
+        """Return the clusters of the nearest points of fit."""
         return nearest_labels(X, self._fit_X, self.labels_)

@@ -9,12 +9,10 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, cg, eigsh
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils.validation import check_is_fitted
 
 from clusterscape._core.parallel import one_thread
 from clusterscape._core.params import Choice, Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
-from clusterscape.generate.features import validated_features
 from clusterscape.linalg.eigen import symmetric_eigen
 from clusterscape.linalg.kmeans import kmeans
 from clusterscape.linalg.neighbors import nearest_neighbors
@@ -158,20 +156,8 @@ class ConstrainedSpectral(BaseConstrainedClusterer):
         self.eigenvalues_, vectors = solve(cut, count, rng)
         return vectors
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the cluster of the nearest point of fit for new points.
-
-        Parameters
-        ----------
-        X : (m, d) array, sparse matrix or data frame
-            Features.
-
-        Returns
-        -------
-        (m,) array
-        """
-        check_is_fitted(self)
-        X = validated_features(self, X, reset=False)
+    def _assign(self, X: Any) -> np.ndarray:
+        """Return the clusters of the nearest points of fit."""
         return nearest_labels(X, self._fit_X, self.labels_)
 
 

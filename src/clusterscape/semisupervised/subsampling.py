@@ -42,6 +42,7 @@ MEMBERSHIPS = (
         refused=["fuzzy", 3],
     ),
 )
+_FUZZY_POINTS = 10_000  # on which centres are found at most
 _FLOOR = 1e-6  # least score, so that there are always enough points to draw
 
 
@@ -197,7 +198,7 @@ def membership_of(
 ) -> np.ndarray:
     """Return the memberships of some rows of X, by whatever they come from."""
     if source is None:
-        return FuzzyCMeans(n_clusters, random_state=seed).fit(X[rows]).membership_
+        return _fuzzy(X[rows], n_clusters, seed)
     if isinstance(source, Ensemble):
         found = MCLA(n_clusters, random_state=seed).fit(source).membership_
     elif isinstance(source, np.ndarray):
@@ -210,6 +211,17 @@ def membership_of(
             f"({X.shape[0]}), or per unlabelled row ({rows.size})."
         )
     return found[rows] if len(found) == X.shape[0] else found
+
+
+def _fuzzy(X: Any, n_clusters: int, seed: np.random.SeedSequence) -> np.ndarray:
+    """Return memberships by fuzzy c-means; its centres are found on a sample of many points."""
+    model = FuzzyCMeans(n_clusters, random_state=seed)
+    n = X.shape[0]
+    if n <= _FUZZY_POINTS:
+        return model.fit(X).membership_
+    rng = np.random.default_rng(seed.spawn(1)[0])
+    some = np.sort(rng.choice(n, _FUZZY_POINTS, replace=False))
+    return model.fit(X[some]).predict_membership(X)
 
 
 def _of_estimator(source: Any, X: Any, n_clusters: int, seed: np.random.SeedSequence) -> np.ndarray:
@@ -250,7 +262,8 @@ class AdaptiveSubsampler(BaseEstimator):
         With ``predict_proba``; by default a support vector machine with Gaussian kernel and
         cross-validated Platt scaling. It is fitted to the labelled points.
     memberships : None, array, Ensemble or estimator
-        Where memberships come from: fuzzy c-means of the unlabelled points by default; an array
+        Where memberships come from: fuzzy c-means of the unlabelled points by default (its centres
+        are found on 10,000 of them at most); an array
         with one row per point (or per unlabelled point); an ensemble, whose memberships
         :class:`~clusterscape.combine.MCLA` makes; or an estimator with ``membership_`` or, as
         :class:`~clusterscape.validate.Affinity`, ``certificates_``, fitted to the unlabelled
@@ -372,6 +385,12 @@ class AdaptiveSubsampler(BaseEstimator):
         return self
 
     def _classifier(self, codes: np.ndarray) -> Any:
+        if codes.max() == 0:
+            raise ParameterError(
+                "{strategy} needs labels of two classes at least, but y has one class only; label "
+                "more, or draw by {strategy.name}='entropy' or 'uniform'.",
+                strategy=self.strategy,
+            )
         if self.estimator is not None:
             return clone(self.estimator)
         folds = int(min(5, np.bincount(codes).min()))

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.random import SeedSequence
 from scipy import sparse
+from scipy.linalg import solve
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
@@ -53,7 +54,11 @@ from clusterscape.semisupervised.subsampling import (
 # Unlabelled points over which the mean of the kernel is taken, and where only some of the points
 # are in the machine (their mean would be that of a sample near the boundary).
 _BALANCE_POINTS = 20_000
-_BALANCE_SAMPLED = 2_000
+_BALANCE_SAMPLED = 1_000
+# Above so many unlabelled points their scores are by landmarks, which are fitted with a ridge and
+# tried on probes.
+_EXACT_SCORES, _LANDMARKS, _PROBES, _RIDGE = 5_000, 300, 200, 1e-6
+_SEEN = 2_000  # unlabelled points that the advice compares, where some are drawn
 _FIRST_WEIGHT = 1e-5
 # Changes of labels above this share of the errors that are there to be mended are not believed.
 _PLAUSIBLE = 0.6
@@ -98,8 +103,9 @@ class _Fitted:
 
     machines: list[Machine]
     held: np.ndarray
-    first: np.ndarray  # by the labelled points alone
     decision: np.ndarray
+    seen: np.ndarray  # some of the unlabelled points, by their place among these
+    first: np.ndarray  # their decision values by the labelled points alone
     membership: np.ndarray | None = None  # of the unlabelled points, where they were drawn by it
 
 
@@ -149,8 +155,8 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         Shares of the classes among the unlabelled points: those of the labelled points, no
         constraint (not with "joachims"), the share of the second class, or the share of each.
     subsample : None, float or int
-        Unlabelled points that the machine holds: all, a fraction, or a number. They are drawn anew
-        in every round, as C* rises from ``start`` [3]_.
+        Unlabelled points that the machine holds: all, a fraction, or a number. They are drawn by
+        the ``strategy``, and anew in every round where C* rises from ``start`` [3]_.
     strategy : {"adaptive", "entropy", "uncertainty", "uniform"}
         What points are drawn by: how undecided they are between clusters and how uncertain their
         label is, one of both, or neither. The uncertainty is by Platt scaling on decision values
@@ -168,10 +174,17 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         have.
     form : {"uncertainty", "as_printed"}
         See :func:`label_uncertainty`.
+    scores : {"auto", "exact", "landmarks"}
+        How the uncertainty of all unlabelled points is found between the rounds: by the machine, or
+        by a combination of kernels with 300 landmarks that fits its decision values on the points
+        it holds. "auto" is "exact" up to 5,000 unlabelled points and for the kernels "linear" and
+        "precomputed". It decides which points are drawn; the answer is by the machine in any case.
     start : float or None
-        C* of the first round. None: with ``subsample`` 1/16 of the last (five rounds with
-        ``factor=2``), with "joachims" 1e-5, otherwise there is one round. There is one round, with
-        the last C*, also where ``start`` is no less than that.
+        C* of the first round. None: with "joachims" 1e-5, or 1/16 of the last with ``subsample``;
+        otherwise there is one round. There is one round, with the last C*, also where ``start`` is
+        no less than that. With ``subsample`` the points of the first round are scored by the
+        machine of the labelled points (with ``form="as_printed"`` by the clusters alone), those of
+        each later one by the machine before.
     factor : float
         C* grows by it from round to round.
     probability : bool
@@ -200,7 +213,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         Their signed variables.
     balance_rows_ : array
         Unlabelled rows whose mean the balance is about: all of them up to 20,000, with
-        ``subsample`` up to 2,000, and a sample of that size otherwise. Empty without balance.
+        ``subsample`` up to 1,000, and a sample of that size otherwise. Empty without balance.
     balance_coef_ : (machines,) array
         The variable of the balance.
     intercept_ : (machines,) array
@@ -215,6 +228,9 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         Unlabelled rows that the last round held.
     entropy_, uncertainty_ : arrays or None
         Scores of the unlabelled rows in the last round, with ``subsample``.
+    score_error_ : float or None
+        Root of the mean squared error of the decision values that the last scores are by, on 200
+        unlabelled points; None where they are exact.
     advice_ : dict
         Signs that the unlabelled points may hurt; see Notes.
 
@@ -290,6 +306,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         "n_clusters": [Integer(1)],
         "weights": [Choice("inverse", "equal")],
         "form": [Choice("uncertainty", "as_printed")],
+        "scores": [Choice("auto", "exact", "landmarks")],
         "start": [Null(), Number(0, open_low=True)],
         "factor": [Number(1, open_low=True)],
         "probability": [Flag()],
@@ -317,6 +334,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         n_clusters: int = 2,
         weights: Literal["inverse", "equal"] = "inverse",
         form: Literal["uncertainty", "as_printed"] = "uncertainty",
+        scores: Literal["auto", "exact", "landmarks"] = "auto",
         start: float | None = None,
         factor: float = 2.0,
         probability: bool = False,
@@ -340,6 +358,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         self.n_clusters = n_clusters
         self.weights = weights
         self.form = form
+        self.scores = scores
         self.start = start
         self.factor = factor
         self.probability = probability
@@ -373,16 +392,18 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
 
     def _fit(self, X: Any, codes: np.ndarray) -> None:
         """Fit checked data."""
-        drawing, clustering, folding, balancing, advising = spawn(self.random_state, 5)
+        seeds = spawn(self.random_state, 6)
+        drawing, clustering, folding, balancing, advising, scoring = seeds
         task = self._task(X, codes, np.random.default_rng(balancing))
         self.entropy_: np.ndarray | None = None
         self.uncertainty_: np.ndarray | None = None
+        self.score_error_: float | None = None
         if self.subsample is None or task.rest.size == 0:
             found = self._fit_all(task)
         else:
-            found = self._fit_sampled(task, X, drawing, clustering)
+            found = self._fit_sampled(task, X, (drawing, clustering, scoring))
         self._keep(task, X, found)
-        self._advise(task, found.first, found.decision, advising)
+        self._advise(task, found, advising)
         decision = np.empty_like(found.decision)
         decision[task.order] = found.decision
         self.decision_ = decision[:, 0] if decision.shape[1] == 1 else decision
@@ -487,7 +508,8 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
             machines.append(machine)
         self.sample_indices_ = task.order[task.rest]
         decision = np.stack([m.decision for m in machines], axis=1)
-        return _Fitted(machines, np.arange(task.order.size), np.stack(first, axis=1), decision)
+        seen, rest = np.arange(task.rest.size), np.stack(first, axis=1)[task.n_labelled :]
+        return _Fitted(machines, np.arange(task.order.size), decision, seen, rest)
 
     def _loop(self, task: _Task, machine: Machine, c: int, f: np.ndarray) -> None:
         """Run the rounds of one machine whose points stay the same."""
@@ -512,9 +534,10 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         machine.converged = not last
 
     def _fit_sampled(
-        self, task: _Task, X: Any, drawing: SeedSequence, clustering: SeedSequence
+        self, task: _Task, X: Any, seeds: tuple[SeedSequence, SeedSequence, SeedSequence]
     ) -> _Fitted:
         """Fit machines that hold a new sample of the unlabelled points in every round."""
+        drawing, clustering, scoring = seeds
         rest, rng = task.rest, np.random.default_rng(drawing)
         entropy, uncertainty = np.ones(rest.size), np.ones(rest.size)
         membership = None
@@ -527,9 +550,15 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         assert self.subsample is not None
         size = sample_size(self.subsample, rest.size)
         self.C_unlabelled_ = self._final(task, size)
-        start = self.C_unlabelled_ / 16.0 if self.start is None else self.start
-        rounds = _Rounds(self, task)
-        first = rounds.before()
+        start = self.start
+        if start is None:
+            start = self.C_unlabelled_ / (16.0 if self.loop == "joachims" else 1.0)
+        rounds = _Rounds(self, task, scoring)
+        seen = _evenly(rest.size, _SEEN)
+        first = rounds.before(rest[seen])
+        is_scored = self.strategy in ("adaptive", "uncertainty")
+        if is_scored and self.form != "as_printed":
+            uncertainty = label_uncertainty(rounds.probability(), form=self.form)
         for weight in weights_of_rounds(start, self.C_unlabelled_, self.factor):
             scores = scores_of(self.strategy, entropy, uncertainty)
             drawn = weighted_sample(scores, size, rng)
@@ -537,11 +566,13 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
             if self.weights == "inverse":
                 share = inverse_weights(scores, size, drawn) * (size / rest.size)
             rounds.run(rest[drawn], weight, share)
-            if self.strategy in ("adaptive", "uncertainty"):
+            if is_scored and weight < self.C_unlabelled_:  # for the next round
                 uncertainty = label_uncertainty(rounds.probability(), form=self.form)
         self.entropy_, self.uncertainty_ = entropy, uncertainty
+        self.score_error_ = rounds.score_error
         self.sample_indices_ = task.order[rest[drawn]]
-        return _Fitted(rounds.machines, rounds.held, first, rounds.decision, membership)
+        decision = rounds.everywhere()
+        return _Fitted(rounds.machines, rounds.held, decision, seen, first, membership)
 
     def _keep(self, task: _Task, X: Any, found: _Fitted) -> None:
         """Store what predictions need."""
@@ -573,16 +604,14 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         part = X if pre else X[self._used_rows]
         self._data = KernelData(task.data.function, part, single=False)
 
-    def _advise(
-        self, task: _Task, first: np.ndarray, decision: np.ndarray, seed: SeedSequence
-    ) -> None:
+    def _advise(self, task: _Task, found: _Fitted, seed: SeedSequence) -> None:
         """Look for signs that the unlabelled points made it worse."""
-        before, now = first[task.n_labelled :], decision[task.n_labelled :]
+        before, now = found.first, found.decision[task.rest[found.seen]]
         self.advice_: dict[str, Any] = {}
         if not len(now):
             return
         labels = self._chosen(before), self._chosen(now)
-        cuts = _cuts(task, labels)
+        cuts = _cuts(task, found.seen, labels)
         changed = float((labels[0] != labels[1]).mean())
         error = _left_out_error(task, self.C, seed)
         inside = float((np.abs(before) < 1.0).mean()), float((np.abs(now) < 1.0).mean())
@@ -730,17 +759,21 @@ def _at_most(error: float, labels: int) -> float:
     return error + np.sqrt(error * (1.0 - error) / n) + 1.0 / n
 
 
-def _cuts(task: _Task, labels: tuple[np.ndarray, np.ndarray]) -> list[float]:
+def _evenly(n: int, most: int) -> np.ndarray:
+    """Return at most so many of n places, evenly spread."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
+
+
+def _cuts(task: _Task, seen: np.ndarray, labels: tuple[np.ndarray, np.ndarray]) -> list[float]:
     """Return the share of near neighbours with another label, by each labelling.
 
     Of at most 1,000 unlabelled points, evenly spread over the rows; neighbours are the points with
     the largest kernel values among them.
     """
-    u = labels[0].size
-    some = np.unique(np.linspace(0, u - 1, min(u, _LOOKED_AT)).astype(np.int64))
+    some = _evenly(seen.size, _LOOKED_AT)
     if some.size < 2:
         return [0.0, 0.0]
-    rows = task.n_labelled + some
+    rows = task.n_labelled + seen[some]
     kernel = np.array(task.data.block(rows, rows), dtype=np.float64)
     np.fill_diagonal(kernel, -np.inf)
     k = min(_NEIGHBORS, some.size - 1)
@@ -759,28 +792,32 @@ def _probabilities(f: np.ndarray, curves: list[PlattScaling]) -> np.ndarray:
 
 
 class _Rounds:
-    """Rounds over samples: machines of the last one, and decision values of all points."""
+    """Rounds over samples: machines of the last one, and decision values of other points."""
 
-    def __init__(self, model: TransductiveSVC, task: _Task) -> None:
+    def __init__(self, model: TransductiveSVC, task: _Task, seed: SeedSequence) -> None:
         self.model, self.task = model, task
         self.signs = model._signs(task.codes)
         self.alpha = np.zeros((task.order.size, len(self.signs)))
         self.machines: list[Machine] = []
         self.held = np.arange(task.n_labelled)
+        self.score_error: float | None = None
+        rng = np.random.default_rng(seed)
+        size = min(_LANDMARKS, task.order.size)
+        self.landmarks = np.sort(rng.choice(task.order.size, size, replace=False))
+        self.probes = np.sort(rng.choice(task.rest, min(_PROBES, task.rest.size), replace=False))
 
-    def before(self) -> np.ndarray:
-        """Fit the labelled points alone; return the decision values of all points."""
+    def before(self, rows: np.ndarray) -> np.ndarray:
+        """Fit the labelled points alone; return the decision values of some points."""
         self._fit(np.empty(0, dtype=np.int64), 0.0)
-        self.decision = self._everywhere()
-        return self.decision
+        return self.at(rows)
 
     def run(self, drawn: np.ndarray, weight: float, share: np.ndarray) -> None:
         """Fit the labelled points and a sample whose points have weight C* times their share."""
         self._fit(drawn, weight, share)
-        self.decision = self._everywhere()
 
     def _fit(self, drawn: np.ndarray, weight: float, share: Any = 1.0) -> None:
         task, model = self.task, self.model
+        values = self.at(drawn) if drawn.size else np.empty((0, len(self.signs)))
         self.held = np.concatenate([np.arange(task.n_labelled), drawn])
         data = task.data.subset(self.held)
         balance = None
@@ -795,9 +832,8 @@ class _Rounds:
             else:
                 warm = np.append(self.alpha[self.held, i], before[i].balance_weight)
                 machine.start(warm)
-                f = self.decision[drawn, i]
                 if model.loop == "cccp":
-                    machine.concave_convex(weight * share, f)
+                    machine.concave_convex(weight * share, values[:, i])
                 else:
                     machine.dual.intercept = before[i].dual.intercept
                     last = weight == model.C_unlabelled_
@@ -807,25 +843,52 @@ class _Rounds:
         self.alpha[:] = 0.0
         self.alpha[self.held] = np.stack([m.alpha for m in self.machines], axis=1)
 
-    def _everywhere(self) -> np.ndarray:
-        """Return the decision values of all points."""
+    def at(self, rows: np.ndarray) -> np.ndarray:
+        """Return the decision values of some points."""
         task = self.task
         used = np.flatnonzero(self.alpha.any(axis=1))
-        f = np.empty((task.order.size, len(self.machines)))
-        f[self.held] = np.stack([m.decision for m in self.machines], axis=1)
-        others = np.setdiff1d(np.arange(task.order.size), self.held, assume_unique=True)
-        X = task.data.X[others]
-        found = task.data.weighted(X, used, self.alpha[used], ready=True)
+        found = task.data.weighted(task.data.X[rows], used, self.alpha[used], ready=True)
         if task.balance is not None:
-            found += task.balance[0][others, None] * [m.balance_weight for m in self.machines]
-        f[others] = found + [m.dual.intercept for m in self.machines]
+            found += task.balance[0][rows, None] * [m.balance_weight for m in self.machines]
+        return found + [m.dual.intercept for m in self.machines]
+
+    def everywhere(self) -> np.ndarray:
+        """Return the decision values of all points."""
+        f = np.empty((self.task.order.size, len(self.machines)))
+        f[self.held] = self._held()
+        others = np.setdiff1d(np.arange(len(f)), self.held, assume_unique=True)
+        f[others] = self.at(others)
         return f
+
+    def _held(self) -> np.ndarray:
+        return np.stack([m.decision for m in self.machines], axis=1)
 
     def probability(self) -> np.ndarray:
         """Return probabilities for the unlabelled points, by curves on the labelled ones."""
-        labelled = self.task.n_labelled
-        curves = [
-            platt_scaling(self.decision[:labelled, i], signs > 0)
-            for i, (_, signs) in enumerate(self.signs)
-        ]
-        return _probabilities(self.decision[labelled:], curves)
+        labelled, rest = self.task.n_labelled, self.task.rest
+        known = self._held()[:labelled]
+        curves = [platt_scaling(known[:, i], signs > 0) for i, (_, signs) in enumerate(self.signs)]
+        if self._is_exact():
+            return _probabilities(self.at(rest), curves)
+        return _probabilities(self._about(rest), curves)
+
+    def _is_exact(self) -> bool:
+        """Say whether scores are by the machine itself: it is cheap, or asked for."""
+        if self.model.scores != "auto":
+            return self.model.scores == "exact"
+        few = self.task.rest.size <= _EXACT_SCORES
+        return few or self.model.kernel in ("linear", "precomputed")
+
+    def _about(self, rows: np.ndarray) -> np.ndarray:
+        """Return decision values by kernels with a few landmarks, fitted to the held points."""
+        data, some = self.task.data, self.landmarks
+        held = self._held()
+        middle = held.mean(axis=0)
+        kernel = np.asarray(data.block(self.held, some), dtype=np.float64)
+        square = kernel.T @ kernel
+        square[np.diag_indices_from(square)] += _RIDGE * np.trace(square) / len(square)
+        weights = solve(square, kernel.T @ (held - middle), assume_a="pos")
+        found = data.weighted(data.X[rows], some, weights, ready=True) + middle
+        at_probes = found[np.searchsorted(rows, self.probes)]
+        self.score_error = float(np.sqrt(np.mean((at_probes - self.at(self.probes)) ** 2)))
+        return found

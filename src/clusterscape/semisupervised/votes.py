@@ -8,7 +8,7 @@ from clusterscape._core.errors import ParameterError
 from clusterscape._core.labels import NOISE, UNSAMPLED
 from clusterscape._core.parallel import one_thread
 from clusterscape.ensemble import Ensemble
-from clusterscape.semisupervised._placement import Items, Placement
+from clusterscape.semisupervised._placement import Costs, Items, Placement
 from clusterscape.semisupervised.closure import LabelSet
 from clusterscape.semisupervised.constraints import Constraints
 
@@ -154,7 +154,7 @@ def enforced(
         votes = items.means + Items.of(own, sure).means
         cost = items.weight[:, None] * (1.0 - votes)
         placement = Placement(items, k, 1.0, np.random.default_rng(0))
-        placement.assign(cost)
+        placement.assign(Costs.of(cost, items))
     if placement.conflicts:
         raise InfeasibleError(
             f"no placement in {{n_clusters}} was found that respects all cannot-links "
