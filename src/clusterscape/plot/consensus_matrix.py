@@ -5,18 +5,21 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from clusterscape._core.labels import UNSAMPLED
 from clusterscape.combine.scores import consensus_scores
 from clusterscape.ensemble import as_ensemble
 from clusterscape.linalg.thresholded import LARGEST_SCALE, ThresholdedCoassociation
-from clusterscape.plot._axes import axes_beside_square, cluster_legend, name_rows
+from clusterscape.plot._axes import Frame, axes_beside_square, cluster_legend, name_rows
 from clusterscape.plot.palette import cluster_colors, cluster_name
 
 _BAND = 0.16  # width of the band of cluster colours; the confidences' axis is 1
+_BINS = 500  # rows of a matrix of bins
 
 
-class ConsensusMatrixDisplay:
+class ConsensusMatrixDisplay(Frame):
     """Co-association matrix ordered by cluster, with the confidence of every point.
 
     Use :meth:`from_estimator` or :meth:`from_predictions`. The attributes hold the data behind the
@@ -25,15 +28,18 @@ class ConsensusMatrixDisplay:
     Parameters
     ----------
     matrix : (m, m) array
-        Co-association of the points shown, or what a forest makes of it, in the order shown.
+        Co-association of the points shown, or what a forest makes of it, in the order shown; of
+        many points means over bins of neighbours in that order.
     labels : (m,) array
-        Their clusters.
+        Their clusters; of a bin the one that most of its points have.
     confidence : (m,) array
-        Their confidences; NaN where none is claimed.
+        Their confidences, or means of bins; NaN where none is claimed.
     points : (m,) array
-        Their positions in the data.
+        Their positions in the data; of a bin that of its first point.
     n_points : int
-        Points in the data; more than m when a sample is shown.
+        Points in the data; more than m when a sample, or bins, are shown.
+    sizes : (m,) array, optional
+        Points of each bin; None where every row is one point.
     groups : (m,) array, optional
         What the points are ordered by, where it is not their clusters.
     scale : float, optional
@@ -80,6 +86,7 @@ class ConsensusMatrixDisplay:
         n_points: int,
         groups: np.ndarray | None = None,
         scale: float | None = None,
+        sizes: np.ndarray | None = None,
     ) -> None:
         self.matrix = matrix
         self.labels = labels
@@ -88,13 +95,27 @@ class ConsensusMatrixDisplay:
         self.n_points = n_points
         self.groups = groups
         self.scale = scale
+        self.sizes = sizes
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return what is drawn: cluster, confidence and size of each row, and the matrix.
+
+        The rows, and the columns of the matrix, are named by the positions of the points, those of
+        bins by their first points.
+        """
+        names = [int(point) for point in self.points]
+        sizes = np.ones(len(names), dtype=np.int64) if self.sizes is None else self.sizes
+        known = {"cluster": self.labels, "confidence": self.confidence, "n_points": sizes}
+        rows = pd.Index(names, name="point")
+        matrix = pd.DataFrame(self.matrix, index=rows, columns=names)
+        return pd.concat([pd.DataFrame(known, index=rows), matrix], axis=1)
 
     @classmethod
     def from_estimator(
         cls,
         model: Any,
         *,
-        max_points: int = 500,
+        max_points: int = 2000,
         order_by: Any = None,
         regularised: bool = False,
         ax: Any = None,
@@ -109,7 +130,9 @@ class ConsensusMatrixDisplay:
             :class:`~clusterscape.ConsensusClustering`,
             :class:`~clusterscape.forest.ClusterForest`, a consensus method.
         max_points : int
-            A random sample of this many points is shown when there are more; the title says so.
+            Of more points than this, neighbours in the order of the picture are drawn as one: every
+            cell is the mean of a block of the matrix, about 500 in a row, and the title says so.
+            Of a regularised matrix a random sample of so many is shown instead.
         order_by : (n,) array, optional
             Known classes to order the points by; by default their clusters. The bars at the side
             keep the colours of the clusters.
@@ -144,7 +167,7 @@ class ConsensusMatrixDisplay:
         labels: Any,
         *,
         confidence: Any = None,
-        max_points: int = 500,
+        max_points: int = 2000,
         order_by: Any = None,
         ax: Any = None,
         random_state: int = 0,
@@ -195,6 +218,9 @@ class ConsensusMatrixDisplay:
         n = len(labels)
         groups = labels if order_by is None else _checked_groups(order_by, n)
         points = np.arange(n)
+        if n > max_points and regularisation is None:
+            given = None if order_by is None else groups
+            return cls._of_bins(ensemble, labels, confidence, given, min(_BINS, max_points))
         if n > max_points:
             rng = np.random.default_rng(random_state)
             points = np.sort(rng.choice(n, size=max_points, replace=False))
@@ -217,6 +243,29 @@ class ConsensusMatrixDisplay:
             scale=scale,
         )
 
+    @classmethod
+    def _of_bins(
+        cls,
+        ensemble: Any,
+        labels: np.ndarray,
+        confidence: np.ndarray,
+        classes: np.ndarray | None,
+        most: int,
+    ) -> Self:
+        """Return the display of means over neighbours in the order of the picture."""
+        bins = _bins(ensemble, labels if classes is None else classes, most)
+        first = np.array([part[0] for part in bins])
+        known = [part[~np.isnan(confidence[part])] for part in bins]
+        return cls(
+            _means(ensemble, bins),
+            labels=np.array([_most_frequent(labels[part]) for part in bins]),
+            confidence=np.array([confidence[p].mean() if p.size else np.nan for p in known]),
+            points=first,
+            n_points=len(labels),
+            groups=None if classes is None else classes[first],
+            sizes=np.array([part.size for part in bins]),
+        )
+
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the matrix, a bar of cluster colours and the confidences.
 
@@ -229,15 +278,14 @@ class ConsensusMatrixDisplay:
         -------
         self
         """
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            ax = plt.subplots(figsize=(7.5, 6), layout="constrained")[1]
+        ax = self._begin(ax, (7.5, 6))
         m = len(self.labels)
         groups = self.labels if self.groups is None else self.groups
         largest = 1.0 if self.scale is None else float(np.exp(self.scale))
         image = ax.imshow(self.matrix, cmap="Blues", vmin=0, vmax=largest, interpolation="nearest")
-        shown = f"{m} of {self.n_points:,} points" if m < self.n_points else f"{m} points"
+        shown = f"{m} of {self.n_points:,} points" if m < self.n_points else f"{m:,} points"
+        if self.sizes is not None:
+            shown = f"{self.n_points:,} points in {m:,} bins"
         what = "Co-association" if self.scale is None else "Regularised co-association"
         by = "cluster" if self.groups is None else "class"
         ax.set_title(f"{what}, ordered by {by} ({shown})", fontsize=11)
@@ -256,8 +304,6 @@ class ConsensusMatrixDisplay:
         )
         both = [ax, side] if side.get_subplotspec() else ax
         ax.figure.colorbar(image, ax=both, location="left", shrink=0.5, label=label)
-        self.ax_ = ax
-        self.figure_ = ax.figure
         return self
 
     def _draw_confidence(self, ax: Any) -> Any:
@@ -308,6 +354,54 @@ def _ordered(matrix: np.ndarray, labels: np.ndarray) -> np.ndarray:
             members = members[leaves_list(tree)]
         order.append(members)
     return np.concatenate(order)
+
+
+def _bins(ensemble: Any, groups: np.ndarray, most: int) -> list[np.ndarray]:
+    """Return the points by group, and within it neighbours in the clusterings, in bins."""
+    membership = ensemble.membership().matrix
+    found: list[np.ndarray] = []
+    for group in np.unique(groups):
+        members = np.flatnonzero(groups == group)
+        count = max(1, round(most * members.size / groups.size))
+        order = members[_along(membership[members])]
+        found += np.array_split(order, min(count, members.size))
+    return found
+
+
+def _along(rows: Any) -> np.ndarray:
+    """Return rows of a membership in an order in which those of a kind are neighbours."""
+    from sklearn.decomposition import TruncatedSVD
+
+    if min(rows.shape) <= 2:
+        return np.arange(rows.shape[0])
+    # The first direction is what all have in common, the second what divides them.
+    place = TruncatedSVD(2, n_iter=4, random_state=0).fit_transform(rows)[:, 1]
+    return np.argsort(place.round(9), kind="stable")
+
+
+def _means(ensemble: Any, bins: list[np.ndarray]) -> np.ndarray:
+    """Return co-occurrences over co-samplings between bins, a point with itself left out."""
+    from scipy import sparse
+
+    sizes = np.array([part.size for part in bins])
+    order = np.concatenate(bins)
+    shape = (len(bins), order.size)
+    pick = sparse.csr_matrix((np.ones(order.size), order, np.append(0, np.cumsum(sizes))), shape)
+    columns = np.sqrt(ensemble.weights)
+    seen = (ensemble.labels != UNSAMPLED) * columns
+    whole = ensemble.membership()
+    matrix = whole.matrix.multiply(np.repeat(columns, np.diff(whole.offsets))).tocsr()
+    together, sampled = np.asarray((pick @ matrix).todense()), pick @ seen
+    counts, most = together @ together.T, sampled @ sampled.T
+    at = np.flatnonzero(sizes > 1)
+    counts[at, at] -= (pick @ np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())[at]
+    most[at, at] -= (pick @ (seen**2).sum(axis=1))[at]
+    return np.divide(counts, most, out=np.zeros_like(counts), where=most > 1e-9)
+
+
+def _most_frequent(labels: np.ndarray) -> int:
+    values, counts = np.unique(labels, return_counts=True)
+    return int(values[counts.argmax()])
 
 
 def _checked_groups(order_by: Any, n: int) -> np.ndarray:
