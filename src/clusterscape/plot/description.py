@@ -159,6 +159,7 @@ def _column(row: Any) -> str:
 
 
 def _values(row: Any) -> str:
-    if pd.isna(row.value):
+    if row.measure == "median":
         return f"{row.inside:.3g}, elsewhere {row.outside:.3g}"
-    return f"{row.inside:.0%}, elsewhere {row.outside:.0%}"
+    after = " not 0" if row.measure == "present" else ""
+    return f"{row.inside:.0%}{after}, elsewhere {row.outside:.0%}"

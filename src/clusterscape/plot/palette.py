@@ -81,3 +81,9 @@ def cluster_name(label: Any) -> str:
         return "none" if label < 0 else f"{int(label)}"
     text = str(label)
     return text if len(text) <= 24 else f"{text[:22]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def ink_on(colour: str) -> str:
+    """Return black or white, whichever can be read on a colour."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 110 else "white"

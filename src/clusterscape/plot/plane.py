@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.preprocessing import normalize
 
 
 def plane(X: Any, n: int, what: str) -> tuple[np.ndarray, tuple[str, str]]:
     """Return an (n, 2) array of coordinates and the words for the axes.
 
-    Two columns are drawn as they are, others at their first two principal components (singular
-    vectors of sparse features). ``what`` ends the sentence on how many points there must be.
+    Two columns are drawn as they are, others at their first two principal components. Rows of
+    sparse features are brought to unit length, since a few long ones would fill the plane, and
+    drawn at the second and third singular vectors: the first is what all rows have in common.
+    ``what`` ends the sentence on how many points there must be.
     """
     names = [str(name) for name in getattr(X, "columns", ())]
     features = X if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
@@ -23,8 +26,9 @@ def plane(X: Any, n: int, what: str) -> tuple[np.ndarray, tuple[str, str]]:
             f"{features.shape}."
         )
     if sparse.issparse(features):
-        points = TruncatedSVD(2, random_state=0).fit_transform(features)
-        return points, ("singular vector 1", "singular vector 2")
+        last = min(3, features.shape[1] - 1) if features.shape[1] > 2 else 2
+        found = TruncatedSVD(last, random_state=0).fit_transform(normalize(features))
+        return found[:, -2:], (f"singular vector {last - 1}", f"singular vector {last}")
     if features.shape[1] == 2:
         first, second = names or ("feature 0", "feature 1")
         return features, (first, second)

@@ -32,7 +32,9 @@ def alternatives_of(
     labels = every[points]
     answer = np.asarray(model.labels_)
     # By all points, so that a cluster has the same number whichever points are shown.
-    alike = [numbered_like(answer, column)[points] for column in every.T]
+    # Labels are kept in small integers, whose products would overflow.
+    wide = (np.asarray(column, dtype=np.int64) for column in every.T)
+    alike = [numbered_like(answer, column)[points] for column in wide]
     aligned = np.column_stack([answer[points], *alike])
     columns = np.column_stack([answer[points], labels])
     votes = Ensemble.from_labels(columns, orient="columns")

@@ -10,7 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from sklearn.base import BaseEstimator
+
 from clusterscape._core.atomic import write_bytes
+from clusterscape.combine.result import ResultMixin
+from clusterscape.report.alternatives import numbered_like
 
 _LONGEST = 200  # characters of a name
 _MOST = 100_000  # points marked, and pairs
@@ -160,6 +164,56 @@ class Choices:
             found[np.isin(found, list(group))] = min(group)
         return found
 
+    def applied_to(self, model: Any) -> ChosenClustering:
+        """Return the clustering that was taken, with its clusters merged and named.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted, with ``labels_`` and ``ensemble_``: the result on which the choices were made.
+
+        Returns
+        -------
+        ChosenClustering
+            With ``labels_`` (numbered from 0 without gaps), ``confidence_`` (the votes of the
+            ensemble for these clusters), ``names_`` and all else that a result has.
+        """
+        merged = self.applied(self.taken(model.ensemble_, model.labels_))
+        kept = np.unique(merged[merged >= 0])
+        made = ChosenClustering()
+        made.labels_ = np.where(merged >= 0, np.searchsorted(kept, merged), merged)
+        made.n_clusters_ = int(kept.size)
+        made.ensemble_ = model.ensemble_
+        made.structure_ = getattr(model, "structure_", None)
+        made.chosen_from_ = self.partition
+        given = {i: self.names.get(str(c)) for i, c in enumerate(kept)}
+        made.names_ = {i: name for i, name in given.items() if name}
+        return made
+
+    def taken(self, ensemble: Any, answer: Any) -> np.ndarray:
+        """Return the labels of the clustering that was taken, numbered like the answer's.
+
+        Parameters
+        ----------
+        ensemble : Ensemble
+            The clusterings of the run.
+        answer : (n,) array
+            The labels of its answer.
+
+        Returns
+        -------
+        (n,) array
+        """
+        labels = np.asarray(answer)
+        if self.partition == 0:
+            return labels.copy()
+        if self.partition > ensemble.n_partitions:
+            raise ValueError(
+                f"the choices take clustering {self.partition}, but the run has "
+                f"{ensemble.n_partitions}; give the choices of this run."
+            )
+        return numbered_like(labels, np.asarray(ensemble.labels[:, self.partition - 1], np.int64))
+
     def named(self, labels: Any) -> list[str]:
         """Return the names of clusters, or their numbers where they have none.
 
@@ -173,6 +227,21 @@ class Choices:
         list of str
         """
         return [str(self.names.get(str(int(c)), int(c))) for c in np.asarray(labels)]
+
+
+class ChosenClustering(ResultMixin, BaseEstimator):
+    """The clustering that a person took from a result, in the shape of a result.
+
+    Attributes
+    ----------
+    labels_ : (n,) array
+        Clusters, numbered from 0 without gaps.
+    names_ : dict of int to str
+        Names of the clusters that have one.
+    """
+
+    def __init__(self) -> None:
+        self.names_: dict[int, str] = {}
 
 
 def _is_count(value: Any) -> bool:
