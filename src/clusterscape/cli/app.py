@@ -20,6 +20,7 @@ from clusterscape.cli import (
     generate,
     info,
     landscape,
+    plot,
     predict,
     report,
     run,
@@ -62,7 +63,7 @@ app = typer.Typer(
 )
 
 _MAKING = (run, predict, generate, combine, forest, constrain, landscape)
-for verb in (*_MAKING, compare, explain, validate, report, explore, export, info, demo):
+for verb in (*_MAKING, compare, explain, validate, report, plot, explore, export, info, demo):
     app.command(cls=_Command)(getattr(verb, verb.__name__.rpartition(".")[2]))
 
 

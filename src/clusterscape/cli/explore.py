@@ -57,8 +57,8 @@ def explore(
     """Look at the report of a run in a browser, and choose: the choices go to a file at once.
 
     Take another clustering than the answer, name and merge clusters, mark points, and say which
-    points belong together or do not. 'clusterscape export' applies the choices to the labels. The
-    page is served on 127.0.0.1 only, at an address that holds a secret; Ctrl-C ends it.
+    points belong together or do not. Other verbs read the file with --choices: export, report and
+    plot apply the clusters, constrain clusters again with the pairs. The page is served on 127.0.0.1 only, at an address that holds a secret; Ctrl-C ends it.
 
     Example: `clusterscape explore result wine.csv`
     """

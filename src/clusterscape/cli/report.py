@@ -75,11 +75,14 @@ def report(
         ),
     ] = None,
     reference: opt.Reference = None,
+    choices: opt.Choices = None,
     force: opt.ForceFile = False,
     reading: opt.Reading,
     printing: opt.Printing,
 ) -> None:
     """Write the report of an earlier run again: with other limits, a title, or known classes.
+
+    With --choices the page shows the clustering that was taken, its clusters merged and named.
 
     With --json the content of the page goes to stdout as JSON instead, and no file is written.
 
@@ -87,13 +90,15 @@ def report(
     """
     from clusterscape.cli import output as out
     from clusterscape.io.results import json_text
-    from clusterscape.report import collect, write
+    from clusterscape.report import Choices, collect, write
 
     quiet = printing.quiet
     if not printing.json:
-        out.check_file(output, [] if data is None else [data], [".html"], force=force)
+        read = [str(path) for path in (data, choices) if path is not None]
+        out.check_file(output, read, [".html"], force=force)
     model, X, settings = gathered(results, data, reference, reading, quiet=quiet)
-    settings |= {"title": title, "max_points": points, "max_partitions": partitions}
+    chosen = None if choices is None else Choices.read(choices)
+    settings |= {"title": title, "choices": chosen, "max_points": points, "max_partitions": partitions}
     if printing.json:
         typer.echo(json_text(collect(model, X=X, **settings)))
         return

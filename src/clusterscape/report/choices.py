@@ -214,6 +214,31 @@ class Choices:
             )
         return numbered_like(labels, np.asarray(ensemble.labels[:, self.partition - 1], np.int64))
 
+    def links(self, ids: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the pairs that belong together, and those that do not, as positions of points.
+
+        Parameters
+        ----------
+        ids : sequence
+            Ids of all points, in the order of the data.
+
+        Returns
+        -------
+        must_link, cannot_link : (m, 2) arrays
+        """
+        place = {str(name): row for row, name in enumerate(ids)}
+        found = []
+        for pairs in (self.must_link, self.cannot_link):
+            absent = next((name for pair in pairs for name in pair if name not in place), None)
+            if absent is not None:
+                raise ChoicesError(
+                    f"choices: there is no point {absent!r}; give the table on which they were "
+                    "made, with its column of ids."
+                )
+            rows = [[place[name] for name in pair] for pair in pairs]
+            found.append(np.array(rows, dtype=np.int64).reshape(-1, 2))
+        return found[0], found[1]
+
     def named(self, labels: Any) -> list[str]:
         """Return the names of clusters, or their numbers where they have none.
 

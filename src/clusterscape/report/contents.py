@@ -303,6 +303,7 @@ def _input(case: _Case) -> dict[str, Any]:
         scaling = "angles"
     return {
         "file": known.get("file"),
+        "about": known.get("about"),
         "n_points": len(case.frame),
         "n_columns": columns,
         "columns": None if names is None else [str(name) for name in names],

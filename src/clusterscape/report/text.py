@@ -144,7 +144,8 @@ def _input(page: Page) -> str:
     count = None if own["n_columns"] is None else f"{own['n_columns']:,}"
     return terms(
         [
-            ("File", own["file"]),
+            ("Data" if own["about"] else "File", own["file"]),
+            ("About", own["about"]),
             ("Points", f"{own['n_points']:,}"),
             ("Columns", count),
             ("Constant columns", own["n_constant"] and f"{own['n_constant']:,}, which say nothing"),

@@ -20,11 +20,20 @@ _FEWEST = 0.01  # share of both clusters below which an arrow is left out
 
 
 def tracking_of(model: Any, points: np.ndarray) -> dict[str, Any] | None:
+    """Return what the page draws of :func:`cuts_of`, as plain values."""
+    table = cuts_of(model, points)
+    if table is None:
+        return None
+    return {"answer": int(model.n_clusters_), "n_points": len(table), **_drawn(table)}
+
+
+def cuts_of(model: Any, points: np.ndarray) -> pd.DataFrame | None:
     """Return the answer among cuts of the same clusterings into other numbers of clusters.
 
-    The cuts are those that :func:`~clusterscape.validate.select_k` compares; the row of the
-    answer's own number is the answer. Clusters have the numbers of the answer's clusters that they
-    share most points with. None where the answer is one cluster, or has too many to draw.
+    One column per number of clusters. The cuts are those that
+    :func:`~clusterscape.validate.select_k` compares; the column of the answer's own number is the
+    answer. Clusters have the numbers of the answer's clusters that they share most points with.
+    None where the answer is one cluster, or has too many to draw.
     """
     k = int(model.n_clusters_)
     if not 2 <= k <= _LARGEST:
@@ -44,8 +53,7 @@ def tracking_of(model: Any, points: np.ndarray) -> dict[str, Any] | None:
             found = _cut(votes, count)
             if found is not None:
                 rows[count] = numbered_like(answer, found)
-    table = pd.DataFrame({count: rows[count] for count in sorted(rows)})
-    return {"answer": k, "n_points": int(points.size), **_drawn(table)}
+    return pd.DataFrame({count: rows[count] for count in sorted(rows)}, index=points)
 
 
 def _counts(k: int, selection: Any, n: int) -> list[int]:
