@@ -58,7 +58,8 @@ def explore(
 
     Take another clustering than the answer, name and merge clusters, mark points, and say which
     points belong together or do not. Other verbs read the file with --choices: export, report and
-    plot apply the clusters, constrain clusters again with the pairs. The page is served on 127.0.0.1 only, at an address that holds a secret; Ctrl-C ends it.
+    plot apply the clusters, constrain clusters again with the pairs. The page is served on
+    127.0.0.1 only, at an address that holds a secret; Ctrl-C ends it.
 
     Example: `clusterscape explore result wine.csv`
     """

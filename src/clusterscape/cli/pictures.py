@@ -68,7 +68,8 @@ def _consensus_matrix(s: Sources, figure: Any) -> Any:
     from clusterscape.plot import ConsensusMatrixDisplay
 
     if s.is_answer:
-        return ConsensusMatrixDisplay.from_estimator(s.model, order_by=s.reference, ax=figure)
+        known = None if s.reference is None else {"class": s.reference}
+        return ConsensusMatrixDisplay.from_estimator(s.model, annotations=known, ax=figure)
     return ConsensusMatrixDisplay.from_predictions(s.ensemble, s.labels, ax=figure)
 
 

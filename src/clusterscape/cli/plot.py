@@ -88,6 +88,7 @@ def plot(
     ] = None,
     choices: opt.Choices = None,
     reference: opt.Reference = None,
+    join: opt.Join = "same",
     scale: opt.Scale = "auto",
     force: opt.ForceFile = False,
     reading: opt.Reading,
@@ -100,7 +101,7 @@ def plot(
     Example: `clusterscape plot scatter result wine.csv -o wine.svg --table wine.csv`
     """
     from clusterscape.cli import output as out
-    from clusterscape.cli.pictures import PICTURES, Sources
+    from clusterscape.cli.pictures import PICTURES
 
     if picture == "list":
         _print_names(PICTURES, json=printing.json)
@@ -113,7 +114,7 @@ def plot(
     out.check_file(file, read, _PICTURES, force=force)
     if table is not None:
         out.check_file(table, read, (".csv",), force=force, option="--table")
-    asked = _Asked(source, data, clustering, other, choices, reference, scale)
+    asked = _Asked(source, data, clustering, other, choices, reference, scale, join)
     sources = _gathered(asked, drawn, reading, quiet=printing.quiet)
     missing = drawn.missing(sources)
     if missing:
@@ -140,6 +141,7 @@ class _Asked:
     choices: Path | None
     reference: str | None
     scale: str
+    join: str
 
 
 def _print_names(pictures: dict[str, Any], *, json: bool) -> None:
@@ -213,7 +215,7 @@ def _of_files(asked: _Asked, drawn: Any, reading: opt.Reading, *, quiet: bool) -
         )
     with inputs.as_arguments(files="SOURCE", features="TABLE"):
         ensemble, names, X = inputs.read_clusterings(
-            [asked.source], asked.data, reading, scale=asked.scale, quiet=quiet
+            [asked.source], asked.data, reading, join=asked.join, scale=asked.scale, quiet=quiet
         )
     at = [
         None if name is None else names.index(opt.choose(option, name, names))
@@ -250,9 +252,7 @@ def _named(ensemble: Any, name: str, option: str) -> Any:
     return ensemble.labels[:, names.index(opt.choose(option, name, names))].astype("int64")
 
 
-def _drawn(
-    draw: Callable[[Any, Any], Any], sources: Any, ending: str
-) -> tuple[Any, bytes]:
+def _drawn(draw: Callable[[Any, Any], Any], sources: Any, ending: str) -> tuple[Any, bytes]:
     """Draw on a figure of our own, because pyplot would look for a screen."""
     from matplotlib.figure import Figure
 

@@ -98,7 +98,12 @@ def report(
         out.check_file(output, read, [".html"], force=force)
     model, X, settings = gathered(results, data, reference, reading, quiet=quiet)
     chosen = None if choices is None else Choices.read(choices)
-    settings |= {"title": title, "choices": chosen, "max_points": points, "max_partitions": partitions}
+    settings |= {
+        "title": title,
+        "choices": chosen,
+        "max_points": points,
+        "max_partitions": partitions,
+    }
     if printing.json:
         typer.echo(json_text(collect(model, X=X, **settings)))
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from clusterscape.plot._axes import Frame, axes_beside_square, cluster_legend, n
 from clusterscape.plot.palette import cluster_colors, cluster_name
 
 _BAND = 0.16  # width of the band of cluster colours; the confidences' axis is 1
+_WORDS = 12  # of an annotation, in the legend
 _BINS = 500  # rows of a matrix of bins
 
 
@@ -40,6 +42,8 @@ class ConsensusMatrixDisplay(Frame):
         Points in the data; more than m when a sample, or bins, are shown.
     sizes : (m,) array, optional
         Points of each bin; None where every row is one point.
+    annotations : dict of str to (m,) array, optional
+        What else is known of the points shown, drawn as bars of colours beside the matrix.
     groups : (m,) array, optional
         What the points are ordered by, where it is not their clusters.
     scale : float, optional
@@ -87,6 +91,7 @@ class ConsensusMatrixDisplay(Frame):
         groups: np.ndarray | None = None,
         scale: float | None = None,
         sizes: np.ndarray | None = None,
+        annotations: Mapping[str, Any] | None = None,
     ) -> None:
         self.matrix = matrix
         self.labels = labels
@@ -96,6 +101,7 @@ class ConsensusMatrixDisplay(Frame):
         self.groups = groups
         self.scale = scale
         self.sizes = sizes
+        self.annotations = {str(k): np.asarray(v) for k, v in (annotations or {}).items()}
 
     def to_frame(self) -> pd.DataFrame:
         """Return what is drawn: cluster, confidence and size of each row, and the matrix.
@@ -106,6 +112,7 @@ class ConsensusMatrixDisplay(Frame):
         names = [int(point) for point in self.points]
         sizes = np.ones(len(names), dtype=np.int64) if self.sizes is None else self.sizes
         known = {"cluster": self.labels, "confidence": self.confidence, "n_points": sizes}
+        known |= self.annotations
         rows = pd.Index(names, name="point")
         matrix = pd.DataFrame(self.matrix, index=rows, columns=names)
         return pd.concat([pd.DataFrame(known, index=rows), matrix], axis=1)
@@ -117,6 +124,7 @@ class ConsensusMatrixDisplay(Frame):
         *,
         max_points: int = 2000,
         order_by: Any = None,
+        annotations: Mapping[str, Any] | None = None,
         regularised: bool = False,
         ax: Any = None,
         random_state: int = 0,
@@ -136,6 +144,9 @@ class ConsensusMatrixDisplay(Frame):
         order_by : (n,) array, optional
             Known classes to order the points by; by default their clusters. The bars at the side
             keep the colours of the clusters.
+        annotations : mapping of str to (n,) array, optional
+            Classes or other words on the points by name: a bar of colours beside the matrix for
+            each, with a legend.
         regularised : bool
             Show what a cluster forest cuts: shares below its threshold removed, then
             ``exp(scale * share)``.
@@ -155,6 +166,7 @@ class ConsensusMatrixDisplay(Frame):
             model.confidence_,
             max_points=max_points,
             order_by=order_by,
+            annotations=annotations,
             regularisation=_regularisation(model) if regularised else None,
             random_state=random_state,
         )
@@ -169,6 +181,7 @@ class ConsensusMatrixDisplay(Frame):
         confidence: Any = None,
         max_points: int = 2000,
         order_by: Any = None,
+        annotations: Mapping[str, Any] | None = None,
         ax: Any = None,
         random_state: int = 0,
     ) -> Self:
@@ -182,7 +195,7 @@ class ConsensusMatrixDisplay(Frame):
             The clusters: integers 0 to K - 1, and -1 for points in none.
         confidence : (n,) array, optional
             From 0 to 1; by default that of :func:`~clusterscape.combine.consensus_scores`.
-        max_points, order_by, ax, random_state
+        max_points, order_by, annotations, ax, random_state
             As in :meth:`from_estimator`.
 
         Returns
@@ -199,8 +212,16 @@ class ConsensusMatrixDisplay(Frame):
                     f"{name} must have one entry for each of the {votes.n_points} points; got "
                     f"shape {values.shape}."
                 )
-        options = {"max_points": max_points, "order_by": order_by, "random_state": random_state}
-        return cls._from_votes(votes, groups, known, **options).plot(ax=ax)
+        made = cls._from_votes(
+            votes,
+            groups,
+            known,
+            max_points=max_points,
+            order_by=order_by,
+            annotations=annotations,
+            random_state=random_state,
+        )
+        return made.plot(ax=ax)
 
     @classmethod
     def _from_votes(
@@ -211,16 +232,21 @@ class ConsensusMatrixDisplay(Frame):
         *,
         max_points: int,
         order_by: Any,
+        annotations: Mapping[str, Any] | None,
         random_state: int,
         regularisation: tuple[float, float] | None = None,
     ) -> Self:
         """Return the display of some or all points, in the order in which they are drawn."""
         n = len(labels)
         groups = labels if order_by is None else _checked_groups(order_by, n)
+        beside = {name: _checked_groups(v, n, name) for name, v in (annotations or {}).items()}
         points = np.arange(n)
         if n > max_points and regularisation is None:
-            given = None if order_by is None else groups
-            return cls._of_bins(ensemble, labels, confidence, given, min(_BINS, max_points))
+            bins = _bins(ensemble, groups, min(_BINS, max_points))
+            made = cls._of_bins(ensemble, labels, confidence, bins)
+            made.groups = None if order_by is None else groups[made.points]
+            made.annotations = {name: _by_bin(v, bins) for name, v in beside.items()}
+            return made
         if n > max_points:
             rng = np.random.default_rng(random_state)
             points = np.sort(rng.choice(n, size=max_points, replace=False))
@@ -241,6 +267,7 @@ class ConsensusMatrixDisplay(Frame):
             n_points=n,
             groups=None if order_by is None else groups[points],
             scale=scale,
+            annotations={name: values[points] for name, values in beside.items()},
         )
 
     @classmethod
@@ -249,20 +276,17 @@ class ConsensusMatrixDisplay(Frame):
         ensemble: Any,
         labels: np.ndarray,
         confidence: np.ndarray,
-        classes: np.ndarray | None,
-        most: int,
+        bins: list[np.ndarray],
     ) -> Self:
         """Return the display of means over neighbours in the order of the picture."""
-        bins = _bins(ensemble, labels if classes is None else classes, most)
         first = np.array([part[0] for part in bins])
         known = [part[~np.isnan(confidence[part])] for part in bins]
         return cls(
             _means(ensemble, bins),
-            labels=np.array([_most_frequent(labels[part]) for part in bins]),
+            labels=_by_bin(labels, bins),
             confidence=np.array([confidence[p].mean() if p.size else np.nan for p in known]),
             points=first,
             n_points=len(labels),
-            groups=None if classes is None else classes[first],
             sizes=np.array([part.size for part in bins]),
         )
 
@@ -320,7 +344,32 @@ class ConsensusMatrixDisplay(Frame):
         side.tick_params(left=False, labelleft=False)
         if self.groups is not None:  # the names at the left are those of the classes
             cluster_legend(side, self.labels)
+        elif self.annotations:
+            self._draw_annotations(side)
         return side
+
+    def _draw_annotations(self, side: Any) -> None:
+        """Draw a bar of colours for each annotation left of that of the clusters, and a legend."""
+        from matplotlib.lines import Line2D
+
+        m, handles = len(self.labels), []
+        for i, (name, values) in enumerate(self.annotations.items()):
+            found, codes = np.unique(values.astype(str), return_inverse=True)
+            # From the other end of the palette: they are no clusters.
+            colours = cluster_colors(23 - codes % 24)
+            left = -(i + 2) * _BAND
+            side.add_collection(_bars(np.full(m, left + 0.75 * _BAND), colours, left=left))
+            handles.append(Line2D([], [], linestyle="", label=f"{name}:"))
+            for c, word in enumerate(found[:_WORDS]):
+                look: dict[str, Any] = {"marker": "s", "color": cluster_colors([23 - c % 24])[0]}
+                text = cluster_name(word) or "none"
+                handles.append(Line2D([], [], linestyle="", markersize=5, label=text, **look))
+            if found.size > _WORDS:
+                handles.append(Line2D([], [], linestyle="", label=f"{found.size - _WORDS} more"))
+        side.set_xlim(left=-(len(self.annotations) + 1) * _BAND)
+        side.legend(
+            handles=handles, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False
+        )
 
 
 def _bars(values: np.ndarray, colors: Any, *, left: float = 0.0) -> Any:
@@ -399,16 +448,18 @@ def _means(ensemble: Any, bins: list[np.ndarray]) -> np.ndarray:
     return np.divide(counts, most, out=np.zeros_like(counts), where=most > 1e-9)
 
 
-def _most_frequent(labels: np.ndarray) -> int:
-    values, counts = np.unique(labels, return_counts=True)
-    return int(values[counts.argmax()])
+def _by_bin(labels: np.ndarray, bins: list[np.ndarray]) -> np.ndarray:
+    """Return the most frequent label of each bin."""
+    names, codes = np.unique(labels.astype(str) if labels.dtype == object else labels,
+                             return_inverse=True)  # fmt: skip
+    return names[[np.bincount(codes[part]).argmax() for part in bins]]
 
 
-def _checked_groups(order_by: Any, n: int) -> np.ndarray:
+def _checked_groups(order_by: Any, n: int, name: str = "order_by") -> np.ndarray:
     groups = np.asarray(order_by)
     if groups.shape != (n,):
         raise ValueError(
-            f"order_by must have one class for each of the {n} points; got shape {groups.shape}."
+            f"{name} must have one class for each of the {n} points; got shape {groups.shape}."
         )
     return groups
 

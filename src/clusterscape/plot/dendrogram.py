@@ -67,9 +67,7 @@ class DendrogramDisplay(Frame):
     1     c    a b       1.0            3
     """
 
-    def __init__(
-        self, merges: Any, names: Sequence[str], *, metric: str = "adjusted_rand"
-    ) -> None:
+    def __init__(self, merges: Any, names: Sequence[str], *, metric: str = "adjusted_rand") -> None:
         self.merges = np.asarray(merges, dtype=np.float64).reshape(-1, 4)
         self.names = [str(name) for name in names]
         self.metric = metric
@@ -125,7 +123,7 @@ class DendrogramDisplay(Frame):
         votes = as_ensemble(ensemble)
         kept = np.flatnonzero(votes.n_clusters > 0)  # a failed member has no cluster
         votes = votes.select(kept)
-        given = _names(votes) if names is None else [str(names[i]) for i in kept]
+        given = _names(votes) if names is None else [str(names[int(i)]) for i in kept]
         if answer is not None:
             votes = type(votes).from_labels([*votes, np.asarray(answer)])
             given = [*given, "answer"]
@@ -172,6 +170,10 @@ class DendrogramDisplay(Frame):
         for heights, places in zip(shape["dcoord"], shape["icoord"], strict=True):
             ax.plot(heights, (np.asarray(places) - 5.0) / 10.0, color="#444444", linewidth=1.0)
         order = shape["leaves"]
+        for y, i in enumerate(order):
+            if self.names[i] == "answer":
+                ax.plot(0, y, "D", color="#D55E00", markersize=6, clip_on=False, label="answer")
+                ax.legend(fontsize=8, frameon=False, loc="lower right")
         ax.set_ylim(m - 0.4, -0.6)
         ax.set_xlim(left=0.0)
         if named:

@@ -160,6 +160,10 @@ def _column(row: Any) -> str:
 
 def _values(row: Any) -> str:
     if row.measure == "median":
-        return f"{row.inside:.3g}, elsewhere {row.outside:.3g}"
+        return f"{_number(row.inside)}, elsewhere {_number(row.outside)}"
     after = " not 0" if row.measure == "present" else ""
     return f"{row.inside:.0%}{after}, elsewhere {row.outside:.0%}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.4g}" if abs(value) >= 1000 else f"{value:.3g}"

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from clusterscape.compare import explain
-from clusterscape.plot._axes import Frame, LINE, SMALLEST, spaced
+from clusterscape.plot._axes import LINE, SMALLEST, Frame, spaced
 
 _BAR = 0.03  # width of a cluster's bar; the ribbons' side is 1
 _SWEEPS = 24

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clusterscape.plot.palette import cluster_colors, ink_on
+from clusterscape.plot.palette import cluster_colors, cluster_shape, ink_on
 from clusterscape.report.markup import Markup, escaped
 
 _WIDE = 620.0
@@ -23,7 +23,7 @@ _SIGNS = (  # shapes of clusters, as the page's script draws them
 def sign(cluster: int) -> Markup:
     """Return a cluster's number with its colour and shape."""
     colour = cluster_colors([cluster])[0]
-    shape = _SIGNS[cluster % len(_SIGNS)] if cluster >= 0 else _SIGNS[0]
+    shape = _SIGNS[cluster_shape(cluster)] if cluster >= 0 else _SIGNS[0]
     name = "none" if cluster < 0 else str(int(cluster))
     return Markup(
         f'<svg class="sign" viewBox="0 0 14 14" aria-hidden="true" fill="{colour}">{shape}</svg>'
@@ -117,7 +117,7 @@ def _dot(cluster: Mapping[str, Any], spot: tuple[float, float], n: int) -> str:
     size = 8 + 18 * (cluster["points"] / n) ** 0.5
     name = "none" if cluster["cluster"] < 0 else cluster["cluster"]
     return (
-        f'<g><title>cluster {name}: {cluster["points"]:,} points</title>'
+        f"<g><title>cluster {name}: {cluster['points']:,} points</title>"
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:.1f}" fill="{colour}" class="cluster"/>'
         f'<text x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle" class="on-{ink_on(colour)}">'
         f"{name}</text></g>"

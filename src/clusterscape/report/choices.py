@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-
 from sklearn.base import BaseEstimator
 
 from clusterscape._core.atomic import write_bytes
@@ -214,12 +213,12 @@ class Choices:
             )
         return numbered_like(labels, np.asarray(ensemble.labels[:, self.partition - 1], np.int64))
 
-    def links(self, ids: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+    def links(self, ids: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
         """Return the pairs that belong together, and those that do not, as positions of points.
 
         Parameters
         ----------
-        ids : sequence
+        ids : iterable
             Ids of all points, in the order of the data.
 
         Returns

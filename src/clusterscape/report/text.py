@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from clusterscape.report import charts
@@ -244,7 +244,15 @@ def _clusters(page: Page) -> str:
     rows = own["rows"]
     named = any(r.get("name") for r in rows)
     found = table(
-        ["Cluster", "Points", "Share", "Mean confidence", "Together", "Typical points", "Least sure points"],
+        [
+            "Cluster",
+            "Points",
+            "Share",
+            "Mean confidence",
+            "Together",
+            "Typical points",
+            "Least sure points",
+        ],
         [
             (
                 _called(r) if named else charts.sign(r["cluster"]),
@@ -431,7 +439,9 @@ def _reference(page: Page) -> str:
     own = page["reference"]
     told = reference_words(own)
     head = ["Class", *(f"cluster {c}" if c >= 0 else "none" for c in own["clusters"])]
-    rows = [(_short(name), *counts) for name, counts in zip(own["classes"], own["counts"], strict=True)]
+    rows = [
+        (_short(name), *counts) for name, counts in zip(own["classes"], own["counts"], strict=True)
+    ]
     return paragraphs([told]) + table(head, rows, caption="Points of each class and cluster")
 
 

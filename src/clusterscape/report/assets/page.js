@@ -101,7 +101,7 @@
     (p, x, y, r) => { p.rect(x - r, y - r / 3, 2 * r, r / 1.5); p.rect(x - r / 3, y - r, r / 1.5, 2 * r); },
   ];
   // Shapes differ from cluster to cluster, so that colour is never the only cue.
-  const shapeOf = (label) => (label >= none ? SHAPES[0] : SHAPES[label % SHAPES.length]);
+  const shapeOf = (label) => (label >= none ? SHAPES[0] : SHAPES[(label + Math.floor(label / data.palette.length)) % SHAPES.length]);
   const colourOf = (label) => (label >= none ? data.noise : data.palette[label % data.palette.length]);
 
   const parts = (text) => [1, 3, 5].map((i) => Number.parseInt(text.slice(i, i + 2), 16));
