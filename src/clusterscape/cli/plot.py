@@ -29,7 +29,7 @@ def plot(
     source: Annotated[
         str | None,
         typer.Argument(
-            metavar="[SOURCE]",
+            metavar="SOURCE",
             help="Folder that 'clusterscape run' wrote, or a file of clusterings: an ensemble "
             "(.npz, .parquet) or a table of labels.",
             show_default=False,
@@ -38,7 +38,7 @@ def plot(
     data: Annotated[
         str | None,
         typer.Argument(
-            metavar="[TABLE]",
+            metavar="TABLE",
             help="The table of the points, for pictures that need their features.",
             show_default=False,
         ),
@@ -121,6 +121,7 @@ def plot(
         raise ValueError(f"{picture} needs {missing}.")
     display, content = _drawn(drawn.draw, sources, file.suffix.lower())
     frame = display.to_frame() if hasattr(display, "to_frame") else drawn.frame(display)
+    frame = _with_ids(frame, sources.ensemble.index)
     contents = {file: content}
     if table is not None:
         contents[table] = frame.to_csv(lineterminator="\n", float_format="%.6g").encode()
@@ -221,15 +222,16 @@ def _of_files(asked: _Asked, drawn: Any, reading: opt.Reading, *, quiet: bool) -
         None if name is None else names.index(opt.choose(option, name, names))
         for option, name in (("--clustering", asked.clustering), ("--other", asked.other))
     ]
+    compares = not {"pair", "classes"}.isdisjoint(drawn.needs)
     if at[0] is None and "clustering" in drawn.needs:
-        if len(names) > 2 or (len(names) > 1 and "pair" not in drawn.needs):
+        if len(names) > 2 or (len(names) > 1 and not compares):
             some = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
             raise typer.BadParameter(
                 f"{asked.source} holds {len(names)} clusterings ({some}); name one.",
                 param_hint="--clustering",
             )
         at[0] = 0
-    if at[1] is None and "pair" in drawn.needs and len(names) == 2 and at[0] is not None:
+    if at[1] is None and compares and len(names) == 2 and at[0] is not None:
         at[1] = 1 - at[0]
     codes = [None if i is None else ensemble.labels[:, i].astype("int64") for i in at]
     titles = [names[i] if i is not None else "" for i in at]
@@ -264,6 +266,15 @@ def _drawn(draw: Callable[[Any, Any], Any], sources: Any, ending: str) -> tuple[
         said = ", ".join(f"{c}: {name}" for c, name in sorted(sources.names.items()))
         figure.supxlabel(said, fontsize=8, parse_math=False)
     return display, out.picture_bytes(figure, ending)
+
+
+def _with_ids(frame: Any, ids: Any) -> Any:
+    """Return a table whose points are named by their ids, where there are any."""
+    if frame.index.name != "point" or ids is None:
+        return frame
+    names = {row: str(name) for row, name in enumerate(ids)}
+    # The columns of a matrix of points are named by their positions, other columns by words.
+    return frame.rename(index=names, columns=names).rename_axis("id")
 
 
 def _print_table(frame: Any, file: Path) -> None:

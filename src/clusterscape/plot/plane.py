@@ -9,6 +9,8 @@ from scipy import sparse
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.preprocessing import normalize
 
+_FEWEST = 2  # points that have principal components
+
 
 def plane(X: Any, n: int, what: str) -> tuple[np.ndarray, tuple[str, str]]:
     """Return an (n, 2) array of coordinates and the words for the axes.
@@ -32,7 +34,9 @@ def plane(X: Any, n: int, what: str) -> tuple[np.ndarray, tuple[str, str]]:
     if features.shape[1] == 2:
         first, second = names or ("feature 0", "feature 1")
         return features, (first, second)
+    if n < _FEWEST:  # nothing that components could be of
+        return np.zeros((n, 2)), ("nothing to compare", "nothing to compare")
     found = PCA(2, random_state=0).fit(features)
-    first, second = (f"{share:.0%}" for share in found.explained_variance_ratio_)
-    axes = (f"principal component 1 ({first})", f"principal component 2 ({second})")
-    return found.transform(features), axes
+    shares = np.nan_to_num(found.explained_variance_ratio_)  # points that are all the same
+    first, second = (f"principal component {i + 1} ({s:.0%})" for i, s in enumerate(shares))
+    return found.transform(features), (first, second)

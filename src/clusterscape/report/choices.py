@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -177,17 +177,7 @@ class Choices:
             With ``labels_`` (numbered from 0 without gaps), ``confidence_`` (the votes of the
             ensemble for these clusters), ``names_`` and all else that a result has.
         """
-        merged = self.applied(self.taken(model.ensemble_, model.labels_))
-        kept = np.unique(merged[merged >= 0])
-        made = ChosenClustering()
-        made.labels_ = np.where(merged >= 0, np.searchsorted(kept, merged), merged)
-        made.n_clusters_ = int(kept.size)
-        made.ensemble_ = model.ensemble_
-        made.structure_ = getattr(model, "structure_", None)
-        made.chosen_from_ = self.partition
-        given = {i: self.names.get(str(c)) for i, c in enumerate(kept)}
-        made.names_ = {i: name for i, name in given.items() if name}
-        return made
+        return ChosenClustering(self).fit(model)
 
     def taken(self, ensemble: Any, answer: Any) -> np.ndarray:
         """Return the labels of the clustering that was taken, numbered like the answer's.
@@ -256,6 +246,11 @@ class Choices:
 class ChosenClustering(ResultMixin, BaseEstimator):
     """The clustering that a person took from a result, in the shape of a result.
 
+    Parameters
+    ----------
+    choices : Choices
+        What was chosen.
+
     Attributes
     ----------
     labels_ : (n,) array
@@ -264,8 +259,22 @@ class ChosenClustering(ResultMixin, BaseEstimator):
         Names of the clusters that have one.
     """
 
-    def __init__(self) -> None:
-        self.names_: dict[int, str] = {}
+    def __init__(self, choices: Choices) -> None:
+        self.choices = choices
+
+    def fit(self, model: Any, y: Any = None) -> Self:
+        """Apply the choices to a fitted result; ``y`` is ignored."""
+        chosen = self.choices
+        merged = chosen.applied(chosen.taken(model.ensemble_, model.labels_))
+        kept = np.unique(merged[merged >= 0])
+        self.labels_ = np.where(merged >= 0, np.searchsorted(kept, merged), merged)
+        self.n_clusters_ = int(kept.size)
+        self.ensemble_ = model.ensemble_
+        self.structure_ = getattr(model, "structure_", None)
+        self.chosen_from_ = chosen.partition
+        given = {i: chosen.names.get(str(c)) for i, c in enumerate(kept)}
+        self.names_ = {i: name for i, name in given.items() if name}
+        return self
 
 
 def _is_count(value: Any) -> bool:

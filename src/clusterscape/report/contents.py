@@ -212,7 +212,8 @@ def _shown(labels: np.ndarray, confidence: np.ndarray, most: int) -> np.ndarray:
 
 def _title(case: _Case) -> str:
     file = case.run.get("input", {}).get("file")
-    return f"Clusters of {file}" if file else f"Clusters of {len(case.frame):,} points"
+    n = len(case.frame)
+    return f"Clusters of {file or ('1 point' if n == 1 else f'{n:,} points')}"
 
 
 # ---- sections ---------------------------------------------------------------------------------
@@ -223,7 +224,9 @@ def _verdict(case: _Case) -> dict[str, Any]:
     k, score = found["n_clusters"], found["confidence"]
     clusters = "One cluster" if k == 1 else f"{k} clusters"
     if k == 1:
-        headline = f"{clusters}: the points were not divided."
+        headline = (
+            f"{clusters}: {'the point is alone' if n == 1 else 'the points were not divided'}."
+        )
     elif score["confident"] == 0 and score["missing"] < n:
         headline = f"{clusters}; no point is sure; {score['doubtful']:,} of {n:,} are doubtful."
     elif score["missing"] == n:
@@ -407,8 +410,8 @@ def _across_k(case: _Case) -> dict[str, Any] | None:
 
 
 def _criteria(selection: Any) -> dict[str, Any] | None:
-    if selection is None or not selection.columns:
-        return None
+    if selection is None or len(selection.columns.get("k", ())) < 2:
+        return None  # with one candidate nothing was compared
     return {
         "n_clusters": selection.n_clusters,
         "runner_up": selection.runner_up,
@@ -418,8 +421,10 @@ def _criteria(selection: Any) -> dict[str, Any] | None:
     }
 
 
-def _matrix(case: _Case) -> dict[str, Any]:
+def _matrix(case: _Case) -> dict[str, Any] | None:
     """Return the share of the partitions that put each two of some points together."""
+    if case.shown.size < 2:
+        return None
     step = max(1, -(-case.shown.size // _MATRIX))
     points = case.shown[::step]
     shares = case.model.ensemble_.subset(points).coassociation().toarray()

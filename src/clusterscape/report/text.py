@@ -69,6 +69,7 @@ def _verdict(page: Page) -> str:
         )
     distinct, members = own["n_distinct"], own["n_partitions"]
     differ = "all of them differ" if distinct == members else f"{distinct:,} of them differ"
+    differ = "all of them are the same" if distinct <= 1 else differ
     if members == 1:
         lines.append("It rests on one clustering.")
     else:
@@ -97,6 +98,10 @@ def _sizes(own: Mapping[str, Any]) -> str:
 
 def _number_of_clusters(own: Mapping[str, Any]) -> str:
     k, tried, second = own["n_clusters"], own["candidates"], own["runner_up"]
+    if k == 1:
+        if tried is None or tried[0] == tried[1]:
+            return ""
+        return f"Divisions into {tried[0]} to {tried[1]} clusters were compared; none was taken."
     if tried is None:
         return {
             "as asked": f"{k} clusters were asked for.",

@@ -804,6 +804,7 @@
   if (points) setUpPoints();
   drawAll();
   if (own) loadAlternatives();
+  else document.documentElement.dataset.ready = "true";
   window.addEventListener("hashchange", () => { if (location.hash.includes("=")) { readHash(); draw(); } });
   window.addEventListener("resize", drawAll);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
