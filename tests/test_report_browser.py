@@ -160,6 +160,29 @@ def test_a_pin_shows_what_changed(page: Any) -> None:
     assert page.locator("#comparison").is_hidden()
 
 
+def painted(page: Any) -> int:
+    """Return how many pixels of the map of points are strongly coloured."""
+    return page.evaluate(
+        """() => { const c = document.getElementById('data');
+        const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+        let count = 0;
+        for (let i = 0; i < d.length; i += 4) count += d[i + 3] > 200 && Math.max(d[i], d[i + 1],
+          d[i + 2]) - Math.min(d[i], d[i + 1], d[i + 2]) > 60;
+        return count; }"""
+    )
+
+
+def test_points_that_do_not_change_are_pale(page: Any) -> None:
+    page.select_option("#partition", index=9)
+    every = painted(page)
+    page.click("#to-answer")
+    page.click("#pin")
+    page.select_option("#partition", index=9)
+    text = page.locator("#changed").inner_text()
+    moved = int(text.split("Adjusted Rand index")[1].split(". ")[1].split(" of ")[0])
+    assert painted(page) / every == pytest.approx(moved / 90, abs=0.15)
+
+
 def test_points_are_searched_sorted_and_found_on_the_map(page: Any) -> None:
     page.fill("#search", "p07")
     assert page.locator("#points-table tbody tr").count() == 10

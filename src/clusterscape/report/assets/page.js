@@ -206,7 +206,7 @@
     ink.fillText(`${own.axes[1]}  →`, 0, 0);
     ink.restore();
     const size = n > 2000 ? 2.2 : n > 400 ? 3 : 4;
-    const strong = (i) => (state.cluster === null || labels[i] === state.cluster) && (!changed || changed[i]);
+    const strong = (i) => (state.cluster === null || labels[i] === state.cluster) && (!changed || changed[i] === 1);
     for (const faded of [true, false]) {
       const paths = new Map();
       for (let i = 0; i < n; i++) {
