@@ -255,6 +255,19 @@ def test_constrain_keeps_the_pairs_that_were_answered(run: Path) -> None:
     assert "holds no pairs" in invoked(*given, code=1)
 
 
+def test_clusterings_from_anywhere_have_a_page(run: Path) -> None:
+    votes = run / "votes.npz"
+    votes.write_bytes((run / "out" / "ensemble.npz").read_bytes())
+    given = ("report", votes, run / "table.csv", "--json", "-q")
+    found = json.loads(invoked(*given))
+    assert not found["notes"]
+    assert found["verdict"]["n_clusters"] == 3
+    assert {c["column"] for r in found["clusters"]["rows"] for c in r["columns"]} == {"a", "b"}
+    # In their own units, though they are drawn as they were clustered.
+    assert max(c["inside"] for r in found["clusters"]["rows"] for c in r["columns"]) > 3
+    assert "name its folder" in invoked(*given, "--reference", "b", code=2)
+
+
 # ---- plot -------------------------------------------------------------------------------------
 
 

@@ -24,7 +24,7 @@ def explore(
             "--choices",
             metavar="FILE",
             help="File that what you choose is written to, and read from at the start; by default "
-            "choices.json in the folder of results.",
+            "choices.json in the folder of results, or beside the file of clusterings.",
             show_default=False,
             rich_help_panel=opt.OUTPUT,
         ),
@@ -66,7 +66,8 @@ def explore(
     from clusterscape.report import Choices, ReportServer, collect, render
 
     quiet = printing.quiet
-    file = results / "choices.json" if choices is None else choices
+    beside = results / "choices.json" if results.is_dir() else Path(f"{results}.choices.json")
+    file = beside if choices is None else choices
     before = Choices.read(file) if file.exists() else Choices()
     model, X, settings = gathered(results, data, reference, reading, quiet=quiet)
     page = collect(model, X=X, max_points=points, max_partitions=partitions, **settings)

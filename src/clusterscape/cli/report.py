@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 Results = Annotated[
     Path,
     typer.Argument(
-        metavar="RESULTS", help="Folder that 'clusterscape run' wrote.", show_default=False
+        metavar="RESULTS",
+        help="Folder that 'clusterscape run' wrote, or a file of clusterings (an ensemble or a "
+        "table of labels), which are then combined.",
+        show_default=False,
     ),
 ]
 Table = Annotated[
@@ -118,6 +121,8 @@ def gathered(
     from clusterscape.cli import inputs
     from clusterscape.io import load_results
 
+    if results.is_file():
+        return _combined(results, data, reference, reading, quiet=quiet)
     found = load_results(results)
     if data is None:
         if reference is not None:
@@ -133,6 +138,34 @@ def gathered(
     note_positions(found, data, quiet=quiet)
     X = matched(table, names, found.model, quiet=quiet)
     return found.model, X, {"run": found.run, "reference": table.labels}
+
+
+def _combined(
+    file: Path, data: str | None, reference: str | None, reading: opt.Reading, *, quiet: bool
+) -> tuple[Any, Any, dict[str, Any]]:
+    """Combine the clusterings of a file, and return what a run would have given."""
+    from clusterscape.cli import inputs
+    from clusterscape.model import ConsensusClustering
+
+    if reference is not None:
+        raise typer.BadParameter(
+            "known classes are compared with the results of a run; name its folder.",
+            param_hint="--reference",
+        )
+    with inputs.as_arguments(files="RESULTS", features="TABLE"):
+        ensemble, _, X = inputs.read_clusterings(
+            [str(file)], data, reading, scale="none", quiet=quiet
+        )
+    features, done = (None, None) if X is None else inputs.scaled(X, "auto")
+    model = ConsensusClustering(random_state=0).fit_ensemble(ensemble, features=features)
+    known: dict[str, Any] = {"file": file.name}
+    if data is not None:
+        table, origin = inputs.read_table(data, reading, quiet=True)
+        known |= {"notes": [f"The columns are those of {origin['file']}."]}
+        if table.n_features == X.shape[1]:
+            known["feature_names"] = list(table.feature_names)
+    run = {"input": known, "parameters": {"scaled": done}}
+    return model, features, {"run": run, "table": X}
 
 
 def note_positions(found: Any, data: str, *, quiet: bool) -> None:
