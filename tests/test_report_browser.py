@@ -383,7 +383,9 @@ def test_choices_made_on_a_served_page_are_written(browser: Any, tmp_path: Path)
     rng = np.random.default_rng(1)
     X = np.concatenate([rng.normal(c, 0.4, size=(10, 2)) for c in (0, 3)])
     model = ConsensusClustering(2, n_partitions=8, n_references=0, random_state=0).fit(X)
-    made = report.render(report.collect(model, X=X), choices=report.Choices())
+    content = report.collect(model, X=X)
+    content["questions"] = [["3", "14"], ["2", "5"]]
+    made = report.render(content, choices=report.Choices())
     server = report.ReportServer(made, tmp_path / "choices.json")
     thread = threading.Thread(target=server.serve, daemon=True)
     thread.start()
@@ -392,6 +394,9 @@ def test_choices_made_on_a_served_page_are_written(browser: Any, tmp_path: Path)
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.goto(server.address)
     ready(page)
+    assert page.locator("#questions li").count() == 2
+    page.click("#questions li >> nth=0 >> text=Apart")
+    assert page.locator("#questions li").count() == 1
     page.fill("#name-1", "far ones")
     page.keyboard.press("Tab")
     page.click("#points-table tbody button >> nth=0")
@@ -407,6 +412,7 @@ def test_choices_made_on_a_served_page_are_written(browser: Any, tmp_path: Path)
     thread.join()
     kept = report.Choices.read(tmp_path / "choices.json")
     assert kept.names == {"1": "far ones"}
-    assert len(kept.marked) == len(kept.cannot_link) == 1
-    assert kept.cannot_link[0][0] == kept.marked[0]
+    assert len(kept.marked) == 1
+    assert list(kept.cannot_link[0]) == ["3", "14"]
+    assert kept.cannot_link[1][0] == kept.marked[0]
     assert not wrong

@@ -241,6 +241,18 @@ def test_confidences_of_a_chosen_clustering_are_its_own(run: Path) -> None:
     np.testing.assert_allclose(taken.confidence_, expected)
 
 
+def test_questions_are_asked_by_the_ids_of_the_points(run: Path) -> None:
+    from clusterscape.io import load_results
+    from clusterscape.io.models import last_step
+    from clusterscape.report.choices import questions_of
+
+    model = last_step(load_results(run / "out").model)
+    rows = model.suggest_queries(3)
+    ids = [f"0{i}" for i in range(36)]
+    expected = [[ids[a], ids[b]] for a, b in zip(rows["first"], rows["second"], strict=True)]
+    assert questions_of(model, n=3) == expected
+
+
 def test_constrain_keeps_the_pairs_that_were_answered(run: Path) -> None:
     Choices(must_link=[["00", "013"]], cannot_link=[["01", "02"]]).save(run / "c.json")
     file = run / "constrained.csv"

@@ -63,7 +63,9 @@ def explore(
 
     Example: `clusterscape explore result wine.csv`
     """
+    from clusterscape.io.models import last_step
     from clusterscape.report import Choices, ReportServer, collect, render
+    from clusterscape.report.choices import questions_of
 
     quiet = printing.quiet
     beside = results / "choices.json" if results.is_dir() else Path(f"{results}.choices.json")
@@ -71,6 +73,7 @@ def explore(
     before = Choices.read(file) if file.exists() else Choices()
     model, X, settings = gathered(results, data, reference, reading, quiet=quiet)
     page = collect(model, X=X, max_points=points, max_partitions=partitions, **settings)
+    page["questions"] = questions_of(last_step(model))
     server = ReportServer(render(page, choices=before), file, port=port)
     typer.echo(server.address)
     say(f"choices go to {file}; Ctrl-C ends.", quiet=quiet)

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from clusterscape._core.atomic import write_bytes
 from clusterscape.combine.result import ResultMixin
 from clusterscape.report.alternatives import numbered_like
+from clusterscape.semisupervised import suggest_queries
 
 _LONGEST = 200  # characters of a name
 _MOST = 100_000  # points marked, and pairs
@@ -293,3 +294,20 @@ def _check_lists(name: str, lists: Any, allowed: Any, *, least: int, most: int =
     )
     if not fits:
         raise ChoicesError(f"choices: {name} must hold lists of the right kind and length.")
+
+
+def questions_of(model: Any, *, n: int = 12) -> list[list[str]]:
+    """Return ids of pairs of points to ask about: those whose answers tell most.
+
+    See :func:`~clusterscape.semisupervised.suggest_queries`; none where there is one cluster.
+    """
+    if model.n_clusters_ < 2:
+        return []
+    asked = suggest_queries(model.ensemble_, model.labels_, n)
+    ids = [point_id(name) for name in model.to_frame().index]
+    return [[ids[a], ids[b]] for a, b in zip(asked["first"], asked["second"], strict=True)]
+
+
+def point_id(value: Any) -> str:
+    """Return the id of a point as text, one of several parts too."""
+    return " / ".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -19,7 +19,7 @@ from clusterscape.io.models import last_step, versions
 from clusterscape.report import findings
 from clusterscape.report.alternatives import alternatives_of
 from clusterscape.report.cautions import cautions, far_from_all
-from clusterscape.report.choices import Choices
+from clusterscape.report.choices import Choices, point_id
 from clusterscape.report.tracking import tracking_of
 from clusterscape.validate import describe_clusters
 
@@ -394,11 +394,9 @@ def _columns(table: pd.DataFrame, cluster: int) -> list[dict[str, Any]]:
 
 def _ids(case: _Case, points: np.ndarray) -> list[dict[str, Any]]:
     confidence = case.frame["confidence"].to_numpy()
-    return [{"id": _id(case.frame.index[p]), "confidence": plain(confidence[p])} for p in points]
-
-
-def _id(value: Any) -> str:
-    return " / ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return [
+        {"id": point_id(case.frame.index[p]), "confidence": plain(confidence[p])} for p in points
+    ]
 
 
 def _across_k(case: _Case) -> dict[str, Any] | None:
@@ -442,7 +440,7 @@ def _matrix(case: _Case) -> dict[str, Any] | None:
 def _points(case: _Case) -> dict[str, Any]:
     frame = case.frame.iloc[case.shown]
     return {
-        "ids": [_id(value) for value in frame.index],
+        "ids": [point_id(value) for value in frame.index],
         "label": frame["label"].tolist(),
         "confidence": plain(frame["confidence"].round(4).to_numpy()),
         "runner_up": [None if pd.isna(c) else int(c) for c in frame["runner_up"]],

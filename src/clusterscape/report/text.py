@@ -235,7 +235,9 @@ _CHOOSING = """
 <label for="merge-a">Cluster</label> <select id="merge-a"></select>
 <label for="merge-b">and</label> <select id="merge-b"></select>
 <button type="button" id="merge">Merge them</button></p><ul id="merged"></ul></fieldset>
-<fieldset><legend>The point that is chosen</legend><p class="buttons">
+<fieldset id="asking"><legend>Do they belong together?</legend><ul id="questions"></ul></fieldset>
+<fieldset><legend>The point that is chosen</legend>
+<p id="hint">Choose a point first, on the map or in the table.</p><p class="buttons">
 <button type="button" id="mark">Mark it, or remove the mark</button>
 <button type="button" id="remember">Remember it as the first of a pair</button>
 <button type="button" id="together">Belongs together with the first</button>
@@ -502,6 +504,9 @@ def _reproduce(page: Page) -> str:
     changed = {k: v for k, v in own["parameters"].items() if k not in defaults or defaults[k] != v}
     settings = ", ".join(f"{name}={value!r}" for name, value in changed.items())
     lines = [f"from {own['module']} import {own['estimator']}"]
+    steps = page.get("input", {}).get("steps")
+    if steps and not own["run"]["parameters"]:
+        lines.append(f"# X was prepared before by {', then '.join(steps)}")
     scaled = own["run"]["parameters"].get("scaled") == "standard"
     if scaled:
         lines.append("from sklearn.preprocessing import StandardScaler")

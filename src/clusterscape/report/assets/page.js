@@ -443,6 +443,7 @@
       at("point").textContent = "";
       return;
     }
+    if (choices) at("hint").textContent = `Point ${points.ids[state.point]}.`;
     const i = state.point;
     const name = (label) => (label === null || label < 0 ? "none" : label);
     const sure = points.confidence[i] === null ? "" : `, confidence ${points.confidence[i].toFixed(2)}`;
@@ -654,20 +655,45 @@
       choose({ marked: known ? choices.marked.filter((m) => m !== id) : [...choices.marked, id] });
     });
     at("remember").addEventListener("click", () => { first = point(); tellChoices(); });
-    const link = (kind) => () => {
-      const id = point();
-      if (first === null || id === null || id === first) return;
-      // A new answer replaces an earlier one on the same pair.
-      const other = (pair) => !(pair.includes(first) && pair.includes(id));
-      const kept = { must_link: choices.must_link.filter(other), cannot_link: choices.cannot_link.filter(other) };
-      choose({ ...kept, [kind]: [...kept[kind], [first, id]] });
-    };
+    const link = (kind) => () => answer_pair(kind, first, point());
     at("together").addEventListener("click", link("must_link"));
     at("apart").addEventListener("click", link("cannot_link"));
+    at("asking").hidden = !data.questions.length;
     tellChoices();
   }
 
+  function answer_pair(kind, a, b) {
+    if (a === null || b === null || a === b) return;
+    // A new answer replaces an earlier one on the same pair.
+    const other = (pair) => !(pair.includes(a) && pair.includes(b));
+    const kept = { must_link: choices.must_link.filter(other), cannot_link: choices.cannot_link.filter(other) };
+    choose({ ...kept, [kind]: [...kept[kind], [a, b]] });
+  }
+
+  // Pairs on which the clusterings are divided, until they are answered.
+  function askQuestions() {
+    const answered = [...choices.must_link, ...choices.cannot_link];
+    const open = data.questions.filter(([a, b]) => !answered.some((pair) => pair.includes(a) && pair.includes(b)));
+    at("questions").replaceChildren(...open.slice(0, 5).map(([a, b]) => {
+      const line = make("li", `${brief(a)} and ${brief(b)} `);
+      const offer = (text, act) => {
+        const button = make("button", text, { type: "button", "aria-label": `${text}: ${a} and ${b}` });
+        button.addEventListener("click", act);
+        line.append(button, " ");
+      };
+      offer("Together", () => answer_pair("must_link", a, b));
+      offer("Apart", () => answer_pair("cannot_link", a, b));
+      for (const id of [a, b]) {
+        const found = points.ids.indexOf(id);
+        if (found >= 0) offer(`Show ${brief(id)}`, () => update({ point: found }));
+      }
+      return line;
+    }));
+    if (!open.length && data.questions.length) at("questions").replaceChildren(make("li", "All are answered."));
+  }
+
   function tellChoices() {
+    askQuestions();
     // Of very many clusterings not all are shown; then the clusters of one taken before are unknown.
     const index = choices.partition === 0 ? 0 : own.partitions.findIndex((p) => p.number === choices.partition - 1);
     const taken = index < 0 ? [] : labelsOf(index);
@@ -687,6 +713,7 @@
       return line;
     }));
     for (const id of ["merge-a", "merge-b"]) at(id).replaceChildren(...clusters.map((c) => make("option", c, { value: c })));
+    if (clusters.length > 1) at("merge-b").selectedIndex = 1;
     const entry = (text, remove) => {
       const line = make("li", `${text} `);
       const button = make("button", "Remove", { type: "button", "aria-label": `Remove: ${text}` });
