@@ -225,6 +225,8 @@ def test_report_shows_what_was_chosen(run: Path) -> None:
     invoked(*given, "--force", "-q")
     text = file.read_text("utf8")
     assert "near &amp; far" in text
+    assert '"names":{"0":"near & far"}' in text
+    assert '"name":"what was chosen"' in text
     assert "what a person chose" in text
 
 

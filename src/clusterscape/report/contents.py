@@ -331,13 +331,16 @@ def _n_constant(table: Any) -> int:
 
 
 def _alternatives(case: _Case) -> dict[str, Any]:
-    return alternatives_of(
+    found = alternatives_of(
         case.model,
         case.shown,
         features=case.features,
         coordinates=case.coordinates,
         max_partitions=case.max_partitions,
     )
+    if case.model is not case.original:
+        found["partitions"][0]["name"] = "what was chosen"
+    return found
 
 
 def _clusters(case: _Case) -> dict[str, Any]:

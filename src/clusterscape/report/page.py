@@ -165,6 +165,7 @@ def _payload(page: Mapping[str, Any]) -> dict[str, Any]:
         "points": page.get("points"),
         "choices": page.get("choices"),
         "questions": page.get("questions"),
+        "names": _names(page),
     }
     if "alternatives" in page:
         found["alternatives"] = _packed_alternatives(page["alternatives"])
@@ -173,6 +174,12 @@ def _payload(page: Mapping[str, Any]) -> dict[str, Any]:
         values = np.round(255 * np.asarray(own["values"])).astype(np.uint8)
         found["matrix"] = {**own, "values": _base64(values)}
     return found
+
+
+def _names(page: Mapping[str, Any]) -> dict[str, str]:
+    """Return the names of the answer's clusters that have one."""
+    rows = page.get("clusters", {}).get("rows", [])
+    return {str(row["cluster"]): row["name"] for row in rows if row["name"]}
 
 
 def _packed_alternatives(own: Mapping[str, Any]) -> dict[str, Any]:

@@ -270,7 +270,8 @@
     for (const label of order.slice(0, 48)) {
       const chip = make("button", undefined, { type: "button", "aria-pressed": String(state.cluster === label) });
       const sign = make("canvas", undefined, { "aria-hidden": "true", width: 14, height: 14 });
-      chip.append(sign, `${label >= none ? "none" : label} (${counts.get(label).toLocaleString("en")})`);
+      const called = state.shown === 0 && data.names[label] ? ` ${brief(data.names[label])}` : "";
+      chip.append(sign, `${label >= none ? "none" : label}${called} (${counts.get(label).toLocaleString("en")})`);
       chip.addEventListener("click", () => update({ cluster: state.cluster === label ? null : label }));
       box.append(chip);
       const ink = sign.getContext("2d");
