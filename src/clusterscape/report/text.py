@@ -293,7 +293,8 @@ def _described(own: Mapping[str, Any]) -> str:
     half = "all points" if not own["held_back"] else "points that had no part in the choice"
     told = (
         "What tells the clusters apart: the columns with the largest effects. An effect of +1 says "
-        "that all points of the cluster are above all others, -1 below, 0 that they are alike; it "
+        "that all points of the cluster are above all others, -1 below, 0 that they are alike, or "
+        "between others that are higher and lower (compare the values then). The effect "
         f"comes from {half}. Clusters that were made from a column differ in it even where there "
         "are no real groups: effects say what the clusters are, not that they exist."
     )

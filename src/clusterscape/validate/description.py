@@ -137,6 +137,9 @@ def describe_clusters(
     in a cluster all points do both, and ``held_back`` is False. Of more than 500 columns only those
     are ranked whose means differ most, in units of the standard deviation.
 
+    A cluster that lies between others in a column has an effect near 0 there, even where the
+    column tells it from each of them; compare the typical values.
+
     There are no p-values: clusters that were made from a column differ in it whether they are real
     or not, and no division of the points mends that. Effects say what clusters are, not that they
     exist; for the latter see :func:`structure_test`. Columns that were not used for clustering have
