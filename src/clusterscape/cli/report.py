@@ -160,12 +160,25 @@ def _combined(
     model = ConsensusClustering(random_state=0).fit_ensemble(ensemble, features=features)
     known: dict[str, Any] = {"file": file.name}
     if data is not None:
-        table, origin = inputs.read_table(data, reading, quiet=True)
-        known |= {"notes": [f"The columns are those of {origin['file']}."]}
-        if table.n_features == X.shape[1]:
-            known["feature_names"] = list(table.feature_names)
+        known |= {"notes": [f"The columns are those of {Path(data).name}."]}
+        known["feature_names"] = _names_of(data, str(file), reading, X.shape[1])
     run = {"input": known, "parameters": {"scaled": done}}
     return model, features, {"run": run, "table": X}
+
+
+def _names_of(data: str, file: str, reading: opt.Reading, count: int) -> list[str] | None:
+    """Return the names of a table's features that was read beside a file of clusterings."""
+    from clusterscape import io as tables
+
+    if data == "-":  # a pipe can be read only once
+        return None
+    arguments = reading.arguments(data, [file, data])
+    arguments["columns"] = reading.given("columns", data) or None
+    try:
+        names = tables.read_table(data, **arguments).feature_names
+    except tables.UnknownColumn:  # an option that was meant for the clusterings
+        return None
+    return [str(name) for name in names] if len(names) == count else None
 
 
 def note_positions(found: Any, data: str, *, quiet: bool) -> None:
