@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from clusterscape._core.atomic import write_bytes
 from clusterscape.combine.result import ResultMixin
-from clusterscape.report.alternatives import numbered_like
+from clusterscape.report.alternatives import aligned_with
 from clusterscape.semisupervised import suggest_queries
 
 _LONGEST = 200  # characters of a name
@@ -202,7 +202,7 @@ class Choices:
                 f"the choices take clustering {self.partition}, but the run has "
                 f"{ensemble.n_partitions}; give the choices of this run."
             )
-        return numbered_like(labels, np.asarray(ensemble.labels[:, self.partition - 1], np.int64))
+        return aligned_with(labels, ensemble.labels[:, self.partition - 1])
 
     def links(self, ids: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
         """Return the pairs that belong together, and those that do not, as positions of points.

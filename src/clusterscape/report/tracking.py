@@ -10,7 +10,7 @@ import pandas as pd
 
 from clusterscape.combine import LWGP
 from clusterscape.plot.tracking import TrackingDisplay
-from clusterscape.report.alternatives import numbered_like
+from clusterscape.report.alternatives import aligned_with
 
 _POINTS = 1500  # of the page, that are followed
 _MEMBERS = 100  # clusterings that are cut
@@ -52,7 +52,7 @@ def cuts_of(model: Any, points: np.ndarray) -> pd.DataFrame | None:
         if count != k:
             found = _cut(votes, count)
             if found is not None:
-                rows[count] = numbered_like(answer, found)
+                rows[count] = aligned_with(answer, found)
     return pd.DataFrame({count: rows[count] for count in sorted(rows)}, index=points)
 
 
