@@ -140,3 +140,14 @@ def test_odd_columns_and_labels_have_their_answers() -> None:
     assert describe_clusters(frame[["nothing"]], [0] * 10 + [1] * 10).table.empty
     with pytest.raises(ValueError, match="labels must be integers"):
         describe_clusters(frame, list("ab") * 10)
+
+
+def test_columns_that_are_mostly_zero_are_described_by_who_has_them() -> None:
+    X = sparse.csr_matrix(np.r_[np.ones(8), np.zeros(12), np.ones(2), np.zeros(18)][:, None])
+    found = describe_clusters(X, np.repeat([0, 1], 20), n_columns=1, names=["word"])
+    row = found.table.iloc[0]
+    assert (row["column"], row["measure"]) == ("word", "present")
+    assert (row["inside"], row["outside"]) == (0.4, 0.1)
+    assert "word not 0 for 40%, elsewhere 10%" in found.sentences()[0]
+    with pytest.raises(ValueError, match="names has 2 entries for 1 columns"):
+        describe_clusters(X, np.repeat([0, 1], 20), names=["a", "b"])

@@ -286,11 +286,14 @@ def test_the_regularised_matrix_is_what_the_forest_cuts(frame, scale, tmp_path):
 @pytest.mark.parametrize("names", [False, True])
 def test_consensus_matrix_by_classes(model, classes, names, tmp_path):
     given = np.array(["setosa", "versi", "virgi"])[classes] if names else classes
-    display = ConsensusMatrixDisplay.from_estimator(model, order_by=given, max_points=40)
+    display = ConsensusMatrixDisplay.from_estimator(model, order_by=given)
     np.testing.assert_array_equal(display.groups, np.sort(display.groups))
     np.testing.assert_array_equal(display.groups, given[display.points])
     np.testing.assert_array_equal(display.labels, model.labels_[display.points])
-    assert "ordered by class (40 of 60 points)" in display.ax_.get_title()
+    assert "ordered by class (60 points)" in display.ax_.get_title()
+    binned = ConsensusMatrixDisplay.from_estimator(model, order_by=given, max_points=20)
+    np.testing.assert_array_equal(binned.groups, given[binned.points])
+    assert "ordered by class (60 points in 2" in binned.ax_.get_title()
     texts = [t.get_text() for t in display.ax_.get_yticklabels()]
     assert texts == [str(g) for g in np.unique(given)]
     save(display, tmp_path)

@@ -15,12 +15,14 @@ from clusterscape.generate import random_features
 from clusterscape.plot import (
     ConsensusMatrixDisplay,
     ContingencyDisplay,
+    DendrogramDisplay,
     FeatureOccurrenceDisplay,
     KSelectionDisplay,
     ScatterDisplay,
     TrajectoryDisplay,
     cluster_colors,
 )
+from clusterscape.plot.palette import cluster_marker
 
 
 @pytest.fixture(autouse=True)
@@ -48,10 +50,47 @@ def test_consensus_matrix_is_the_permuted_coassociation(model, tmp_path):
     assert (tmp_path / "x.png").stat().st_size > 5000
 
 
-def test_a_sample_says_so(model):
-    display = ConsensusMatrixDisplay.from_estimator(model, max_points=30)
+def test_bins_are_means_of_blocks_and_say_so(seed):
+    rng = np.random.default_rng(seed)
+    labels = np.repeat([0, 1, 2], [30, 20, 10])
+    votes = np.column_stack([rng.integers(-2, 4, 60) for _ in range(7)])
+    classes = np.array(["a", "b"])[labels % 2]
+    display = ConsensusMatrixDisplay.from_predictions(
+        Ensemble.from_labels(votes, orient="columns"),
+        labels,
+        confidence=np.ones(60),
+        annotations={"class": classes},
+        max_points=12,
+    )
+    assert "60 points in 12 bins" in display.ax_.get_title()
+    assert display.sizes.sum() == 60
+    assert (
+        display.annotations["class"].tolist() == np.array(["a", "b"])[display.labels % 2].tolist()
+    )
+    # Every cell: co-occurrences over co-samplings of all pairs of different points of two bins.
+    order = np.argsort(labels, kind="stable")
+    bins = np.split(_order_of(display, votes, labels), np.cumsum(display.sizes)[:-1])
+    assert sorted(np.concatenate(bins)) == sorted(order)
+    for i, j in [(0, 0), (0, 1), (3, 11), (11, 11)]:
+        pairs = [(x, y) for x in bins[i] for y in bins[j] if x != y]
+        seen = sum(((votes[x] != -2) & (votes[y] != -2)).sum() for x, y in pairs)
+        both = sum(((votes[x] == votes[y]) & (votes[x] >= 0)).sum() for x, y in pairs)
+        assert display.matrix[i, j] == pytest.approx(both / seen if seen else 0.0)
+
+
+def _order_of(display, votes, labels):
+    from clusterscape.plot.consensus_matrix import _bins
+
+    ensemble = Ensemble.from_labels(votes, orient="columns")
+    return np.concatenate(_bins(ensemble, labels, len(display.sizes)))
+
+
+def test_a_sample_of_a_regularised_matrix_says_so():
+    X, _ = make_blobs(60, n_features=4, cluster_std=6.0, random_state=0)
+    forest = ClusterForest(n_vectors=5, random_state=0).fit(X)
+    display = ConsensusMatrixDisplay.from_estimator(forest, regularised=True, max_points=30)
     assert display.matrix.shape == (30, 30)
-    assert "30 of 80 points" in display.ax_.get_title()
+    assert "30 of 60 points" in display.ax_.get_title()
 
 
 def test_display_draws_on_given_axes(model):
@@ -100,7 +139,7 @@ def test_scatter_draws_two_columns_as_they_are_and_others_by_components(model, t
     np.testing.assert_allclose(np.abs(display.coordinates), np.abs(left * values)[:, :2], atol=1e-9)
     assert "principal component 1" in display.ax_.get_xlabel()
     words = ScatterDisplay.from_estimator(model, sparse.csr_matrix(np.abs(wide)))
-    assert words.ax_.get_xlabel() == "singular vector 1"
+    assert words.ax_.get_xlabel() == "singular vector 2"  # the first is what all rows share
     words.figure_.savefig(tmp_path / "x.png")
     with pytest.raises(ValueError, match="the 80 points that the model was fitted to"):
         ScatterDisplay.from_estimator(model, X[:5])
@@ -237,3 +276,84 @@ def test_contingency_of_more_columns_than_rows_counts_every_point():
         together = (fine == label) & (coarse == 2)
         assert display.table.loc[2, label] == together.sum()
     assert not display.ax_.texts  # too many cells for numbers
+
+
+# ---- every display, drawn and tabled ------------------------------------------------------------
+
+
+def displays(model, X):
+    """Return one of every display that labels, clusterings and features make."""
+    from clusterscape import plot
+    from clusterscape.forest import feature_profile
+
+    other = model.ensemble_.labels[:, 0].astype(int)
+    return {
+        "consensus_matrix": plot.ConsensusMatrixDisplay.from_estimator(
+            model, annotations={"half": np.arange(80) // 40}
+        ),
+        "contingency": plot.ContingencyDisplay.from_predictions(model.labels_, other),
+        "dendrogram": plot.DendrogramDisplay.from_ensemble(model.ensemble_, answer=model.labels_),
+        "description": plot.DescriptionDisplay.from_estimator(model, X),
+        "differences": plot.DifferencesDisplay.from_partitions(
+            model.labels_, other, X, random_state=0
+        ),
+        "feature_occurrence": plot.FeatureOccurrenceDisplay([[1, 0], [0, 2]]).plot(),
+        "feature_profile": plot.FeatureProfileDisplay(feature_profile(X, 3, random_state=0)).plot(),
+        "gain": plot.GainDisplay({"ours": [1.0, 2.0]}, [4, 9]).plot(),
+        "scatter": plot.ScatterDisplay.from_estimator(model, X),
+        "silhouette": plot.SilhouetteDisplay.from_estimator(model, X),
+        "tracking": plot.TrackingDisplay.from_labels({2: other, 3: model.labels_}),
+        "transport": plot.TransportDisplay.from_partitions(model.labels_, other, X, random_state=0),
+    }
+
+
+def test_every_display_has_a_table_and_something_on_its_axes(model):
+    X, _ = make_blobs(80, centers=3, random_state=0)
+    for name, display in displays(model, X).items():
+        table = display.to_frame()
+        assert len(table), name
+        assert table.notna().to_numpy().any(), name
+        ax = display.ax_
+        drawn = [*ax.lines, *ax.patches, *ax.collections, *ax.images]
+        assert drawn, name
+        assert display.figure_ is ax.figure
+        # Something that is not the background reaches the pixels, whatever the version of fonts.
+        display.figure_.set_dpi(40)
+        display.figure_.canvas.draw()
+        pixels = np.asarray(display.figure_.canvas.buffer_rgba())[..., :3]
+        coloured = (pixels.max(axis=2).astype(int) - pixels.min(axis=2) > 40).mean()
+        assert coloured > 0.001 or name == "dendrogram", name  # the tree is grey
+
+
+def test_the_tables_are_what_is_drawn(model):
+    X, _ = make_blobs(80, centers=3, random_state=0)
+    made = displays(model, X)
+    table = made["scatter"].to_frame()
+    offsets = np.concatenate([c.get_offsets() for c in made["scatter"].ax_.collections[:3]])
+    expected = table[["feature 0", "feature 1"]].to_numpy()
+    np.testing.assert_allclose(np.sort(offsets, axis=0), np.sort(expected, axis=0))
+    image = made["consensus_matrix"].ax_.images[0].get_array()
+    np.testing.assert_allclose(made["consensus_matrix"].to_frame().iloc[:, 4:], image)
+    bars = [bar.get_width() for bar in made["description"].ax_.patches]
+    np.testing.assert_allclose(bars, made["description"].to_frame()["effect"])
+    heights = {round(float(max(line.get_xdata())), 9) for line in made["dendrogram"].ax_.lines[:20]}
+    merges = set(made["dendrogram"].to_frame()["distance"].round(9))
+    assert heights <= merges
+
+
+def test_a_tree_of_clusterings_joins_what_agrees():
+    runs = [[0, 0, 1, 1, 2, 2], [1, 1, 2, 2, 0, 0], [0, 1, 0, 1, 0, 1]]
+    found = DendrogramDisplay.from_ensemble(runs, names=["a", "b", "c"])
+    assert found.to_frame().iloc[0].tolist() == ["a", "b", 0.0, 2]
+    names = [t.get_text() for t in found.ax_.get_yticklabels()]
+    assert sorted(names) == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="metric must be one of"):
+        DendrogramDisplay.from_ensemble(runs, metric="elbow")
+    with pytest.raises(ValueError, match="needs two clusterings"):
+        DendrogramDisplay.from_ensemble([[0, 0, 1]])
+
+
+def test_shapes_and_colours_are_unique_for_many_clusters():
+    looks = {(cluster_colors([c])[0], cluster_marker(c)) for c in range(144)}
+    assert len(looks) == 144
+    assert cluster_marker(0) != cluster_marker(1)  # colour is not the only cue

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import html
+import itertools
 import json
 import re
 import zlib
@@ -22,6 +24,7 @@ from clusterscape import ConsensusClustering, Ensemble
 from clusterscape._core.labels import numbered_like
 from clusterscape.combine import EAC
 from clusterscape.report import collect, contents, render, write
+from clusterscape.report.tracking import cuts_of
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +134,105 @@ def test_one_opinion_and_one_cluster_have_their_words() -> None:
     assert not page["notes"]
     assert page["verdict"]["headline"].startswith("One cluster")
     render(page)
+
+
+def test_clusters_are_followed_across_numbers_of_clusters(
+    model: ConsensusClustering, table: pd.DataFrame
+) -> None:
+    page = collect(model, X=table)
+    own = page["across_k"]["tracking"]
+    assert own["answer"] == 3
+    ks = [row["k"] for row in own["rows"]]
+    assert ks == [2, 3, 4, 5]
+    answer = own["rows"][1]["clusters"]
+    assert sorted(c["points"] for c in answer) == [25, 25, 25]
+    for row in own["rows"]:
+        assert sum(c["points"] for c in row["clusters"]) == 75
+        assert len(row["clusters"]) == row["k"]
+    for above, below in itertools.pairwise(ks):
+        moved = [a for a in own["arrows"] if (a["from"], a["to"]) == (above, below)]
+        assert sum(a["points"] for a in moved) == 75
+    text = render(page)
+    assert text.count('class="cluster"') == sum(ks)
+    assert "The row k = 3 is the answer" in text
+
+
+def test_cuts_need_two_clusters_and_may_be_given_fewer(table: pd.DataFrame) -> None:
+    one = EAC(1).fit([[0, 0, 1, 1], [0, 0, 0, 1]])
+    assert "across_k" not in collect(one)
+    pair = EAC(2).fit([[0, 0, 1, 1], [0, 0, 0, 1], [0, 1, 1, 1]])
+    found = cuts_of(pair, np.arange(4))
+    assert found is not None
+    assert 2 in found
+
+
+def test_labels_in_small_integers_are_aligned() -> None:
+    # 5 clusters times 40 labels do not fit the eight bits that the labels are kept in.
+    fine, coarse = np.arange(200) % 40, np.arange(200) % 5
+    model = EAC(5).fit(np.column_stack([fine, coarse, coarse]))
+    assert model.ensemble_.labels.dtype.itemsize == 1
+    assert not collect(model)["notes"]
+
+
+def test_blank_classes_count_for_nothing(model: ConsensusClustering, table: pd.DataFrame) -> None:
+    classes = np.repeat(["a", "b", "c"], 25).astype(object)
+    whole = collect(model, X=table, reference=classes)["reference"]
+    classes[[0, 1, 30, 70]] = ["", None, np.nan, " "]
+    page = collect(model, X=table, reference=classes)
+    assert page["reference"]["n_classes"] == whole["n_classes"] == 3
+    assert page["reference"]["n_blank"] == 4
+    assert page["reference"]["adjusted_rand"] == whole["adjusted_rand"] == 1.0
+    assert np.asarray(page["reference"]["counts"]).sum() == 71
+    assert "4 points without a class do not count" in render(page)
+    none = collect(model, X=table, reference=[""] * 75)
+    assert none["reference"]["adjusted_rand"] is None
+    assert "No point has a known class" in render(none)
+
+
+def test_what_weakens_a_result_is_said() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(12), 10)
+    fine = [np.where(rng.random(120) < 0.1, rng.integers(0, 12, 120), labels) for _ in range(8)]
+    said = " ".join(collect(EAC(2).fit(Ensemble.from_labels(fine)))["failures"]["cautions"])
+    assert "finer than the answer" in said
+    assert "None of the clusterings is near the answer" in said
+    assert "No test for structure was made" in said
+    X = rng.normal(size=(80, 3))
+    with pytest.warns(UserWarning, match="n_clusters"):
+        forced = ConsensusClustering(3, n_partitions=10, random_state=0).fit(X)
+    said = " ".join(collect(forced, X=X)["failures"]["cautions"])
+    assert "found none, but 3 clusters were asked for" in said
+
+
+def test_one_point_has_its_words() -> None:
+    model = ConsensusClustering(n_partitions=3, n_references=0, random_state=0).fit([[1.0, 2.0]])
+    page = collect(model, X=np.array([[1.0, 2.0, 3.0]])[:, :2])
+    assert not page["notes"]
+    assert page["title"] == "Clusters of 1 point"
+    assert page["verdict"]["headline"] == "One cluster: the point is alone."
+    assert "matrix" not in page
+    assert "1 points" not in render(page)
+
+
+def test_how_to_repeat_it_names_the_command_and_the_seed(
+    model: ConsensusClustering, table: pd.DataFrame
+) -> None:
+    run = {
+        "command": "run",
+        "parameters": {
+            "clusters": [2, 6],
+            "seed": 0,
+            "reference": "a class",
+            "scaled": "standard",
+            "header": False,
+            "jobs": 2,
+        },
+        "input": {"file": "my table.csv"},
+    }
+    text = html.unescape(render(collect(model, X=table, run=run)))
+    wanted = "clusterscape run 'my table.csv' --clusters 2-6 --seed 0 --reference 'a class' "
+    assert wanted + "--no-header</code>" in text
+    assert "ConsensusClustering(n_partitions=20, random_state=0).fit(X)" in text
 
 
 def test_a_failing_section_becomes_a_note(

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clusterscape import ConsensusClustering, report
+from clusterscape import ConsensusClustering, Ensemble, report
+from clusterscape.combine import EAC
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -159,6 +160,29 @@ def test_a_pin_shows_what_changed(page: Any) -> None:
     assert page.locator("#comparison").is_hidden()
 
 
+def painted(page: Any) -> int:
+    """Return how many pixels of the map of points are strongly coloured."""
+    return page.evaluate(
+        """() => { const c = document.getElementById('data');
+        const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+        let count = 0;
+        for (let i = 0; i < d.length; i += 4) count += d[i + 3] > 200 && Math.max(d[i], d[i + 1],
+          d[i + 2]) - Math.min(d[i], d[i + 1], d[i + 2]) > 60;
+        return count; }"""
+    )
+
+
+def test_points_that_do_not_change_are_pale(page: Any) -> None:
+    page.select_option("#partition", index=9)
+    every = painted(page)
+    page.click("#to-answer")
+    page.click("#pin")
+    page.select_option("#partition", index=9)
+    text = page.locator("#changed").inner_text()
+    moved = int(text.split("Adjusted Rand index")[1].split(". ")[1].split(" of ")[0])
+    assert painted(page) / every == pytest.approx(moved / 90, abs=0.15)
+
+
 def test_points_are_searched_sorted_and_found_on_the_map(page: Any) -> None:
     page.fill("#search", "p07")
     assert page.locator("#points-table tbody tr").count() == 10
@@ -210,6 +234,125 @@ def test_the_table_downloads_what_it_shows(page: Any) -> None:
     assert len(lines) == 11
 
 
+def test_sections_stand_in_their_order(page: Any) -> None:
+    found = page.evaluate("[...document.querySelectorAll('main section')].map(s => s.id)")
+    assert found == [
+        "verdict",
+        "input",
+        "alternatives",
+        "clusters",
+        "across_k",
+        "matrix",
+        "points",
+        "reference",
+        "methods",
+        "glossary",
+        "failures",
+        "reproduce",
+    ]
+
+
+def test_clusters_across_k_have_the_colours_of_the_map(page: Any) -> None:
+    fills = page.evaluate(
+        "[...document.querySelectorAll('.tree .cluster')].map(c => getComputedStyle(c).fill)"
+    )
+    assert len(fills) == 2 + 3 + 4 + 5
+    assert len(set(fills)) == 5
+    assert "rgb(0, 114, 178)" in fills  # cluster 0 in every picture
+
+
+def test_distances_are_said_in_words(page: Any) -> None:
+    before = page.locator("#near").inner_text()
+    assert before.startswith("Nearest to it, by distance: ")
+    page.select_option("#partition", index=9)
+    assert page.locator("#near").inner_text() != before
+
+
+def test_paper_is_white_in_the_dark(browser: Any, address: str) -> None:
+    page = browser.new_context(color_scheme="dark").new_page()
+    page.goto(address)
+    ready(page)
+    page.emulate_media(media="print", color_scheme="dark")
+    back = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert back == "rgb(255, 255, 255)"
+    assert not is_blank(page, "data")
+    assert page.locator("nav").is_hidden()
+    page.close()
+
+
+def strange_names() -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(c, 0.6, size=(20, 5)) for c in (0, 4, 8)])
+    names = ["<script>alert(1)</script>", "\"'`&amp;", "😀", "עברית\u202eabc", "x" * 300]
+    ids = [
+        f"{['</script>', '<img src=x onerror=alert(1)>', 'y' * 300][i % 3]}{i}" for i in range(60)
+    ]
+    table = pd.DataFrame(X, columns=names, index=ids)
+    model = ConsensusClustering(3, n_partitions=10, n_references=0, random_state=0).fit(table)
+    classes = np.repeat(["<script>", "z" * 300, ""], 20)
+    title = "</title><script>alert(2)</script>"
+    return {"model": model, "X": table, "reference": classes, "title": title}
+
+
+def many_clusters() -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(40), 6)
+    votes = [np.where(rng.random(240) < 0.1, rng.integers(0, 40, 240), labels) for _ in range(6)]
+    return {"model": EAC(40).fit(Ensemble.from_labels(votes)), "X": rng.normal(size=(240, 3))}
+
+
+def one_cluster() -> dict[str, Any]:
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    return {"model": ConsensusClustering(1, n_partitions=6, random_state=0).fit(X), "X": X}
+
+
+def one_point() -> dict[str, Any]:
+    X = np.array([[1.0, 2.0, 3.0]])
+    model = ConsensusClustering(n_partitions=3, n_references=0, random_state=0).fit(X)
+    return {"model": model, "X": X}
+
+
+def no_features() -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    votes = [rng.integers(-1, 3, 40) for _ in range(5)]
+    return {"model": EAC(3).fit(Ensemble.from_labels(votes))}
+
+
+def one_opinion() -> dict[str, Any]:
+    model = EAC(2).fit(Ensemble.from_labels([np.repeat([0, 1], 10)] * 3))
+    return {"model": model, "X": np.random.default_rng(0).normal(size=(20, 2))}
+
+
+@pytest.mark.filterwarnings("ignore::clusterscape.combine.OneOpinionWarning")
+@pytest.mark.parametrize(
+    "case", [strange_names, many_clusters, one_cluster, one_point, no_features, one_opinion]
+)
+def test_strange_results_break_nothing(browser: Any, tmp_path: Path, case: Any) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    given = case()
+    file = tmp_path / "report.html"
+    report.write(given.pop("model"), file, **given)
+    assert "could not be made" not in file.read_text("utf8")
+    wrong: list[str] = []
+    page = browser.new_context(bypass_csp=True, viewport={"width": 360, "height": 740}).new_page()
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda line: wrong.append(line.text) if line.type == "error" else None)
+    page.on("dialog", lambda dialog: (wrong.append("a name was run"), dialog.dismiss()))
+    page.on(
+        "request", lambda request: wrong.append(request.url) if "html" not in request.url else 0
+    )
+    page.goto(file.as_uri())
+    ready(page)
+    page.click("#pin")
+    page.select_option("#partition", index=page.locator("#partition option").count() - 1)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    found = Axe().run(page).response["violations"]
+    assert not [v["id"] for v in found if v["impact"] in ("serious", "critical")]
+    assert not wrong
+    page.close()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_serious_stands_in_the_way_of_a_screen_reader(
     browser: Any, address: str, scheme: str
@@ -240,7 +383,9 @@ def test_choices_made_on_a_served_page_are_written(browser: Any, tmp_path: Path)
     rng = np.random.default_rng(1)
     X = np.concatenate([rng.normal(c, 0.4, size=(10, 2)) for c in (0, 3)])
     model = ConsensusClustering(2, n_partitions=8, n_references=0, random_state=0).fit(X)
-    made = report.render(report.collect(model, X=X), choices=report.Choices())
+    content = report.collect(model, X=X)
+    content["questions"] = [["3", "14"], ["2", "5"]]
+    made = report.render(content, choices=report.Choices())
     server = report.ReportServer(made, tmp_path / "choices.json")
     thread = threading.Thread(target=server.serve, daemon=True)
     thread.start()
@@ -249,6 +394,9 @@ def test_choices_made_on_a_served_page_are_written(browser: Any, tmp_path: Path)
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.goto(server.address)
     ready(page)
+    assert page.locator("#questions li").count() == 2
+    page.click("#questions li >> nth=0 >> text=Apart")
+    assert page.locator("#questions li").count() == 1
     page.fill("#name-1", "far ones")
     page.keyboard.press("Tab")
     page.click("#points-table tbody button >> nth=0")
@@ -264,6 +412,7 @@ def test_choices_made_on_a_served_page_are_written(browser: Any, tmp_path: Path)
     thread.join()
     kept = report.Choices.read(tmp_path / "choices.json")
     assert kept.names == {"1": "far ones"}
-    assert len(kept.marked) == len(kept.cannot_link) == 1
-    assert kept.cannot_link[0][0] == kept.marked[0]
+    assert len(kept.marked) == 1
+    assert list(kept.cannot_link[0]) == ["3", "14"]
+    assert kept.cannot_link[1][0] == kept.marked[0]
     assert not wrong

@@ -198,3 +198,132 @@ def test_report_is_written_again_with_other_limits(run: Path) -> None:
     assert "9 of 36 points are shown" in file.read_text("utf8")
     result = CliRunner().invoke(app, ["report", str(run / "out"), "--json", "-q"])
     assert json.loads(result.stdout)["verdict"]["n_clusters"] == 3
+
+
+# ---- the other verbs --------------------------------------------------------------------------
+
+
+def invoked(*arguments: object, code: int = 0) -> str:
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def test_report_shows_what_was_chosen(run: Path) -> None:
+    Choices(names={"0": "near & far"}, merged=[[0, 1]]).save(run / "c.json")
+    found = json.loads(
+        invoked(
+            "report", run / "out", run / "table.csv", "--choices", run / "c.json", "--json", "-q"
+        )
+    )
+    assert found["verdict"]["n_clusters"] == 2
+    assert found["verdict"]["how"] == "as chosen"
+    assert [row["name"] for row in found["clusters"]["rows"]] == ["near & far", None]
+    assert not found["notes"]
+    file = run / "chosen.html"
+    given = ("report", run / "out", run / "table.csv", "--choices", run / "c.json", "-o", file)
+    invoked(*given, "--force", "-q")
+    text = file.read_text("utf8")
+    assert "near &amp; far" in text
+    assert '"names":{"0":"near & far"}' in text
+    assert '"name":"what was chosen"' in text
+    assert "what a person chose" in text
+
+
+def test_confidences_of_a_chosen_clustering_are_its_own(run: Path) -> None:
+    from clusterscape.combine import consensus_scores
+    from clusterscape.io import load_results
+
+    found = load_results(run / "out")
+    model = found.model[-1] if hasattr(found.model, "steps") else found.model
+    taken = Choices(partition=2, merged=[[0, 1]]).applied_to(model)
+    kept = np.unique(taken.labels_)
+    assert kept.tolist() == list(range(taken.n_clusters_))
+    expected = consensus_scores(model.ensemble_, taken.labels_).confidence
+    np.testing.assert_allclose(taken.confidence_, expected)
+
+
+def test_questions_are_asked_by_the_ids_of_the_points(run: Path) -> None:
+    from clusterscape.io import load_results
+    from clusterscape.io.models import last_step
+    from clusterscape.report.choices import questions_of
+
+    model = last_step(load_results(run / "out").model)
+    rows = model.suggest_queries(3)
+    ids = [f"0{i}" for i in range(36)]
+    expected = [[ids[a], ids[b]] for a, b in zip(rows["first"], rows["second"], strict=True)]
+    assert questions_of(model, n=3) == expected
+
+
+def test_constrain_keeps_the_pairs_that_were_answered(run: Path) -> None:
+    Choices(must_link=[["00", "013"]], cannot_link=[["01", "02"]]).save(run / "c.json")
+    file = run / "constrained.csv"
+    given = ("constrain", run / "table.csv", "--choices", run / "c.json", "-k", 3)
+    invoked(*given, "--partitions", 5, "-o", file, "--force", "-q")
+    label = pd.read_csv(file, dtype=str).set_index("id")["label"]
+    assert label["00"] == label["013"]
+    assert label["01"] != label["02"]
+    Choices(must_link=[["00", "nobody"]]).save(run / "c.json")
+    assert "no point 'nobody'" in invoked(*given, code=1)
+    Choices(marked=["00"]).save(run / "c.json")
+    assert "holds no pairs" in invoked(*given, code=1)
+
+
+def test_clusterings_from_anywhere_have_a_page(run: Path) -> None:
+    votes = run / "votes.npz"
+    votes.write_bytes((run / "out" / "ensemble.npz").read_bytes())
+    given = ("report", votes, run / "table.csv", "--json", "-q")
+    found = json.loads(invoked(*given))
+    assert not found["notes"]
+    assert found["verdict"]["n_clusters"] == 3
+    assert {c["column"] for r in found["clusters"]["rows"] for c in r["columns"]} == {"a", "b"}
+    # In their own units, though they are drawn as they were clustered.
+    assert max(c["inside"] for r in found["clusters"]["rows"] for c in r["columns"]) > 3
+    assert "name its folder" in invoked(*given, "--reference", "b", code=2)
+
+
+# ---- plot -------------------------------------------------------------------------------------
+
+
+def test_plot_lists_its_pictures() -> None:
+    from clusterscape.cli.pictures import PICTURES
+
+    lines = invoked("plot", "list").splitlines()
+    assert [line.split()[0] for line in lines] == list(PICTURES)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["consensus_matrix", "scatter", "description", "dendrogram", "tracking", "stability"],
+)
+def test_plot_draws_a_run_and_gives_the_table(run: Path, name: str) -> None:
+    file, table = run / f"{name}.svg", run / f"{name}.csv"
+    given = ("plot", name, run / "out", run / "table.csv", "-o", file, "--table", table, "--force")
+    invoked(*given, "-q")
+    first = file.read_bytes()
+    assert b"<svg" in first
+    assert len(pd.read_csv(table))
+    invoked(*given, "-q")
+    assert file.read_bytes() == first  # the same bytes every time
+
+
+def test_plot_applies_choices_and_names_the_clusters(run: Path) -> None:
+    Choices(names={"2": "far"}, merged=[[0, 1]]).save(run / "c.json")
+    given = ("plot", "scatter", run / "out", run / "table.csv", "--choices", run / "c.json")
+    found = json.loads(invoked(*given, "-o", run / "p.png", "--force", "--json", "-q"))
+    assert set(found["table"]["cluster"]) == {0, 1}
+    assert found["table"]["id"][:2] == ["00", "01"]  # rows have the ids of the points
+    assert len(found["table"]["id"]) == 36
+    two = run / "two.csv"
+    pd.DataFrame({"id": ["a", "b", "c", "d"], "x": [0, 0, 1, 1], "y": [0, 1, 1, 1]}).to_csv(
+        two, index=False
+    )
+    out = ("-o", run / "q.pdf", "--force")
+    found = json.loads(invoked("plot", "contingency", two, *out, "--json", "-q"))
+    assert sum(found["table"]["0"] + found["table"]["1"]) == 4
+    said = invoked("plot", "scatter", two, "--clustering", "x", *out, code=1)
+    assert "scatter needs the TABLE" in said
+    said = invoked("plot", "silhouette", two, *out, code=2)
+    assert "--clustering" in said
+    assert "k_selection needs the folder" in invoked("plot", "k_selection", two, *out, code=1)
+    assert "PICTURE" in invoked("plot", "elbow", two, *out, code=2)

@@ -276,7 +276,7 @@ def test_more_columns_are_drawn_by_components(points, tmp_path):
     share = values[0] ** 2 / (values**2).sum()
     assert display.ax_.get_xlabel() == f"principal component 1 ({share:.0%})"
     words = DifferencesDisplay.from_explanation(explanation, sparse.csr_matrix(np.abs(wide)))
-    assert words.ax_.get_ylabel() == "singular vector 2"
+    assert words.ax_.get_ylabel() == "singular vector 3"
     save(words, tmp_path)
 
 

@@ -24,6 +24,7 @@ VERBS = (
     "explain",
     "validate",
     "report",
+    "plot",
     "explore",
     "export",
     "info",

@@ -48,6 +48,10 @@ def constrain(
         Path | None,
         _file("--labels", "CSV file of known classes, with a header: id (or row number), class."),
     ] = None,
+    choices: Annotated[
+        Path | None,
+        _file("--choices", "Pairs answered in 'clusterscape explore' (choices.json)."),
+    ] = None,
     base: Annotated[
         str,
         typer.Option(
@@ -91,9 +95,9 @@ def constrain(
 
     quiet = printing.quiet
     opt.choose("--base", base, _BASES)
-    files = {"must": must_link, "cannot": cannot_link, "labels": labels}
+    files = {"must": must_link, "cannot": cannot_link, "labels": labels, "choices": choices}
     if not any(files.values()):
-        raise typer.BadParameter("give --must-link, --cannot-link or --labels.")
+        raise typer.BadParameter("give --must-link, --cannot-link, --labels or --choices.")
     if output is not None:
         taken = [data, *(str(f) for f in files.values() if f is not None)]
         out.check_file(output, taken, out.LABELS, force=force)
@@ -126,6 +130,7 @@ def _known(files: dict[str, Path | None], table: Table) -> Constraints:
     """Read all files of constraints, by ids where the table has them."""
     from clusterscape.semisupervised import Constraints
 
+    chosen = files.pop("choices")
     where: dict[str, Any] = {"n_points": table.n_points}
     if table.ids is not None:
         where = {"index": table.ids}
@@ -134,7 +139,22 @@ def _known(files: dict[str, Path | None], table: Table) -> Constraints:
         for link, path in files.items()
         if path is not None
     ]
+    if chosen is not None:
+        made.append(_pairs(chosen, table))
     return made[0].merge(*made[1:])
+
+
+def _pairs(file: Path, table: Table) -> Constraints:
+    """Read the pairs that were answered while exploring."""
+    from clusterscape.report import Choices
+    from clusterscape.semisupervised import Constraints
+
+    ids = range(table.n_points) if table.ids is None else table.ids
+    must, cannot = Choices.read(file).links(ids)
+    if not len(must) and not len(cannot):
+        raise ValueError(f"{file} holds no pairs; answer some in 'clusterscape explore'.")
+    named = {} if table.ids is None else {"index": table.ids}
+    return Constraints(table.n_points, must_link=must, cannot_link=cannot, **named)
 
 
 def _result(model: Any, table: Table) -> dict[str, Any]:

@@ -55,7 +55,8 @@ def demo(
     opt.choose("DATASET", dataset, list(_SETS))
     names = [*out.FILES, *out.DEMO_FILES]
     check_results_folder(output, names=names, overwrite=force)
-    data = datasets.load(dataset)
+    # The bundled copy, whatever folder of data is set: it has the names of the columns.
+    data = datasets.load(dataset, data_home="")
     about, scale, known = _SETS[dataset]
     clusters = clusters or known
     table = Table(data.data, None, tuple(data.feature_names), dataset, data.target)
@@ -78,6 +79,7 @@ def demo(
     origin = {
         "file": dataset,
         "source": data.source,
+        "about": about,
         "sha256": hashlib.sha256(data.data.tobytes()).hexdigest(),
         "n_points": n,
         "n_features": d,

@@ -24,7 +24,7 @@ def explore(
             "--choices",
             metavar="FILE",
             help="File that what you choose is written to, and read from at the start; by default "
-            "choices.json in the folder of results.",
+            "choices.json in the folder of results, or beside the file of clusterings.",
             show_default=False,
             rich_help_panel=opt.OUTPUT,
         ),
@@ -57,18 +57,23 @@ def explore(
     """Look at the report of a run in a browser, and choose: the choices go to a file at once.
 
     Take another clustering than the answer, name and merge clusters, mark points, and say which
-    points belong together or do not. 'clusterscape export' applies the choices to the labels. The
-    page is served on 127.0.0.1 only, at an address that holds a secret; Ctrl-C ends it.
+    points belong together or do not. Other verbs read the file with --choices: export, report and
+    plot apply the clusters, constrain clusters again with the pairs. The page is served on
+    127.0.0.1 only, at an address that holds a secret; Ctrl-C ends it.
 
     Example: `clusterscape explore result wine.csv`
     """
+    from clusterscape.io.models import last_step
     from clusterscape.report import Choices, ReportServer, collect, render
+    from clusterscape.report.choices import questions_of
 
     quiet = printing.quiet
-    file = results / "choices.json" if choices is None else choices
+    beside = results / "choices.json" if results.is_dir() else Path(f"{results}.choices.json")
+    file = beside if choices is None else choices
     before = Choices.read(file) if file.exists() else Choices()
     model, X, settings = gathered(results, data, reference, reading, quiet=quiet)
     page = collect(model, X=X, max_points=points, max_partitions=partitions, **settings)
+    page["questions"] = questions_of(last_step(model))
     server = ReportServer(render(page, choices=before), file, port=port)
     typer.echo(server.address)
     say(f"choices go to {file}; Ctrl-C ends.", quiet=quiet)

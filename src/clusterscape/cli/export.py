@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -25,17 +24,7 @@ def export(
         ),
     ] = None,
     *,
-    choices: Annotated[
-        Path | None,
-        typer.Option(
-            "--choices",
-            metavar="FILE",
-            help="What was chosen in 'clusterscape explore': the clustering taken, names and "
-            "unions of clusters, marked points.",
-            show_default=False,
-            rich_help_panel=opt.READING,
-        ),
-    ] = None,
+    choices: opt.Choices = None,
     output: opt.OutputFile = None,
     force: opt.ForceFile = False,
     printing: opt.Printing,
@@ -73,20 +62,12 @@ def export(
 
 def _labels(found: Any, chosen: Any) -> Any:
     """Return the points' table after the choices."""
-    from clusterscape._core.labels import numbered_like
-
     frame = found.labels
     if chosen is None:
         return frame
     if chosen.partition:
-        if chosen.partition > found.ensemble.n_partitions:
-            raise ValueError(
-                f"the choices take clustering {chosen.partition}, but the run has "
-                f"{found.ensemble.n_partitions}; give the choices of this run."
-            )
-        own = found.ensemble.partition(chosen.partition - 1)
-        numbers = numbered_like(own, frame["label"].to_numpy(), reuse=False)
-        frame = frame[["label"]].assign(label=numbers)
+        taken = chosen.taken(found.ensemble, frame["label"].to_numpy())
+        frame = frame[["label"]].assign(label=taken)
     if chosen.merged:
         frame = frame[["label"]].assign(label=chosen.applied(frame["label"].to_numpy()))
     marked = set(chosen.marked)

@@ -67,6 +67,8 @@ def read_table(
         "n_features": table.n_features,
         "feature_names": list(table.feature_names),
         "id_column": table.id_column,
+        "left_out": list(table.left_out),
+        "suspicious": [f"Column {s.column!r} {s.reason}." for s in suspicious],
         "notes": [*table.notes, *(f"column {s.column!r} {s.reason}." for s in suspicious)],
     }
     return table, origin

@@ -509,6 +509,16 @@ Folder = Annotated[
         "--output", "-o", metavar="DIR", help="Folder for the results.", rich_help_panel=OUTPUT
     ),
 ]
+Choices = Annotated[
+    Path | None,
+    typer.Option(
+        "--choices",
+        metavar="FILE",
+        help="What was chosen in 'clusterscape explore' (choices.json).",
+        show_default=False,
+        rich_help_panel=READING,
+    ),
+]
 OutputFile = Annotated[
     Path | None,
     typer.Option(

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 Results = Annotated[
     Path,
     typer.Argument(
-        metavar="RESULTS", help="Folder that 'clusterscape run' wrote.", show_default=False
+        metavar="RESULTS",
+        help="Folder that 'clusterscape run' wrote, or a file of clusterings (an ensemble or a "
+        "table of labels), which are then combined.",
+        show_default=False,
     ),
 ]
 Table = Annotated[
@@ -75,11 +78,14 @@ def report(
         ),
     ] = None,
     reference: opt.Reference = None,
+    choices: opt.Choices = None,
     force: opt.ForceFile = False,
     reading: opt.Reading,
     printing: opt.Printing,
 ) -> None:
     """Write the report of an earlier run again: with other limits, a title, or known classes.
+
+    With --choices the page shows the clustering that was taken, its clusters merged and named.
 
     With --json the content of the page goes to stdout as JSON instead, and no file is written.
 
@@ -87,13 +93,20 @@ def report(
     """
     from clusterscape.cli import output as out
     from clusterscape.io.results import json_text
-    from clusterscape.report import collect, write
+    from clusterscape.report import Choices, collect, write
 
     quiet = printing.quiet
     if not printing.json:
-        out.check_file(output, [] if data is None else [data], [".html"], force=force)
+        read = [str(path) for path in (data, choices) if path is not None]
+        out.check_file(output, read, [".html"], force=force)
     model, X, settings = gathered(results, data, reference, reading, quiet=quiet)
-    settings |= {"title": title, "max_points": points, "max_partitions": partitions}
+    chosen = None if choices is None else Choices.read(choices)
+    settings |= {
+        "title": title,
+        "choices": chosen,
+        "max_points": points,
+        "max_partitions": partitions,
+    }
     if printing.json:
         typer.echo(json_text(collect(model, X=X, **settings)))
         return
@@ -108,6 +121,8 @@ def gathered(
     from clusterscape.cli import inputs
     from clusterscape.io import load_results
 
+    if results.is_file():
+        return _combined(results, data, reference, reading, quiet=quiet)
     found = load_results(results)
     if data is None:
         if reference is not None:
@@ -123,6 +138,47 @@ def gathered(
     note_positions(found, data, quiet=quiet)
     X = matched(table, names, found.model, quiet=quiet)
     return found.model, X, {"run": found.run, "reference": table.labels}
+
+
+def _combined(
+    file: Path, data: str | None, reference: str | None, reading: opt.Reading, *, quiet: bool
+) -> tuple[Any, Any, dict[str, Any]]:
+    """Combine the clusterings of a file, and return what a run would have given."""
+    from clusterscape.cli import inputs
+    from clusterscape.model import ConsensusClustering
+
+    if reference is not None:
+        raise typer.BadParameter(
+            "known classes are compared with the results of a run; name its folder.",
+            param_hint="--reference",
+        )
+    with inputs.as_arguments(files="RESULTS", features="TABLE"):
+        ensemble, _, X = inputs.read_clusterings(
+            [str(file)], data, reading, scale="none", quiet=quiet
+        )
+    features, done = (None, None) if X is None else inputs.scaled(X, "auto")
+    model = ConsensusClustering(random_state=0).fit_ensemble(ensemble, features=features)
+    known: dict[str, Any] = {"file": file.name}
+    if data is not None:
+        known |= {"notes": [f"The columns are those of {Path(data).name}."]}
+        known["feature_names"] = _names_of(data, str(file), reading, X.shape[1])
+    run = {"input": known, "parameters": {"scaled": done}}
+    return model, features, {"run": run, "table": X}
+
+
+def _names_of(data: str, file: str, reading: opt.Reading, count: int) -> list[str] | None:
+    """Return the names of a table's features that was read beside a file of clusterings."""
+    from clusterscape import io as tables
+
+    if data == "-":  # a pipe can be read only once
+        return None
+    arguments = reading.arguments(data, [file, data])
+    arguments["columns"] = reading.given("columns", data) or None
+    try:
+        names = tables.read_table(data, **arguments).feature_names
+    except tables.UnknownColumn:  # an option that was meant for the clusterings
+        return None
+    return [str(name) for name in names] if len(names) == count else None
 
 
 def note_positions(found: Any, data: str, *, quiet: bool) -> None:

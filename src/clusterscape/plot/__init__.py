@@ -6,6 +6,8 @@ from clusterscape.plot.affinity_map import AffinityMapDisplay, CellDisplay
 from clusterscape.plot.consensus_distribution import ConsensusDistributionDisplay
 from clusterscape.plot.consensus_matrix import ConsensusMatrixDisplay
 from clusterscape.plot.contingency import ContingencyDisplay
+from clusterscape.plot.dendrogram import DendrogramDisplay
+from clusterscape.plot.description import DescriptionDisplay
 from clusterscape.plot.differences import DifferencesDisplay
 from clusterscape.plot.feature_occurrence import FeatureOccurrenceDisplay
 from clusterscape.plot.feature_profile import FeatureProfileDisplay
@@ -41,6 +43,8 @@ __all__ = [
     "ConsensusDistributionDisplay",
     "ConsensusMatrixDisplay",
     "ContingencyDisplay",
+    "DendrogramDisplay",
+    "DescriptionDisplay",
     "DifferencesDisplay",
     "DistanceDistributionDisplay",
     "DistanceMatrixDisplay",

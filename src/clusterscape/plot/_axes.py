@@ -17,7 +17,10 @@ _ROWS = 24  # entries of a column of the legend
 
 
 def new_axes(ax: Any, size: tuple[float, float]) -> Any:
-    """Return the axes to draw on, new ones where none are given."""
+    """Return the axes to draw on, new ones where none are given, or where an empty figure is."""
+    if hasattr(ax, "set_size_inches"):
+        ax.set_size_inches(size)
+        return ax.subplots()
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt

@@ -9,11 +9,12 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
 from clusterscape.compare import contingency_table
+from clusterscape.plot._axes import Frame
 
 _NUMBERED = 20  # rows and columns up to which the counts are written into the cells
 
 
-class ContingencyDisplay:
+class ContingencyDisplay(Frame):
     """How many points of each cluster lie in each cluster of another clustering.
 
     Use :meth:`from_predictions`. Columns are ordered so that those that belong together meet on the
@@ -92,6 +93,10 @@ class ContingencyDisplay:
         table = counts.iloc[:, order].rename_axis(index=row_name, columns=column_name)
         return cls(table).plot(ax=ax)
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return what is drawn: the counts, in the order of the picture."""
+        return self.table
+
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the table.
 
@@ -104,10 +109,7 @@ class ContingencyDisplay:
         -------
         self
         """
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            ax = plt.subplots(figsize=(5.4, 5), layout="constrained")[1]
+        ax = self._begin(ax, (5.4, 5))
         counts = self.table.to_numpy(dtype=np.float64)
         total = counts.sum(axis=1, keepdims=True)
         share = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
@@ -120,8 +122,6 @@ class ContingencyDisplay:
             ax.set_xticks([])
             ax.set_yticks([])
         ax.set(xlabel=self.table.columns.name, ylabel=self.table.index.name)
-        self.ax_ = ax
-        self.figure_ = ax.figure
         return self
 
     def _write(self, ax: Any, counts: np.ndarray, share: np.ndarray) -> None:

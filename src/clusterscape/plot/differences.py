@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 from clusterscape._core.weights import checked_weights
 from clusterscape.compare import explain
+from clusterscape.plot._axes import Frame
 from clusterscape.plot.plane import plane
 
 _COLOURS = "YlGnBu"
 _UNSEEN = "#BBBBBB"
 
 
-class DifferencesDisplay:
+class DifferencesDisplay(Frame):
     """Points at two coordinates, the darker and larger the more they make two partitions differ.
 
     Use :meth:`from_explanation` or :meth:`from_partitions`.
@@ -164,6 +166,12 @@ class DifferencesDisplay:
         found = explain(a, b, features, **options)
         return cls.from_explanation(found, features, names=names, ax=ax)
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return what is drawn: the place of every point and the distance of its two clusters."""
+        first, second = self.axes
+        columns = {first: self.coordinates[:, 0], second: self.coordinates[:, 1]}
+        return pd.DataFrame(columns | {"distance": self.scores}).rename_axis("point")
+
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the points, those with high scores last.
 
@@ -176,10 +184,7 @@ class DifferencesDisplay:
         -------
         self
         """
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            ax = plt.subplots(figsize=(6.4, 4.8), layout="constrained")[1]
+        ax = self._begin(ax, (6.4, 4.8))
         seen = np.isfinite(self.scores)
         scores = self.scores[seen]
         largest = float(scores.max(initial=0.0)) or 1.0
@@ -211,8 +216,6 @@ class DifferencesDisplay:
         where = f"half of it at {self.n_half:,} of {seen.sum():,} points"
         title = f"Where {first} and {second} differ: {where if self.n_half else 'nowhere'}"
         ax.set_title(title, fontsize=11, parse_math=False)
-        self.ax_ = ax
-        self.figure_ = ax.figure
         return self
 
 

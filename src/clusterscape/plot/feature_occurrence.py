@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from clusterscape.ensemble import Ensemble
-from clusterscape.plot._axes import axes_below
+from clusterscape.plot._axes import Frame, axes_below
 
 _PLAIN = "#0072B2"
 _MARKED = "#D55E00"
 _BARS = 80  # from so many columns on, bars would be too thin to see and become lines
 
 
-class FeatureOccurrenceDisplay:
+class FeatureOccurrenceDisplay(Frame):
     """A dot wherever a partition uses a column, and below it how many partitions do.
 
     Use :meth:`from_estimator`.
@@ -135,6 +136,12 @@ class FeatureOccurrenceDisplay:
         made = cls(occurrence, names=names, highlight=highlight)
         return made.plot(max_names=max_names, ax=ax)
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return what is drawn: how often each clustering vector used each column."""
+        counts = self.occurrence.toarray()
+        names = self.names or tuple(f"column {j}" for j in range(counts.shape[1]))
+        return pd.DataFrame(counts, columns=list(names)).rename_axis("vector")
+
     def plot(self, *, max_names: int = 40, ax: Any = None) -> Self:
         """Draw the dots, and the totals below them.
 
@@ -149,10 +156,7 @@ class FeatureOccurrenceDisplay:
         -------
         self
         """
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            ax = plt.subplots(figsize=(8, 5.5), layout="constrained")[1]
+        ax = self._begin(ax, (8, 5.5))
         T, d = self.occurrence.shape
         colours = np.where(self.highlighted, _MARKED, _PLAIN)
         vector, column = self.occurrence.nonzero()
@@ -174,9 +178,7 @@ class FeatureOccurrenceDisplay:
         self._name_columns(below, max_names)
         if self.highlighted.any():
             _explain(ax, self.highlighted)
-        self.ax_ = ax
         self.totals_ax_ = below
-        self.figure_ = ax.figure
         return self
 
     def _name_columns(self, ax: Any, max_names: int) -> None:

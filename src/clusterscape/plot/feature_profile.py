@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import pandas as pd
 
-from clusterscape.plot._axes import axes_below
+from clusterscape.plot._axes import Frame, axes_below
 from clusterscape.plot.palette import NOISE_COLOUR, cluster_name
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _HISTOGRAM = 3.2  # inches
 _ROW = 0.17  # inches of a named column
 
 
-class FeatureProfileDisplay:
+class FeatureProfileDisplay(Frame):
     """Histogram of the strengths of the columns, and below it each column by its name.
 
     Strengths drawn at random are grey.
@@ -95,6 +96,18 @@ class FeatureProfileDisplay:
 
         return cls(feature_profile(X, n_clusters, **options)).plot(max_names=max_names, ax=ax)
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return what is drawn: the strength of each column, and whether it was drawn from others.
+
+        The strongest column, which has the smallest value, comes first.
+        """
+        found = self.profile
+        names = found.names or tuple(f"column {j}" for j in range(found.strengths.size))
+        table = pd.DataFrame(
+            {"column": names, "strength": found.strengths, "sampled": found.sampled}
+        )
+        return table.sort_values("strength", kind="stable", ignore_index=True)
+
     def plot(self, *, bins: Any = "auto", max_names: int = 40, ax: Any = None) -> Self:
         """Draw the histogram, and below it the columns from the strongest to the weakest.
 
@@ -112,12 +125,9 @@ class FeatureProfileDisplay:
         -------
         self
         """
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            d = self.profile.strengths.size
-            height = _HISTOGRAM + (_ROW * d + 0.4 if d <= max_names else 0.4)
-            ax = plt.subplots(figsize=(6, height), layout="constrained")[1]
+        d = self.profile.strengths.size
+        height = _HISTOGRAM + (_ROW * d + 0.4 if d <= max_names else 0.4)
+        ax = self._begin(ax, (6, height))
         found = self.profile
         own, drawn = found.strengths[~found.sampled], found.strengths[found.sampled]
         self.edges_ = _edges(found.strengths, bins)
@@ -150,8 +160,6 @@ class FeatureProfileDisplay:
             f"Feature profile: {found.strengths.size:,} {many}, {found.n_clusters} clusters each",
             fontsize=11,
         )
-        self.ax_ = ax
-        self.figure_ = ax.figure
         return self
 
     def _draw_names(self, ax: Any) -> Any:

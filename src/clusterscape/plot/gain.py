@@ -7,12 +7,13 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from clusterscape.plot._axes import Frame
 from clusterscape.plot.palette import cluster_colors
 
 _MARKS = "osD^vPX*<>hd"
 
 
-class GainDisplay:
+class GainDisplay(Frame):
     """Gain of several methods over a baseline, against the dimension of the data.
 
     Use :meth:`from_scores`.
@@ -136,6 +137,10 @@ class GainDisplay:
         gains = others.sub(table[baseline], axis=0)
         return cls(gains, dimensions, baseline=baseline, score=score).plot(ax=ax)
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return what is drawn: the gain of each method on each data set, by its dimension."""
+        return self.gains.assign(dimension=self.dimensions)
+
     def plot(self, *, ax: Any = None) -> Self:
         """Draw one line per method.
 
@@ -149,10 +154,7 @@ class GainDisplay:
         self
         """
         m = len(self.gains)
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            ax = plt.subplots(figsize=(max(5.0, 2 + 0.8 * m), 3.8), layout="constrained")[1]
+        ax = self._begin(ax, (max(5.0, 2 + 0.8 * m), 3.8))
         place = np.arange(m)
         ax.axhline(0, color="#555555", linewidth=1)
         colours = cluster_colors(np.arange(self.gains.shape[1]))
@@ -174,6 +176,4 @@ class GainDisplay:
         ax.grid(axis="y", color="#DDDDDD", linewidth=0.6)
         ax.set_axisbelow(True)
         ax.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
-        self.ax_ = ax
-        self.figure_ = ax.figure
         return self

@@ -71,8 +71,17 @@ def cluster_colors(labels: Any) -> list[str]:
 
 
 def cluster_marker(label: int) -> str:
-    """Return the shape of a cluster's dots: another one each time that the colours repeat."""
-    return "o" if label < 0 else _MARKERS[int(label) // len(_COLOURS) % len(_MARKERS)]
+    """Return the shape of a cluster's dots, so that colour is not the only cue.
+
+    Neighbours in number differ in both; where the colours repeat, the shapes are shifted, so that
+    144 clusters have looks of their own.
+    """
+    return "o" if label < 0 else _MARKERS[cluster_shape(label)]
+
+
+def cluster_shape(label: int) -> int:
+    """Return which of six shapes a cluster has."""
+    return (int(label) + int(label) // len(_COLOURS)) % len(_MARKERS)
 
 
 def cluster_name(label: Any) -> str:
@@ -81,3 +90,9 @@ def cluster_name(label: Any) -> str:
         return "none" if label < 0 else f"{int(label)}"
     text = str(label)
     return text if len(text) <= 24 else f"{text[:22]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def ink_on(colour: str) -> str:
+    """Return black or white, whichever can be read on a colour."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 110 else "white"

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from clusterscape.plot._axes import cluster_legend
+from clusterscape.plot._axes import Frame, cluster_legend
 from clusterscape.plot.palette import cluster_colors, cluster_marker
 from clusterscape.plot.plane import plane
 
 
-class ScatterDisplay:
+class ScatterDisplay(Frame):
     """Points at two coordinates, coloured by cluster; doubtful points are small and pale.
 
     Use :meth:`from_estimator` or :meth:`from_predictions`.
@@ -127,6 +128,13 @@ class ScatterDisplay:
         points, axes = plane(X, len(np.asarray(labels)), "labels has entries for")
         return cls(points, labels, confidence, axes=axes).plot(ax=ax)
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return what is drawn: place, cluster and, where it is known, confidence of each point."""
+        first, second = self.axes
+        columns = {first: self.coordinates[:, 0], second: self.coordinates[:, 1]}
+        found = pd.DataFrame(columns | {"cluster": self.labels}).rename_axis("point")
+        return found if self.confidence is None else found.assign(confidence=self.confidence)
+
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the points, and legends of the clusters' colours and of the confidences.
 
@@ -139,10 +147,7 @@ class ScatterDisplay:
         -------
         self
         """
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            ax = plt.subplots(figsize=(7, 4.8), layout="constrained")[1]
+        ax = self._begin(ax, (7, 4.8))
         sure = np.ones(len(self.labels)) if self.confidence is None else self.confidence
         sure = np.nan_to_num(sure, nan=1.0)
         colours = np.array(cluster_colors(self.labels))
@@ -166,8 +171,6 @@ class ScatterDisplay:
         ax.set(xlabel=self.axes[0], ylabel=self.axes[1])
         many = "cluster" if clusters.size == 1 else "clusters"
         ax.set_title(f"{clusters.size} {many} of {len(self.labels):,} points", fontsize=11)
-        self.ax_ = ax
-        self.figure_ = ax.figure
         return self
 
     def _explain_confidence(self, ax: Any) -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from clusterscape._core.labels import encode
 from clusterscape.plot._axes import Frame
-from clusterscape.plot.palette import NOISE_COLOUR, cluster_colors, cluster_name
+from clusterscape.plot.palette import NOISE_COLOUR, cluster_colors, cluster_name, ink_on
 
 _WIDEST = 9.0  # width of an arrow that carries all points
 _LARGEST = 900.0  # area of a cluster with all points
@@ -135,7 +135,7 @@ class TrackingDisplay(Frame):
         rows = len(self.labels.columns)
         if rows == 0:
             raise ValueError("labels: there is no clustering to draw.")
-        places = self._places()
+        places = self.places()
         widest = max(len(row) for row in places)
         size = (float(np.clip(1.0 + 0.75 * widest, 5.0, 14.0)), 1.0 + 0.75 * rows)
         ax = self._begin(ax, size)
@@ -147,7 +147,7 @@ class TrackingDisplay(Frame):
                 share = counts[cluster] / len(self.labels)
                 ax.scatter(x, -y, s=60 + _LARGEST * share, c=colour, edgecolors="white", zorder=3)
                 text = cluster_name(cluster)
-                ink = _ink(colour)
+                ink = ink_on(colour)
                 where = {"ha": "center", "va": "center", "zorder": 4}
                 ax.annotate(text, (x, -y), fontsize=7, color=ink, **where)
         ax.set_yticks(-np.arange(rows), [str(name) for name in self.labels.columns])
@@ -157,8 +157,8 @@ class TrackingDisplay(Frame):
             ax.spines[side].set_visible(False)
         return self
 
-    def _places(self) -> list[dict[Any, float]]:
-        """Return the place of each cluster in its row: near those that its points come from."""
+    def places(self) -> list[dict[Any, float]]:
+        """Return the place of each cluster in its row, from 0 to 1, near those it comes from."""
         places: list[dict[Any, float]] = []
         weight = np.linspace(0.0, 1.0, len(self.labels))  # first row: in the order of the clusters
         for name in self.labels.columns:
@@ -192,12 +192,6 @@ class TrackingDisplay(Frame):
                 solid_capstyle="round",
                 zorder=1,
             )
-
-
-def _ink(colour: str) -> str:
-    """Return black or white, whichever can be read on a colour."""
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 110 else "white"
 
 
 def _colours(clusters: list[Any]) -> list[str]:

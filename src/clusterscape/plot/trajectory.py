@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from clusterscape.plot._axes import cluster_legend
+from clusterscape.plot._axes import Frame, cluster_legend
 from clusterscape.plot.palette import cluster_colors
 
 
-class TrajectoryDisplay:
+class TrajectoryDisplay(Frame):
     """The values of x_t over the steps t of a chain, one line per point, coloured by group.
 
     Use :meth:`from_estimator`, or give a trajectory of :func:`clusterscape.combine.evolve`.
@@ -87,6 +88,11 @@ class TrajectoryDisplay:
             )
         return cls(model.trajectory_).plot(scaled=scaled, ax=ax)
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return what is drawn: the state of every point at each step, one column per point."""
+        states = np.asarray(self.trajectory.states)
+        return pd.DataFrame(states).rename_axis(index="step", columns="point")
+
     def plot(self, *, scaled: bool = True, ax: Any = None) -> Self:
         """Draw the values over time, and the last state in ascending order beside them.
 
@@ -104,10 +110,7 @@ class TrajectoryDisplay:
         """
         from mpl_toolkits.axes_grid1 import make_axes_locatable
 
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            ax = plt.subplots(figsize=(8, 4), layout="constrained")[1]
+        ax = self._begin(ax, (8, 4))
         path = self.trajectory
         values = path.deviations if scaled else path.states
         colours = cluster_colors(path.labels)
@@ -127,7 +130,5 @@ class TrajectoryDisplay:
         side.set(xticks=[], xlabel=f"sorted, t={path.n_iter}")
         # Inside, because a layout does not see what is outside of axes that were cut in two.
         cluster_legend(ax, path.labels, title="group", loc="best", bbox_to_anchor=None)
-        self.ax_ = ax
         self.sorted_ax_ = side
-        self.figure_ = ax.figure
         return self

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from clusterscape.compare import explain
-from clusterscape.plot._axes import LINE, SMALLEST, spaced
+from clusterscape.plot._axes import LINE, SMALLEST, Frame, spaced
 
 _BAR = 0.03  # width of a cluster's bar; the ribbons' side is 1
 _SWEEPS = 24
@@ -16,7 +16,7 @@ _COLOURS = "YlGnBu"
 _PALEST = 0.18  # share of the colours left out, which do not show on white
 
 
-class TransportDisplay:
+class TransportDisplay(Frame):
     """Clusters of two partitions at the sides, and between them the mass that is moved.
 
     Use :meth:`from_explanation` or :meth:`from_partitions`. Bars are as high as their clusters are
@@ -146,6 +146,18 @@ class TransportDisplay:
         found = explain(a, b, features, **options)
         return cls.from_explanation(found, names=names, max_names=max_names, ax=ax)
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return what is drawn: the mass that each cluster sends to each other, and how far."""
+        rows, columns = np.nonzero(self.plan.to_numpy() > 0)
+        return pd.DataFrame(
+            {
+                "from": self.plan.index[rows],
+                "to": self.plan.columns[columns],
+                "mass": self.plan.to_numpy()[rows, columns],
+                "distance": self.costs.to_numpy()[rows, columns],
+            }
+        )
+
     def plot(self, *, max_names: int = 40, ax: Any = None) -> Self:
         """Draw the bars, the ribbons, the clusters' names and the scale of the distances.
 
@@ -161,10 +173,7 @@ class TransportDisplay:
         self
         """
         most = max(self.plan.shape)
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            ax = plt.subplots(figsize=figure_size(self.plan.shape), layout="constrained")[1]
+        ax = self._begin(ax, figure_size(self.plan.shape))
         gap = min(0.03, 0.35 / most)
         whole = 1 + gap * (most - 1)
         sides = [_Side(self.plan, axis, gap, whole) for axis in (0, 1)]
@@ -192,8 +201,6 @@ class TransportDisplay:
         pad = 0.03 if ax.figure.get_layout_engine() is not None else 0.25
         bar = ax.figure.colorbar(scale, ax=ax, shrink=0.6, pad=pad)
         bar.set_label("ground distance between the clusters")
-        self.ax_ = ax
-        self.figure_ = ax.figure
         return self
 
     def _draw_ribbons(self, ax: Any, sides: list[_Side]) -> Any:

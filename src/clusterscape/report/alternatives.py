@@ -32,7 +32,7 @@ def alternatives_of(
     labels = every[points]
     answer = np.asarray(model.labels_)
     # By all points, so that a cluster has the same number whichever points are shown.
-    alike = [numbered_like(column, answer, reuse=False)[points] for column in every.T]
+    alike = [aligned_with(answer, column)[points] for column in every.T]
     aligned = np.column_stack([answer[points], *alike])
     columns = np.column_stack([answer[points], labels])
     votes = Ensemble.from_labels(columns, orient="columns")
@@ -103,3 +103,9 @@ def _places(
         return np.column_stack([values[:, 0], level])[points].tolist(), ["value", "at random"]
     where, axes = plane(features, n, "were clustered")
     return np.asarray(where)[points].tolist(), list(axes)
+
+
+def aligned_with(answer: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return labels whose clusters have the numbers of the answer's that they share most with."""
+    # Labels are kept in small integers, whose products would overflow.
+    return numbered_like(np.asarray(labels, dtype=np.int64), answer, reuse=False)

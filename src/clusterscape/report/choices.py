@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from clusterscape._core.atomic import write_bytes
+from clusterscape.combine.result import ResultMixin
+from clusterscape.report.alternatives import aligned_with
+from clusterscape.semisupervised import suggest_queries
 
 _LONGEST = 200  # characters of a name
 _MOST = 100_000  # points marked, and pairs
@@ -160,6 +164,71 @@ class Choices:
             found[np.isin(found, list(group))] = min(group)
         return found
 
+    def applied_to(self, model: Any) -> ChosenClustering:
+        """Return the clustering that was taken, with its clusters merged and named.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted, with ``labels_`` and ``ensemble_``: the result on which the choices were made.
+
+        Returns
+        -------
+        ChosenClustering
+            With ``labels_`` (numbered from 0 without gaps), ``confidence_`` (the votes of the
+            ensemble for these clusters), ``names_`` and all else that a result has.
+        """
+        return ChosenClustering(self).fit(model)
+
+    def taken(self, ensemble: Any, answer: Any) -> np.ndarray:
+        """Return the labels of the clustering that was taken, numbered like the answer's.
+
+        Parameters
+        ----------
+        ensemble : Ensemble
+            The clusterings of the run.
+        answer : (n,) array
+            The labels of its answer.
+
+        Returns
+        -------
+        (n,) array
+        """
+        labels = np.asarray(answer)
+        if self.partition == 0:
+            return labels.copy()
+        if self.partition > ensemble.n_partitions:
+            raise ValueError(
+                f"the choices take clustering {self.partition}, but the run has "
+                f"{ensemble.n_partitions}; give the choices of this run."
+            )
+        return aligned_with(labels, ensemble.labels[:, self.partition - 1])
+
+    def links(self, ids: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the pairs that belong together, and those that do not, as positions of points.
+
+        Parameters
+        ----------
+        ids : iterable
+            Ids of all points, in the order of the data.
+
+        Returns
+        -------
+        must_link, cannot_link : (m, 2) arrays
+        """
+        place = {str(name): row for row, name in enumerate(ids)}
+        found = []
+        for pairs in (self.must_link, self.cannot_link):
+            absent = next((name for pair in pairs for name in pair if name not in place), None)
+            if absent is not None:
+                raise ChoicesError(
+                    f"choices: there is no point {absent!r}; give the table on which they were "
+                    "made, with its column of ids."
+                )
+            rows = [[place[name] for name in pair] for pair in pairs]
+            found.append(np.array(rows, dtype=np.int64).reshape(-1, 2))
+        return found[0], found[1]
+
     def named(self, labels: Any) -> list[str]:
         """Return the names of clusters, or their numbers where they have none.
 
@@ -173,6 +242,40 @@ class Choices:
         list of str
         """
         return [str(self.names.get(str(int(c)), int(c))) for c in np.asarray(labels)]
+
+
+class ChosenClustering(ResultMixin, BaseEstimator):
+    """The clustering that a person took from a result, in the shape of a result.
+
+    Parameters
+    ----------
+    choices : Choices
+        What was chosen.
+
+    Attributes
+    ----------
+    labels_ : (n,) array
+        Clusters, numbered from 0 without gaps.
+    names_ : dict of int to str
+        Names of the clusters that have one.
+    """
+
+    def __init__(self, choices: Choices) -> None:
+        self.choices = choices
+
+    def fit(self, model: Any, y: Any = None) -> Self:
+        """Apply the choices to a fitted result; ``y`` is ignored."""
+        chosen = self.choices
+        merged = chosen.applied(chosen.taken(model.ensemble_, model.labels_))
+        kept = np.unique(merged[merged >= 0])
+        self.labels_ = np.where(merged >= 0, np.searchsorted(kept, merged), merged)
+        self.n_clusters_ = int(kept.size)
+        self.ensemble_ = model.ensemble_
+        self.structure_ = getattr(model, "structure_", None)
+        self.chosen_from_ = chosen.partition
+        given = {i: chosen.names.get(str(c)) for i, c in enumerate(kept)}
+        self.names_ = {i: name for i, name in given.items() if name}
+        return self
 
 
 def _is_count(value: Any) -> bool:
@@ -191,3 +294,20 @@ def _check_lists(name: str, lists: Any, allowed: Any, *, least: int, most: int =
     )
     if not fits:
         raise ChoicesError(f"choices: {name} must hold lists of the right kind and length.")
+
+
+def questions_of(model: Any, *, n: int = 12) -> list[list[str]]:
+    """Return ids of pairs of points to ask about: those whose answers tell most.
+
+    See :func:`~clusterscape.semisupervised.suggest_queries`; none where there is one cluster.
+    """
+    if model.n_clusters_ < 2:
+        return []
+    asked = suggest_queries(model.ensemble_, model.labels_, n)
+    ids = [point_id(name) for name in model.to_frame().index]
+    return [[ids[a], ids[b]] for a, b in zip(asked["first"], asked["second"], strict=True)]
+
+
+def point_id(value: Any) -> str:
+    """Return the id of a point as text, one of several parts too."""
+    return " / ".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,11 +18,15 @@ from clusterscape._core.plain import plain
 from clusterscape.io.models import last_step, versions
 from clusterscape.report import findings
 from clusterscape.report.alternatives import alternatives_of
+from clusterscape.report.cautions import cautions, far_from_all
+from clusterscape.report.choices import Choices, point_id
+from clusterscape.report.tracking import tracking_of
 from clusterscape.validate import describe_clusters
 
 VERSION = 1  # of the dictionary's form
 _NAMED = 5  # points of highest and of lowest confidence of each cluster
 _MATRIX = 200  # points of the consensus matrix
+_STEADY = 0.9  # agreement of random halves of the clusterings
 _CATEGORIES = 60  # classes of the reference that a table can show
 
 
@@ -28,7 +34,9 @@ _CATEGORIES = 60  # classes of the reference that a table can show
 class _Case:
     """What the sections are made of."""
 
-    model: Any  # the estimator itself
+    model: Any  # the estimator itself, or what was chosen instead of its answer
+    original: Any  # the estimator itself
+    steps: list[str]  # what a pipeline does before
     features: Any  # as the estimator saw them; None where they are not known
     table: Any  # the columns in their own units; None where they are not known
     coordinates: Any
@@ -43,6 +51,7 @@ class _Case:
 @checked(
     {
         "title": [Null(), Instance(str)],
+        "choices": [Null(), Instance(Choices)],
         "run": [Null(), Instance(Mapping)],
         "max_points": [Integer(1)],
         "max_partitions": [Integer(1)],
@@ -57,6 +66,7 @@ def collect(
     reference: Any = None,
     run: Mapping[str, Any] | None = None,
     title: str | None = None,
+    choices: Choices | None = None,
     max_points: int = 5000,
     max_partitions: int = 200,
 ) -> dict[str, Any]:
@@ -81,6 +91,9 @@ def collect(
         What is known of the run, as ``run.json`` has it.
     title : str, optional
         Heading of the page.
+    choices : Choices, optional
+        What a person chose: the page then shows the clustering that was taken, with merged and
+        named clusters, instead of the answer.
     max_points : int
         Of more points a random sample is shown, and the page says so. All figures but distances
         between partitions come from all points.
@@ -119,12 +132,17 @@ def collect(
         raise ValueError(f"coordinates must have two columns; got {np.shape(coordinates)}.")
     for name, given in (("X", X), ("table", table), ("coordinates", coordinates)):
         _check_rows(name, given, n)
-    classes = None if reference is None else np.asarray(reference).astype(str)
+    classes = None if reference is None else findings.known_classes(reference)
     _check_rows("reference", classes, n)
+    original = estimator
+    if choices is not None:
+        estimator = choices.applied_to(estimator)
     found = findings.of_model(estimator, reference=classes)
     frame = estimator.to_frame()
     case = _Case(
         estimator,
+        original,
+        _steps(model),
         _seen(model, X),
         X if table is None else table,
         coordinates,
@@ -150,6 +168,9 @@ def collect(
             continue
         if section is not None:
             page[name] = section
+    if "failures" in page and "alternatives" in page and page["verdict"]["n_clusters"] > 1:
+        members = [p["agreement"] for p in page["alternatives"]["partitions"][1:]]
+        page["failures"]["cautions"] += far_from_all(members)
     return page
 
 
@@ -168,6 +189,17 @@ def _seen(model: Any, X: Any) -> Any:
     return model[:-1].transform(X)
 
 
+def _steps(model: Any) -> list[str]:
+    """Name the steps of a pipeline before the last one."""
+    if type(model) is not Pipeline:
+        return []
+    found = []
+    for _, step in model.steps[:-1]:
+        inner = [type(part[1]).__name__ for part in getattr(step, "transformers", ())]
+        found.append(type(step).__name__ + (f" ({', '.join(inner)})" if inner else ""))
+    return found
+
+
 def _shown(labels: np.ndarray, confidence: np.ndarray, most: int) -> np.ndarray:
     """Return the points of the page, by cluster and falling confidence."""
     points = np.arange(labels.size)
@@ -180,7 +212,8 @@ def _shown(labels: np.ndarray, confidence: np.ndarray, most: int) -> np.ndarray:
 
 def _title(case: _Case) -> str:
     file = case.run.get("input", {}).get("file")
-    return f"Clusters of {file}" if file else f"Clusters of {len(case.frame):,} points"
+    n = len(case.frame)
+    return f"Clusters of {file or ('1 point' if n == 1 else f'{n:,} points')}"
 
 
 # ---- sections ---------------------------------------------------------------------------------
@@ -191,7 +224,11 @@ def _verdict(case: _Case) -> dict[str, Any]:
     k, score = found["n_clusters"], found["confidence"]
     clusters = "One cluster" if k == 1 else f"{k} clusters"
     if k == 1:
-        headline = f"{clusters}: the points were not divided."
+        headline = (
+            f"{clusters}: {'the point is alone' if n == 1 else 'the points were not divided'}."
+        )
+    elif score["confident"] == 0 and score["missing"] < n:
+        headline = f"{clusters}; no point is sure; {score['doubtful']:,} of {n:,} are doubtful."
     elif score["missing"] == n:
         headline = f"{clusters}; nothing is known of how sure they are."
     else:
@@ -205,13 +242,43 @@ def _verdict(case: _Case) -> dict[str, Any]:
     return {
         "headline": headline,
         "sentences": findings.sentences(found, n),
+        "sizes": found["cluster_sizes"],
+        "confidence": plain(found["confidence"]),
+        "against_votes": _against_votes(case.frame),
+        "how": found["how"],
+        "candidates": _candidates(selection),
+        "also_steady": _also_steady(selection, k),
         "n_clusters": k,
         "runner_up": None if selection is None else selection.runner_up,
         "steadiness": _steadiness(selection),
         "structure": None if structure is None else plain(structure),
+        "reference": plain(found.get("reference")),
         "n_partitions": ensemble.n_partitions,
         "n_distinct": ensemble.n_distinct,
     }
+
+
+def _candidates(selection: Any) -> list[int] | None:
+    """Return the least and the largest number of clusters that was compared."""
+    if selection is None or "k" not in selection.columns or not len(selection.columns["k"]):
+        return None
+    ks = np.asarray(selection.columns["k"])
+    return [int(ks.min()), int(ks.max())]
+
+
+def _also_steady(selection: Any, k: int) -> list[int]:
+    """Return other numbers of clusters, up to twice as many, whose clusters hardly vary."""
+    if selection is None or "stability" not in selection.columns or k == 1:
+        return []
+    ks, steady = (np.asarray(selection.columns[name]) for name in ("k", "stability"))
+    return [int(c) for c in ks[(steady >= _STEADY) & (ks != k) & (ks <= 2 * k)]]
+
+
+def _against_votes(frame: pd.DataFrame) -> int:
+    """Return how many points have more votes for another cluster than for their own."""
+    other = frame["runner_up_share"].to_numpy(dtype=np.float64)
+    own = frame["confidence"].to_numpy(dtype=np.float64)
+    return int((other > own + 1e-9).sum())  # unknown ones compare as False
 
 
 def _steadiness(selection: Any) -> str | None:
@@ -226,37 +293,67 @@ def _steadiness(selection: Any) -> str | None:
 
 def _input(case: _Case) -> dict[str, Any]:
     known = case.run.get("input", {})
-    names = known.get("feature_names") or getattr(case.model, "feature_names_in_", None)
-    columns = getattr(case.model, "n_features_in_", None)
+    names = known.get("feature_names") or getattr(case.original, "feature_names_in_", None)
+    columns = getattr(case.original, "n_features_in_", None)
+    given = getattr(case.table, "columns", None)
+    prepared = None
+    if case.steps and given is not None and columns is not None and len(given) != columns:
+        prepared = f"{columns:,} columns"  # a reader knows those that were given
+        names, columns = given, len(given)
     parameters = case.run.get("parameters", {})
+    scaling = parameters.get("scaled")
+    if scaling == "none" and parameters.get("algorithm") == "cosine":
+        scaling = "angles"
     return {
         "file": known.get("file"),
+        "about": known.get("about"),
         "n_points": len(case.frame),
         "n_columns": columns,
         "columns": None if names is None else [str(name) for name in names],
+        "prepared": prepared,
+        "steps": case.steps,
         "left_out": plain(known.get("left_out") or parameters.get("exclude") or []),
         "id_column": known.get("id_column"),
-        "scaling": parameters.get("scaled"),
+        "scaling": scaling,
+        "n_constant": _n_constant(case.table),
+        "reference": parameters.get("reference"),
         "notes": [str(note) for note in known.get("notes", [])],
     }
 
 
+def _n_constant(table: Any) -> int:
+    """Return how many columns of numbers have one value only."""
+    if table is None or sparse.issparse(table):
+        return 0
+    frame = table if isinstance(table, pd.DataFrame) else pd.DataFrame(np.asarray(table))
+    numbers = frame.select_dtypes("number")
+    return int((numbers.max() == numbers.min()).sum())
+
+
 def _alternatives(case: _Case) -> dict[str, Any]:
-    return alternatives_of(
+    found = alternatives_of(
         case.model,
         case.shown,
         features=case.features,
         coordinates=case.coordinates,
         max_partitions=case.max_partitions,
     )
+    if case.model is not case.original:
+        found["partitions"][0]["name"] = "what was chosen"
+    return found
 
 
 def _clusters(case: _Case) -> dict[str, Any]:
     labels, confidence = case.model.labels_, case.frame["confidence"].to_numpy()
+    names = getattr(case.model, "names_", {})
     consensus = case.model.cluster_consensus_
-    described = None
-    if case.table is not None and case.model.n_clusters_ > 1:
-        described = describe_clusters(case.table, labels)
+    described, why_not = None, None
+    if case.model.n_clusters_ < 2:
+        why_not = "There is nothing to tell one cluster from."
+    elif case.table is None:
+        why_not = "The report was written without the columns of the points."
+    else:
+        described = describe_clusters(case.table, labels, names=_names_of(case))
     rows = []
     for c in range(case.model.n_clusters_):
         points = np.flatnonzero(labels == c)
@@ -266,10 +363,11 @@ def _clusters(case: _Case) -> dict[str, Any]:
         rows.append(
             {
                 "cluster": c,
+                "name": names.get(c),
                 "size": int(points.size),
                 "share": points.size / len(labels),
                 "confidence": float(np.nanmean(own)) if claimed else None,
-                "consensus": float(consensus[c]),
+                "consensus": plain(float(consensus[c])),
                 "typical": _ids(case, order[:_NAMED]),
                 "least_sure": _ids(case, order[::-1][:_NAMED]) if claimed else [],
                 "columns": [] if described is None else _columns(described.table, c),
@@ -278,9 +376,18 @@ def _clusters(case: _Case) -> dict[str, Any]:
     return {
         "rows": rows,
         "described": described is not None,
+        "why_not": why_not,
         "held_back": None if described is None else described.held_back,
         "sentences": [] if described is None else described.sentences(),
     }
+
+
+def _names_of(case: _Case) -> list[str] | None:
+    """Return the names of the columns of a table that does not hold them itself."""
+    names = case.run.get("input", {}).get("feature_names")
+    if names is None or hasattr(case.table, "columns") or len(names) != case.table.shape[1]:
+        return None
+    return [str(name) for name in names]
 
 
 def _columns(table: pd.DataFrame, cluster: int) -> list[dict[str, Any]]:
@@ -290,17 +397,22 @@ def _columns(table: pd.DataFrame, cluster: int) -> list[dict[str, Any]]:
 
 def _ids(case: _Case, points: np.ndarray) -> list[dict[str, Any]]:
     confidence = case.frame["confidence"].to_numpy()
-    return [{"id": _id(case.frame.index[p]), "confidence": plain(confidence[p])} for p in points]
-
-
-def _id(value: Any) -> str:
-    return " / ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return [
+        {"id": point_id(case.frame.index[p]), "confidence": plain(confidence[p])} for p in points
+    ]
 
 
 def _across_k(case: _Case) -> dict[str, Any] | None:
-    selection = getattr(case.model, "k_selection_", None)
-    if selection is None or not selection.columns:
+    criteria = _criteria(getattr(case.model, "k_selection_", None))
+    tracking = tracking_of(case.model, case.shown)
+    if criteria is None and tracking is None:
         return None
+    return {"criteria": criteria, "tracking": tracking}
+
+
+def _criteria(selection: Any) -> dict[str, Any] | None:
+    if selection is None or len(selection.columns.get("k", ())) < 2:
+        return None  # with one candidate nothing was compared
     return {
         "n_clusters": selection.n_clusters,
         "runner_up": selection.runner_up,
@@ -310,14 +422,17 @@ def _across_k(case: _Case) -> dict[str, Any] | None:
     }
 
 
-def _matrix(case: _Case) -> dict[str, Any]:
+def _matrix(case: _Case) -> dict[str, Any] | None:
     """Return the share of the partitions that put each two of some points together."""
+    if case.shown.size < 2:
+        return None
     step = max(1, -(-case.shown.size // _MATRIX))
     points = case.shown[::step]
     shares = case.model.ensemble_.subset(points).coassociation().toarray()
     confidence = case.frame["confidence"].to_numpy()
     return {
         "n_points": int(points.size),
+        "n_all": len(case.frame),
         "values": np.round(np.clip(np.nan_to_num(shares), 0, 1), 3).tolist(),
         "labels": case.model.labels_[points].tolist(),
         "confidence": plain(np.round(confidence[points], 3)),
@@ -328,7 +443,7 @@ def _matrix(case: _Case) -> dict[str, Any]:
 def _points(case: _Case) -> dict[str, Any]:
     frame = case.frame.iloc[case.shown]
     return {
-        "ids": [_id(value) for value in frame.index],
+        "ids": [point_id(value) for value in frame.index],
         "label": frame["label"].tolist(),
         "confidence": plain(frame["confidence"].round(4).to_numpy()),
         "runner_up": [None if pd.isna(c) else int(c) for c in frame["runner_up"]],
@@ -340,7 +455,8 @@ def _points(case: _Case) -> dict[str, Any]:
 def _against_reference(case: _Case) -> dict[str, Any] | None:
     if case.reference is None:
         return None
-    counts = pd.crosstab(case.reference, case.model.labels_)
+    known = case.reference != ""
+    counts = pd.crosstab(case.reference[known], case.model.labels_[known])
     if len(counts) > _CATEGORIES:
         raise ValueError(f"there are {len(counts):,} classes; up to {_CATEGORIES} are shown.")
     return {
@@ -378,22 +494,45 @@ def _failures(case: _Case) -> dict[str, Any]:
         "failed": case.found["failures"],
         "n_partitions": case.model.ensemble_.n_partitions,
         "unclustered": case.found["n_unclustered"],
+        "cautions": cautions(case.model, case.found, case.run),
     }
 
 
 def _reproduce(case: _Case) -> dict[str, Any]:
-    settings = case.model.get_params(deep=False)
-    aside = ("n_jobs", "progress", "store")
+    model = case.original
+    settings = model.get_params(deep=False)
+    aside = ("n_jobs", "progress", "store")  # how the work is done changes nothing of a result
     run = {k: v for k, v in case.run.items() if k in ("command", "parameters")}
-    # The number of workers changes nothing of a result.
     run["parameters"] = {k: v for k, v in run.get("parameters", {}).items() if k != "jobs"}
     return {
-        "estimator": type(case.model).__name__,
+        "estimator": type(model).__name__,
+        **_home(model),
         "parameters": {k: plain(v) for k, v in settings.items() if k not in aside},
+        "defaults": plain(_defaults(type(model))),
         "run": plain(run),
+        "file": case.run.get("input", {}).get("file"),
         "sha256": case.run.get("input", {}).get("sha256"),
         "versions": versions(),
+        "chosen": case.model is not model,
     }
+
+
+def _home(model: Any) -> dict[str, Any]:
+    """Return the public package that a model is imported from, and what it is fitted on."""
+    import clusterscape
+
+    name = type(model).__name__
+    parts = type(model).__module__.split(".")
+    module = "clusterscape" if hasattr(clusterscape, name) else ".".join(parts[:2])
+    return {
+        "module": module,
+        "fitted_on": "X" if hasattr(model, "n_features_in_") else "ensemble",
+    }
+
+
+def _defaults(kind: type) -> dict[str, Any]:
+    parameters = inspect.signature(kind).parameters.values()
+    return {p.name: p.default for p in parameters if p.default is not p.empty}
 
 
 # In the order of the page.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from clusterscape._core.plain import plain
 
@@ -57,6 +58,8 @@ def of_result(
 
 def _how(k: int, model: ConsensusClustering | ClusterForest) -> str:
     """Say where the number of clusters comes from."""
+    if hasattr(model, "chosen_from_"):
+        return "as chosen"
     asked, selection = getattr(model, "n_clusters", None), getattr(model, "k_selection_", None)
     if isinstance(asked, int):
         return "as asked" if asked == k else f"{asked} were asked for"
@@ -84,15 +87,26 @@ def _confidence(confidence: np.ndarray, ids: Any) -> dict[str, Any]:
 
 
 def agreement(labels: np.ndarray, reference: Any) -> dict[str, Any]:
-    """Compare labels with known classes."""
+    """Compare labels with known classes; points without a class count for nothing."""
     from clusterscape.compare import accuracy, adjusted_rand
 
-    classes = np.asarray(reference).astype(str)
+    classes = known_classes(reference)
+    known = classes != ""
+    own, theirs = np.asarray(labels)[known], classes[known]
     return {
-        "n_classes": int(np.unique(classes).size),
-        "adjusted_rand": adjusted_rand(labels, classes),
-        "accuracy": accuracy(labels, classes),
+        "n_classes": int(np.unique(theirs).size),
+        "n_blank": int((~known).sum()),
+        "adjusted_rand": adjusted_rand(own, theirs) if known.any() else None,
+        "accuracy": accuracy(own, theirs) if known.any() else None,
     }
+
+
+def known_classes(reference: Any) -> np.ndarray:
+    """Return the classes as text, empty where a point has none (blank, None, NaN)."""
+    given = np.asarray(reference, dtype=object).ravel()
+    unknown = np.asarray(pd.isna(given))
+    text = ["" if gone else str(c).strip() for c, gone in zip(given, unknown, strict=True)]
+    return np.array(text, dtype=str)
 
 
 # ---- in words -------------------------------------------------------------------------------
@@ -113,12 +127,7 @@ def sentences(found: dict[str, Any], n_points: int) -> list[str]:
             f"out; the first, number {first['partition']}: {first['reason']}"
         )
     if "reference" in found:
-        known = found["reference"]
-        lines.append(
-            f"Compared with the {known['n_classes']} known classes: {known['accuracy']:.1%} of the "
-            f"points agree under the best matching of clusters to classes; adjusted Rand index "
-            f"{known['adjusted_rand']:.3f} (1 is perfect, 0 is chance)."
-        )
+        lines.append(reference_words(found["reference"]))
     if "single" in found:
         alone = found["single"]
         lines.append(
@@ -128,10 +137,25 @@ def sentences(found: dict[str, Any], n_points: int) -> list[str]:
     return lines
 
 
+def reference_words(known: Mapping[str, Any]) -> str:
+    """Say how far clusters agree with known classes."""
+    blank = known.get("n_blank", 0)
+    if known["adjusted_rand"] is None:
+        return "No point has a known class to compare with."
+    classes = "1 known class" if known["n_classes"] == 1 else f"{known['n_classes']} known classes"
+    without = f" ({blank:,} points without a class do not count)" if blank else ""
+    return (
+        f"Compared with the {classes}{without}: {known['accuracy']:.1%} of the points agree under "
+        "the best matching of clusters to classes; adjusted Rand index "
+        f"{known['adjusted_rand']:.3f} (1 is perfect, 0 is chance)."
+    )
+
+
 def _clusters(found: dict[str, Any], n_points: int) -> str:
     k = found["n_clusters"]
     if k == 1:
-        return f"One cluster: the {n_points} points were not divided ({found['how']})."
+        points = "the only point was" if n_points == 1 else f"the {n_points:,} points were"
+        return f"One cluster: {points} not divided ({found['how']})."
     why = "" if found["k_selection"] is None else f" {found['k_selection']['reason']}"
     sizes = _sizes(found["cluster_sizes"])
     return f"{k} clusters ({found['how']}), numbered 0 to {k - 1} by size: {sizes}.{why}"

@@ -97,7 +97,8 @@ def render(page: Mapping[str, Any], *, choices: Choices | None = None) -> str:
     Parameters
     ----------
     page : mapping
-        What :func:`collect` returns.
+        What :func:`collect` returns. In a page to be served, ``questions`` may hold pairs of ids
+        that are asked about.
     choices : Choices, optional
         What was chosen before. With it the page is one to be served by :class:`ReportServer`: it
         has a section to choose in, and may send the choices to where it came from.
@@ -123,7 +124,7 @@ def render(page: Mapping[str, Any], *, choices: Choices | None = None) -> str:
     )
     if choices is not None:
         rules += "; connect-src 'self'"
-        page = {**page, "choices": asdict(choices)}
+        page = {"questions": [], **page, "choices": asdict(choices)}
     parts = {
         "rules": rules,
         "title": text.escaped(page["title"]),
@@ -163,6 +164,8 @@ def _payload(page: Mapping[str, Any]) -> dict[str, Any]:
         "noise": NOISE_COLOUR,
         "points": page.get("points"),
         "choices": page.get("choices"),
+        "questions": page.get("questions"),
+        "names": _names(page),
     }
     if "alternatives" in page:
         found["alternatives"] = _packed_alternatives(page["alternatives"])
@@ -171,6 +174,12 @@ def _payload(page: Mapping[str, Any]) -> dict[str, Any]:
         values = np.round(255 * np.asarray(own["values"])).astype(np.uint8)
         found["matrix"] = {**own, "values": _base64(values)}
     return found
+
+
+def _names(page: Mapping[str, Any]) -> dict[str, str]:
+    """Return the names of the answer's clusters that have one."""
+    rows = page.get("clusters", {}).get("rows", [])
+    return {str(row["cluster"]): row["name"] for row in rows if row["name"]}
 
 
 def _packed_alternatives(own: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,20 +1,30 @@
-"""The words, tables and small charts of a report, as HTML."""
+"""The words and tables of a report, as HTML."""
 
 from __future__ import annotations
 
-import html
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Mapping
 from typing import Any
+
+from clusterscape.report import charts
+from clusterscape.report.findings import listed, reference_words
+from clusterscape.report.markup import (
+    Markup,
+    bullets,
+    escaped,
+    folded,
+    number,
+    paragraphs,
+    table,
+    terms,
+)
 
 Page = Mapping[str, Any]
 
 _COLUMNS = 40  # names of columns that are listed
+_SIZES = 12  # clusters whose sizes are given
+_ROWS = 12  # rows of a table that are not folded away
 _CLUSTERS = 60  # clusters that are described one by one
-
-
-def escaped(value: Any) -> str:
-    """Return text that is harmless in HTML, in an attribute too."""
-    return html.escape("" if value is None else str(value), quote=True)
 
 
 def sections(page: Page) -> str:
@@ -45,57 +55,91 @@ def _section(name: str, heading: str, inner: str) -> str:
     )
 
 
-# ---- parts ------------------------------------------------------------------------------------
-
-
-def _paragraphs(lines: Iterable[Any]) -> str:
-    return "".join(f"<p>{escaped(line)}</p>" for line in lines if line)
-
-
-def _table(
-    head: Sequence[str], rows: Iterable[Sequence[Any]], *, caption: str, named: bool = True
-) -> str:
-    """Return a table; the first cell of each row names the row, where ``named``."""
-    top = "".join(f'<th scope="col">{escaped(cell)}</th>' for cell in head)
-    body = []
-    for row in rows:
-        cells = [_cell(cell) for cell in row]
-        first = f'<th scope="row">{cells[0]}</th>' if named else f"<td>{cells[0]}</td>"
-        body.append(f"<tr>{first}{''.join(f'<td>{cell}</td>' for cell in cells[1:])}</tr>")
-    return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{escaped(caption)}"><table>'
-        f"<caption>{escaped(caption)}</caption>"
-        f"<thead><tr>{top}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
-    )
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:,.4g}" if abs(value) >= 1000 else f"{value:.3g}"
-    return escaped("–" if value is None else value)
-
-
-def _terms(pairs: Iterable[tuple[str, Any]]) -> str:
-    inner = "".join(
-        f"<dt>{escaped(name)}</dt><dd>{escaped(value)}</dd>" for name, value in pairs if value
-    )
-    return f"<dl>{inner}</dl>" if inner else ""
-
-
 # ---- sections ---------------------------------------------------------------------------------
 
 
 def _verdict(page: Page) -> str:
     own = page["verdict"]
-    lines = list(own["sentences"])
+    lines = [_sizes(own), _number_of_clusters(own), _confidence(own, page["n_points"])]
     if own["structure"] is not None:
         lines.append(
-            "The test for structure compares the data with references that have no clusters. It "
-            "says whether there is any structure, not that these clusters are the right ones."
+            f"{own['structure']['message']} The test compares the data with references that have "
+            "no clusters. It says whether there is any structure, not that these clusters are the "
+            "right ones."
         )
     distinct, members = own["n_distinct"], own["n_partitions"]
-    lines.append(f"{members:,} clusterings were combined; {distinct:,} of them differ.")
-    return _paragraphs(lines)
+    differ = "all of them differ" if distinct == members else f"{distinct:,} of them differ"
+    differ = "all of them are the same" if distinct <= 1 else differ
+    if members == 1:
+        lines.append("It rests on one clustering.")
+    else:
+        lines.append(f"{members:,} clusterings were combined; {differ}.")
+    if own["reference"]:
+        lines.append(reference_words(own["reference"]))
+    careful = page.get("failures", {}).get("cautions", [])
+    told = bullets(careful)
+    box = f'<div class="careful"><h3>Before you believe it</h3>{told}</div>' if told else ""
+    return paragraphs(lines) + box
+
+
+def _sizes(own: Mapping[str, Any]) -> str:
+    sizes = own["sizes"]
+    if len(sizes) < 2:
+        return ""
+    shown = [f"{size:,}" for size in sizes[:_SIZES]]
+    if len(sizes) > _SIZES:
+        rest = sizes[_SIZES:]
+        return (
+            f"The largest clusters have {', '.join(shown)} points, {len(rest)} smaller ones "
+            f"{sum(rest):,} in all."
+        )
+    return f"The clusters are numbered by size: {listed(shown)} points."
+
+
+def _number_of_clusters(own: Mapping[str, Any]) -> str:
+    k, tried, second = own["n_clusters"], own["candidates"], own["runner_up"]
+    if k == 1:
+        if tried is None or tried[0] == tried[1]:
+            return ""
+        return f"Divisions into {tried[0]} to {tried[1]} clusters were compared; none was taken."
+    if tried is None:
+        return {
+            "as asked": f"{k} clusters were asked for.",
+            "as chosen": "It is not the answer of the run, but what a person chose.",
+        }.get(own["how"], "")
+    said = f"Their number was chosen among {tried[0]} to {tried[1]}"
+    said += f"; the runner-up is {second}." if second is not None else "."
+    said += f" {own['steadiness']}" if own["steadiness"] else ""
+    if own["also_steady"]:
+        shown = listed([str(c) for c in own["also_steady"]])
+        said += (
+            f" The clusters for k = {shown} hardly vary either: groups may be nested, and you may "
+            "want them coarser or finer."
+        )
+    return said
+
+
+def _confidence(own: Mapping[str, Any], n: int) -> str:
+    score = own["confidence"]
+    if own["n_clusters"] == 1:
+        return ""
+    if score["missing"] == n:
+        return (
+            "No confidence is given for any point, because the clusterings that were combined do "
+            "not differ: agreement among copies is no evidence."
+        )
+    between = n - score["confident"] - score["doubtful"] - score["missing"]
+    said = (
+        f"Of {n:,} points {score['confident']:,} are sure (confidence {score['confident_from']:g} "
+        f"or more), {between:,} lie between, and {score['doubtful']:,} are doubtful (below "
+        f"{score['doubtful_below']:g})."
+    )
+    if score["missing"]:
+        said += f" For {score['missing']:,} there is no confidence."
+    if score["doubtful"]:
+        worst = score["least"][: score["doubtful"]]
+        said += f" The most doubtful: {listed([str(p['id']) for p in worst])}."
+    return said
 
 
 def _input(page: Page) -> str:
@@ -103,17 +147,29 @@ def _input(page: Page) -> str:
     names = own["columns"] or []
     more = f", and {len(names) - _COLUMNS:,} more" if len(names) > _COLUMNS else ""
     count = None if own["n_columns"] is None else f"{own['n_columns']:,}"
-    return _terms(
+    return terms(
         [
-            ("File", own["file"]),
+            ("Data" if own["about"] else "File", own["file"]),
+            ("About", own["about"]),
             ("Points", f"{own['n_points']:,}"),
             ("Columns", count),
+            ("Constant columns", own["n_constant"] and f"{own['n_constant']:,}, which say nothing"),
             ("Columns used", ", ".join(names[:_COLUMNS]) + more if names else None),
             ("Left out", ", ".join(map(str, own["left_out"]))),
+            ("Prepared as", own["prepared"]),
+            ("Prepared by", None if own["scaling"] else ", then ".join(own["steps"])),
             ("Names of the points", own["id_column"]),
-            ("Scaling", own["scaling"]),
+            ("Known classes", own["reference"] and f"{own['reference']} (not clustered)"),
+            ("Scaling", _SCALINGS.get(own["scaling"], own["scaling"])),
         ]
-    ) + _paragraphs(own["notes"])
+    ) + paragraphs(own["notes"])
+
+
+_SCALINGS = {
+    "standard": "every column to mean 0 and standard deviation 1",
+    "none": "none: columns with large values count most",
+    "angles": "none; rows are compared by their angles, so that their lengths do not count",
+}
 
 
 def _alternatives(page: Page) -> str:
@@ -133,7 +189,7 @@ def _alternatives(page: Page) -> str:
         "Distances are one less the adjusted Rand index on the points shown. The map shows "
         f"{own['map_share']:.0%} of their squares."
     )
-    return _paragraphs(lines) + _EXPLORER
+    return paragraphs(lines) + _EXPLORER
 
 
 # Filled by the page's script; the canvases have a list and a table beside them that say the same.
@@ -150,9 +206,9 @@ _EXPLORER = """
 <div class="panel"><h3 id="data-title">Points</h3>
 <canvas id="data" role="img" aria-labelledby="data-title" aria-describedby="chosen"></canvas>
 <div id="legend" class="legend" role="group" aria-label="Clusters to highlight"></div>
-</div></div>
 <p id="chosen" role="status" aria-live="polite"></p>
-<p id="point" role="status" aria-live="polite"></p>
+<p id="near"></p>
+<p id="point" role="status" aria-live="polite"></p></div></div>
 <div id="comparison" hidden><h3>Pinned and shown</h3><p id="changed"></p>
 <div class="explorer"><div class="panel">
 <canvas id="flows" role="img" aria-label="Flows from pinned clusters to those shown"></canvas></div>
@@ -163,10 +219,11 @@ _EXPLORER = """
 
 def _choices(page: Page) -> str:
     told = (
-        "What you decide here is written to a file at once. “clusterscape export” applies it to "
-        "the labels; pairs of points are kept for constraints."
+        "What you decide here is written to a file at once. Give it to other commands with "
+        "--choices: “export”, “report” and “plot” then show the clusters as you chose and named "
+        "them, and “constrain” clusters again so that your pairs of points hold."
     )
-    return _paragraphs([told]) + _CHOOSING
+    return paragraphs([told]) + _CHOOSING
 
 
 _CHOOSING = """
@@ -178,7 +235,9 @@ _CHOOSING = """
 <label for="merge-a">Cluster</label> <select id="merge-a"></select>
 <label for="merge-b">and</label> <select id="merge-b"></select>
 <button type="button" id="merge">Merge them</button></p><ul id="merged"></ul></fieldset>
-<fieldset><legend>The point that is chosen</legend><p class="buttons">
+<fieldset id="asking"><legend>Do they belong together?</legend><ul id="questions"></ul></fieldset>
+<fieldset><legend>The point that is chosen</legend>
+<p id="hint">Choose a point first, on the map or in the table.</p><p class="buttons">
 <button type="button" id="mark">Mark it, or remove the mark</button>
 <button type="button" id="remember">Remember it as the first of a pair</button>
 <button type="button" id="together">Belongs together with the first</button>
@@ -190,109 +249,172 @@ _CHOOSING = """
 def _clusters(page: Page) -> str:
     own = page["clusters"]
     rows = own["rows"]
-    table = _table(
-        ["Cluster", "Points", "Share", "Mean confidence", "Typical", "Least sure"],
+    named = any(r.get("name") for r in rows)
+    found = table(
+        [
+            "Cluster",
+            "Points",
+            "Share",
+            "Mean confidence",
+            "Together",
+            "Typical points",
+            "Least sure points",
+        ],
         [
             (
-                r["cluster"],
+                _called(r) if named else charts.sign(r["cluster"]),
                 f"{r['size']:,}",
                 f"{r['share']:.1%}",
-                r["confidence"],
-                ", ".join(p["id"] for p in r["typical"]),
-                ", ".join(p["id"] for p in r["least_sure"]),
+                None if r["confidence"] is None else f"{r['confidence']:.2f}",
+                None if r["consensus"] is None else f"{r['consensus']:.2f}",
+                ", ".join(_short(p["id"]) for p in r["typical"]),
+                ", ".join(_short(p["id"]) for p in r["least_sure"]),
             )
             for r in rows[:_CLUSTERS]
         ],
         caption="Clusters, with the points of highest and of lowest confidence",
     )
     if len(rows) > _CLUSTERS:
-        table += _paragraphs([f"The {len(rows) - _CLUSTERS:,} smaller clusters are not listed."])
+        found += paragraphs([f"The {len(rows) - _CLUSTERS:,} smaller clusters are not listed."])
     if not own["described"]:
-        return table
+        return found + paragraphs([own["why_not"]])
+    return found + _described(own)
+
+
+def _called(row: Mapping[str, Any]) -> Markup:
+    return Markup(f"{charts.sign(row['cluster'])} {escaped(row.get('name') or '')}")
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 40 else f"{name[:38]}…"
+
+
+def _described(own: Mapping[str, Any]) -> str:
     half = "all points" if not own["held_back"] else "points that had no part in the choice"
     told = (
-        "What tells the clusters apart. The effect is the probability that a point of the cluster "
-        "has a larger value than another point, less that of a smaller one; it comes from "
-        f"{half}. Clusters that were made from a column differ in it even where there are no "
-        "real groups: effects say what the clusters are, not that they exist."
+        "What tells the clusters apart: the columns with the largest effects. An effect of +1 says "
+        "that all points of the cluster are above all others, -1 below, 0 that they are alike, or "
+        "between others that are higher and lower (compare the values then). The effect "
+        f"comes from {half}. Clusters that were made from a column differ in it even where there "
+        "are no real groups: effects say what the clusters are, not that they exist."
     )
     lines = [
         (
-            r["cluster"],
-            c["column"] if c["value"] is None else f"{c['column']} = {c['value']}",
-            c["inside"] if c["value"] is None else f"{c['inside']:.0%}",
-            c["outside"] if c["value"] is None else f"{c['outside']:.0%}",
-            f"{c['effect']:+.2f}",
+            charts.sign(r["cluster"]),
+            _short(c["column"] if c["value"] is None else f"{c['column']} = {c['value']}"),
+            *_typical(c),
+            charts.effect_bar(c["effect"], r["cluster"]),
         )
-        for r in rows[:_CLUSTERS]
+        for r in own["rows"][:_CLUSTERS]
         for c in r["columns"]
     ]
-    head = ["Cluster", "Column", "Here (median or share)", "Elsewhere", "Effect"]
-    return table + _paragraphs([told]) + _table(head, lines, caption="Distinguishing columns")
+    head = ["Cluster", "Column", "Here", "Elsewhere", "Effect"]
+    seen = {c.get("measure", "median") for r in own["rows"] for c in r["columns"]}
+    words = listed([_MEASURES[kind] for kind in _MEASURES if kind in seen] or ["medians"])
+    return paragraphs([told]) + table(head, lines, caption=f"Distinguishing columns ({words})")
+
+
+_MEASURES = {
+    "median": "medians of numbers",
+    "share": "shares of words",
+    "present": "shares of points that have the column at all, where the medians are both 0",
+}
+
+
+def _typical(column: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the typical values inside and outside, in words."""
+    inside, outside = column["inside"], column["outside"]
+    if column.get("measure", "median") == "median":
+        return tuple("–" if v is None else number(v) for v in (inside, outside))  # type: ignore
+    after = " not 0" if column["measure"] == "present" else ""
+    return tuple("–" if v is None else f"{v:.0%}{after}" for v in (inside, outside))  # type: ignore
 
 
 def _across_k(page: Page) -> str:
     own = page["across_k"]
-    table = own["table"]
-    names = list(table)
-    rows = list(zip(*(table[name] for name in names), strict=True))
+    inner = _criteria(own["criteria"]) if own["criteria"] is not None else ""
+    return inner + (_tracking(own["tracking"]) if own["tracking"] is not None else "")
+
+
+def _criteria(own: Mapping[str, Any]) -> str:
+    columns = own["table"]
+    names = list(columns)
+    rows = list(zip(*(columns[name] for name in names), strict=True))
     chart = ""
-    if "k" in table and "score" in table:
-        chart = _line_chart(table["k"], table["score"], own["n_clusters"], own["runner_up"])
-    return (
-        _paragraphs([own["reason"]])
-        + chart
-        + _table(
-            [name.replace("_", " ") for name in names],
-            rows,
-            caption="Numbers of clusters and their criteria; the largest score decides",
+    if "k" in columns and "score" in columns:
+        chart = charts.score_line(
+            columns["k"], columns["score"], chosen=own["n_clusters"], second=own["runner_up"]
         )
+    known = [(_HEADS[name][0], _HEADS[name][1]) for name in names if name in _HEADS]
+    full = table(
+        [_HEADS[name][0] if name in _HEADS else name.replace("_", " ") for name in names],
+        rows,
+        caption="Numbers of clusters and their criteria; the largest score decides",
     )
+    if len(rows) > _ROWS:
+        full = folded(f"Table of all {len(rows)} numbers of clusters", full)
+    return paragraphs([own["reason"]]) + chart + full + folded("What the columns say", terms(known))
 
 
-def _line_chart(ks: Sequence[int], scores: Sequence[Any], chosen: int, second: Any) -> str:
-    """Draw the deciding score against the number of clusters."""
-    known = [(k, s) for k, s in zip(ks, scores, strict=True) if s is not None]
-    if len(known) < 2:
-        return ""
-    low, high = min(s for _, s in known), max(s for _, s in known)
-    left, right = known[0][0], known[-1][0]
+_HEADS = {
+    "k": ("k", "Number of clusters."),
+    "score": ("Score", "What decides: the rise, plus half of the eigengap where there are both."),
+    "separation_rise": (
+        "Rise",
+        "By how much more the next cut separates near neighbours (log ratio): large where the next "
+        "cut would go through a cluster.",
+    ),
+    "separated": ("Separated", "Share of near neighbours that lie in different clusters."),
+    "eigengap": (
+        "Eigengap",
+        "Drop of the spectrum of the shares of common clusterings after k (log ratio).",
+    ),
+    "chosen": ("Halves", "Random halves of the clusterings that chose this number."),
+    "stability": (
+        "Stability",
+        "Mean agreement of the halves' clusters with those of all clusterings (1 is the same).",
+    ),
+}
 
-    def place(k: float, s: float) -> tuple[float, float]:
-        across = (k - left) / max(right - left, 1)
-        up = (s - low) / (high - low) if high > low else 0.5
-        return 40 + 540 * across, 150 - 120 * up
 
-    spots = [(*place(k, s), k) for k, s in known]
-    line = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in spots)
-    marks = []
-    for x, y, k in spots:
-        kind = "chosen" if k == chosen else "second" if k == second else "other"
-        size = {"chosen": 7, "second": 5, "other": 3}[kind]
-        marks.append(f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{size}"/>')
-        marks.append(f'<text x="{x:.1f}" y="172" text-anchor="middle">{k}</text>')
-    said = f"Score of each number of clusters: {chosen} was chosen"
-    said += f", {second} comes next." if second is not None else "."
+def _tracking(own: Mapping[str, Any]) -> str:
+    told = (
+        "Each row is a number of clusters, each dot a cluster: its area is its points, and the "
+        "lines show where they go when there is one cluster more. A dark line says that the "
+        "cluster below comes from there; a cluster with several pale lines is new, not a part of "
+        f"one above. The row k = {own['answer']} is the answer; the others are cuts of the same "
+        "clusterings, with the numbers of the answer's clusters that they share most with."
+    )
+    rows = [
+        (f"k = {a['from']}, {a['cluster']}", f"k = {a['to']}, {a['cluster_below']}",
+         f"{a['points']:,}", f"{a['share_from']:.0%}", f"{a['share_to']:.0%}")
+        for a in own["arrows"]
+    ]  # fmt: skip
+    head = ["From", "To", "Points", "Share of the first", "Share of the second"]
+    as_table = table(head, rows, caption=f"Where the points go ({own['n_points']:,} points)")
     return (
-        f'<svg class="chart" viewBox="0 0 620 196" role="img" aria-label="{escaped(said)}">'
-        f'<polyline points="{line}"/>{"".join(marks)}'
-        '<text x="310" y="192" text-anchor="middle">number of clusters</text></svg>'
-        f'<p class="caption">{escaped(said)}</p>'
+        "<h3>The clusters across k</h3>"
+        + paragraphs([told])
+        + charts.tree(own)
+        + folded("The same as a table", as_table)
     )
 
 
 def _matrix(page: Page) -> str:
     own = page["matrix"]
+    some = "all" if own["n_points"] == own["n_all"] else f"{own['n_points']:,} of the"
     told = (
-        f"How often the clusterings put two points together, for {own['n_points']:,} points in the "
-        "order of their clusters: dark blocks along the diagonal are clusters that hold together, "
-        "dark places beside it are clusters that many clusterings join. The bars at the left are "
-        "the clusters" + (", then the known classes" if own["reference"] else "") + "; at the "
-        "right is the confidence."
+        f"How often the clusterings put two points together, for {some} {own['n_all']:,} points in "
+        "the order of their clusters and of falling confidence: dark blocks along the diagonal are "
+        "clusters that hold together, dark places beside it are clusters that many clusterings "
+        "join. At the left are the clusters"
+        + (" and, further left, the known classes" if own["reference"] else "")
+        + "; the bars at the right are confidences."
     )
     return (
-        _paragraphs([told])
+        paragraphs([told])
         + '<canvas id="matrix-image" role="img" aria-label="Consensus matrix"></canvas>'
+        + '<div class="ramp" id="matrix-ramp"></div>'
         + '<div id="classes" class="legend"></div>'
     )
 
@@ -311,70 +433,135 @@ the votes</caption><thead><tr></tr></thead><tbody></tbody></table></div>
 def _points(page: Page) -> str:
     shown, n = page["n_shown"], page["n_points"]
     told = [] if shown == n else [f"{shown:,} of {n:,} points, drawn at random."]
-    return _paragraphs(told) + _TABLE_OF_POINTS
+    against = page.get("verdict", {}).get("against_votes", 0)
+    if against:
+        told.append(
+            f"{against:,} {'point has' if against == 1 else 'points have'} more votes for their "
+            "second best cluster than for their own: the answer puts them where the clusterings "
+            "together would not. Look at these first."
+        )
+    return paragraphs(told) + _TABLE_OF_POINTS
 
 
 def _reference(page: Page) -> str:
     own = page["reference"]
-    told = (
-        f"The known classes had no part in the clustering. {own['accuracy']:.1%} of the points "
-        "agree under the best matching of clusters to classes; adjusted Rand index "
-        f"{own['adjusted_rand']:.3f} (1 is perfect, 0 is chance)."
-    )
+    told = reference_words(own)
     head = ["Class", *(f"cluster {c}" if c >= 0 else "none" for c in own["clusters"])]
-    rows = [(name, *counts) for name, counts in zip(own["classes"], own["counts"], strict=True)]
-    return _paragraphs([told]) + _table(head, rows, caption="Points of each class and cluster")
+    rows = [
+        (_short(name), *counts) for name, counts in zip(own["classes"], own["counts"], strict=True)
+    ]
+    return paragraphs([told]) + table(head, rows, caption="Points of each class and cluster")
 
 
 def _methods(page: Page) -> str:
     own = page["methods"]
-    lines = [f"Combined by {own['consensus']}." + (f" {own['why']}" if own["why"] else "")]
+    lines = [_combined(own)]
     if own["candidate"]:
-        said = f"Of several ways to combine them, “{own['candidate']}” was taken"
-        if own["runner_up"]:
-            said += f"; next came “{own['runner_up']}”, whose clusters agree with it by an "
-            said += f"adjusted Rand index of {own['agreement']:.2f}"
-        lines.append(said + ".")
+        lines.append(_taken(own))
     rows = [(m["algorithm"], m["members"], m["fewest"], m["most"]) for m in own["members"]]
     head = ["Algorithm", "Clusterings", "Fewest clusters", "Most clusters"]
-    return _paragraphs(lines) + _table(head, rows, caption="What the clusterings were made by")
+    return paragraphs(lines) + table(head, rows, caption="What the clusterings were made by")
+
+
+def _combined(own: Mapping[str, Any]) -> str:
+    why = own["why"] or ""
+    if not why or why == "as asked":
+        return f"Combined by {own['consensus']}{', as asked' if why else ''}."
+    return f"Combined by {own['consensus']}: {why}"
+
+
+def _taken(own: Mapping[str, Any]) -> str:
+    """Say in words which of several candidates was taken."""
+    said = f"Of several ways to combine them, “{own['candidate']}” was taken"
+    if str(own["candidate"]).endswith(", best"):
+        kind = str(own["candidate"]).partition(" ")[0]
+        said += f": the best single clustering that {kind} made with this number of clusters"
+    if own["runner_up"]:
+        said += f"; next came “{own['runner_up']}”, whose clusters agree with it by an "
+        said += f"adjusted Rand index of {own['agreement']:.2f}"
+    return said + "."
 
 
 def _failures(page: Page) -> str:
     own = page["failures"]
     lines = []
+    careful = bullets(own["cautions"])
     if own["unclustered"]:
         lines.append(f"{own['unclustered']:,} points are in no cluster.")
     failed = own["failed"]
     if not failed:
-        return _paragraphs([*lines, "No clustering failed."])
+        return careful + paragraphs([*lines, "No clustering failed."])
     lines.append(
         f"{len(failed):,} of {own['n_partitions']:,} clusterings failed, and were left out."
     )
     rows = [(f["partition"], f["reason"]) for f in failed[:20]]
-    return _paragraphs(lines) + _table(["Clustering", "Reason"], rows, caption="Failed clusterings")
+    told = table(["Clustering", "Reason"], rows, caption="Failed clusterings")
+    return careful + paragraphs(lines) + told
 
 
 def _reproduce(page: Page) -> str:
     own = page["reproduce"]
-    settings = ", ".join(f"{name}={value!r}" for name, value in own["parameters"].items())
-    code = f"{own['estimator']}({settings})"
-    run = own["run"].get("parameters")
-    extra = ""
-    if run:
-        asked = {k: v for k, v in run.items() if v not in (None, [], False)}
-        words = ", ".join(f"{k} = {v}" for k, v in asked.items())
-        extra = _terms(
-            [("Command", f"clusterscape {own['run'].get('command')}"), ("Options", words)]
-        )
+    defaults = own["defaults"]
+    changed = {k: v for k, v in own["parameters"].items() if k not in defaults or defaults[k] != v}
+    settings = ", ".join(f"{name}={value!r}" for name, value in changed.items())
+    lines = [f"from {own['module']} import {own['estimator']}"]
+    steps = page.get("input", {}).get("steps")
+    if steps and not own["run"]["parameters"]:
+        lines.append(f"# X was prepared before by {', then '.join(steps)}")
+    scaled = own["run"]["parameters"].get("scaled") == "standard"
+    if scaled:
+        lines.append("from sklearn.preprocessing import StandardScaler")
+        lines.append("X = StandardScaler().fit_transform(X)")
+    lines.append(f"{own['estimator']}({settings}).fit({own['fitted_on']})")
+    told = "What is not named has the default of this version."
+    if own["parameters"].get("random_state", 0) is None:
+        told += " No seed was given: another run may differ."
+    if own["chosen"]:
+        told += " What a person chose was then applied to the result."
+    command = _command(own)
     version = ", ".join(f"{name} {number}" for name, number in own["versions"].items())
-    return f"{extra}<pre><code>{escaped(code)}</code></pre>" + _terms(
-        [("Input (sha256)", own["sha256"]), ("Versions", version)]
+    code = f"<pre><code>{escaped(command)}</code></pre>" if command else ""
+    return (
+        (paragraphs(["On the command line:"]) + code + paragraphs(["In Python:"]) if code else "")
+        + f"<pre><code>{escaped(chr(10).join(lines))}</code></pre>"
+        + paragraphs([told])
+        + terms([("Input (sha256)", own["sha256"]), ("Versions", version)])
     )
 
 
+# Options of 'clusterscape run' that are named otherwise in run.json, and what is no option of it.
+_NAMES = {"id_column": "id-column"}
+_NO_OPTION = ("scaled", "resume")
+
+
+def _command(own: Mapping[str, Any]) -> str:
+    """Return the command of the run; nothing where it is not known."""
+    run = own["run"]
+    if not run.get("command"):
+        return ""
+    asked = dict(run["parameters"])
+    # A demonstration takes its dataset instead of a file, and few options.
+    what = asked.pop("dataset", None) or own["file"] or "TABLE"
+    words = ["clusterscape", run["command"], shlex.quote(str(what))]
+    if run["command"] == "demo":
+        asked = {name: asked.get(name) for name in ("clusters", "seed")}
+    if asked.get("algorithm") is not None:
+        asked.pop("generator", None)
+    for name, value in asked.items():
+        if name == "header" and isinstance(value, bool):
+            words.append("--header" if value else "--no-header")
+        if name in (*_NO_OPTION, "header") or value in (None, []) or value is False:
+            continue
+        option = f"--{_NAMES.get(name, name.replace('_', '-'))}"
+        if name == "clusters" and isinstance(value, list):
+            value = "-".join(map(str, value))
+        for one in value if isinstance(value, list) else [value]:
+            words += [option] if one is True else [option, shlex.quote(str(one))]
+    return " ".join(words)
+
+
 def _notes(page: Page) -> str:
-    return _paragraphs(
+    return paragraphs(
         f"The section “{note['section']}” could not be made ({note['reason']})."
         for note in page.get("notes", [])
     )
@@ -383,20 +570,30 @@ def _notes(page: Page) -> str:
 _WORDS = {
     "Clustering": "a division of the points into groups. Many are made, in different ways, because "
     "no single one can be trusted.",
-    "Answer, consensus": "the one clustering in which the many agree best.",
+    "Answer, consensus": "the one clustering that stands for the many.",
+    "Clusterings that differ": "how many are left when copies are counted once. Agreement of "
+    "copies is no evidence.",
     "Confidence": "the share of the clusterings' votes for a point's own cluster. 0.8 and more is "
     "called sure, less than 0.5 doubtful. It says how steady the label is, not that it is true.",
+    "Together": "the mean share of the clusterings in which two points of a cluster are in one "
+    "cluster. It is low where the clusterings are finer than the answer.",
     "Second best": "the cluster that gets most of a point's other votes.",
+    "Runner-up": "the number of clusters that comes next by the same score.",
     "Adjusted Rand index": "how far two clusterings agree on pairs of points: 1 is complete "
     "agreement, 0 what chance would give.",
     "Effect": "how far a cluster differs from the rest in one column, from -1 to 1; 0 is no "
-    "difference.",
-    "Test for structure": "a comparison with data that have the same columns but no clusters.",
+    "difference (Cliff's delta; of words the difference of their shares).",
+    "Consensus matrix": "for every two points the share of the clusterings that put them together.",
+    "Principal component": "a direction in which the points differ most. A map of two of them "
+    "shows only part of the differences; the axes say how much.",
+    "Test for structure": "a comparison with data that have the same columns but no clusters. A "
+    "small p says that such data rarely hold together as these do.",
+    "None": "points that are in no cluster (label -1).",
 }
 
 
 def _glossary(page: Page) -> str:
-    return _terms(_WORDS.items())
+    return terms(_WORDS.items())
 
 
 # Names of the sections, their headings, and what fills them, in the order of the page.
@@ -406,13 +603,13 @@ SECTIONS: dict[str, tuple[str, Callable[[Page], str]]] = {
     "alternatives": ("The answer and its alternatives", _alternatives),
     "choices": ("Your choices", _choices),
     "clusters": ("The clusters", _clusters),
-    "across_k": ("How many clusters", _across_k),
+    "across_k": ("Across numbers of clusters", _across_k),
     "matrix": ("Consensus matrix", _matrix),
     "points": ("The points", _points),
     "reference": ("Against the known classes", _reference),
     "methods": ("How it was made", _methods),
     "glossary": ("Words", _glossary),
-    "failures": ("What failed", _failures),
+    "failures": ("Warnings and what failed", _failures),
     "notes": ("What is missing here", _notes),
     "reproduce": ("How to repeat it", _reproduce),
 }

@@ -29,9 +29,11 @@ class ClusterDescription:
     ----------
     table : pandas.DataFrame
         One row per cluster and column, the most different first. ``cluster``; ``column``;
-        ``value`` (the word of a column of words, else missing); ``inside`` and ``outside`` (the
-        median of the column, or the share of the word, among the points of the cluster and among
-        all others); ``effect`` in [-1, 1], by which the cluster is above the others.
+        ``value`` (the word of a column of words, else missing); ``inside`` and ``outside``, what
+        is typical of the points of the cluster and of all others; ``measure``, what these are
+        ("median" of a column of numbers, "share" of a word, or "present", the share of points with
+        a value other than 0 where both medians are 0); ``effect`` in [-1, 1], by which the cluster
+        is above the others.
     n_points : (k,) array
         Points of each cluster.
     n_columns : int
@@ -76,6 +78,8 @@ def _words(row: Any) -> str:
     """Say in which way a cluster differs in one column."""
     if not pd.isna(row.value):
         return f"{row.column} is {row.value} for {row.inside:.0%}, elsewhere {row.outside:.0%}"
+    if row.measure == "present":
+        return f"{row.column} not 0 for {row.inside:.0%}, elsewhere {row.outside:.0%}"
     more = "higher" if row.effect > 0 else "lower"
     return f"{row.column} {more} ({row.inside:.3g}, elsewhere {row.outside:.3g})"
 
@@ -89,6 +93,7 @@ def describe_clusters(
     labels: Any,
     *,
     n_columns: int = 5,
+    names: Sequence[str] | None = None,
     max_points: int | None = 20_000,
     random_state: RandomState = 0,
 ) -> ClusterDescription:
@@ -108,6 +113,9 @@ def describe_clusters(
         Cluster of each point; negative for points in no cluster, which count as others.
     n_columns : int
         Columns for each cluster.
+    names : sequence of str, optional
+        Names of the columns of an array or a sparse matrix; by default those of a data frame, and
+        else their positions.
     max_points : int or None
         Of more points so many are looked at, drawn at random; None looks at all.
     random_state : int, generator or None
@@ -128,6 +136,9 @@ def describe_clusters(
     chooses the columns, and the effects are those of the other half; with fewer than eight points
     in a cluster all points do both, and ``held_back`` is False. Of more than 500 columns only those
     are ranked whose means differ most, in units of the standard deviation.
+
+    A cluster that lies between others in a column has an effect near 0 there, even where the
+    column tells it from each of them; compare the typical values.
 
     There are no p-values: clusters that were made from a column differ in it whether they are real
     or not, and no division of the points mends that. Effects say what clusters are, not that they
@@ -151,7 +162,7 @@ def describe_clusters(
     >>> print(found.sentences()[0])
     Cluster 0 (10 points): age lower (4.5, elsewhere 14.5).
     """
-    columns = _Columns(X)
+    columns = _Columns(X, names)
     labels = np.asarray(labels)
     if labels.dtype.kind not in "iu":
         raise ValueError(
@@ -196,10 +207,13 @@ def _halves(
 class _Columns:
     """Columns of numbers, and one column of zeros and ones for each frequent word."""
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Any, names: Sequence[str] | None = None) -> None:
+        if names is not None:
+            X = _with_names(X, names)
         if sparse.issparse(X):
             self._numbers: Any = X.tocsc()
-            self.names: list[tuple[str, Any]] = [(f"column {j}", None) for j in range(X.shape[1])]
+            own = [f"column {j}" for j in range(X.shape[1])] if names is None else names
+            self.names: list[tuple[str, Any]] = [(str(name), None) for name in own]
             self._words: list[np.ndarray] = []
         else:
             frame = X.to_pandas() if hasattr(X, "to_pandas") else X
@@ -242,6 +256,13 @@ class _Columns:
             parts.append(values.toarray() if sparse.issparse(values) else values)
         parts += [self._words[j - self.n_numbers][rows, None] for j in which if j >= self.n_numbers]
         return np.concatenate([np.empty((rows.size, 0)), *parts], axis=1).astype(np.float64)
+
+
+def _with_names(X: Any, names: Sequence[str]) -> Any:
+    """Return a frame with the names given; a sparse matrix stays one, and is named later."""
+    if len(names) != X.shape[1]:
+        raise ValueError(f"names has {len(names)} entries for {X.shape[1]} columns of X.")
+    return X if sparse.issparse(X) else pd.DataFrame(X).set_axis(list(map(str, names)), axis=1)
 
 
 def _framed(X: Any) -> pd.DataFrame:
@@ -349,23 +370,25 @@ def _table(
         for j in which:
             at = int(np.searchsorted(order, j))
             name, word = columns.names[j]
-            lines.append(
-                {
-                    "cluster": c,
-                    "column": name,
-                    "value": word,
-                    "inside": _typical(values[inside, at], word),
-                    "outside": _typical(values[~inside, at], word),
-                    "effect": float(effect[at]),
-                }
-            )
-    names = ["cluster", "column", "value", "inside", "outside", "effect"]
+            typical = _typical(values[inside, at], values[~inside, at], word)
+            line = {"cluster": c, "column": name, "value": word, **typical}
+            lines.append(line | {"effect": float(effect[at])})
+    names = ["cluster", "column", "value", "inside", "outside", "measure", "effect"]
     return pd.DataFrame(lines, columns=names)
 
 
-def _typical(values: np.ndarray, word: str | None) -> float:
-    """Return the median of numbers, the share of a word; NaN where nothing is known."""
-    known = values[~np.isnan(values)]
-    if not known.size:
+def _typical(inside: np.ndarray, outside: np.ndarray, word: str | None) -> dict[str, Any]:
+    """Return medians of numbers, or shares: of a word, or of values where both medians are 0."""
+    known = [part[~np.isnan(part)] for part in (inside, outside)]
+    measure = "median" if word is None else "share"
+    found = [_middle(part, measure) for part in known]
+    if measure == "median" and found == [0.0, 0.0]:
+        measure = "present"
+        found = [_middle(part != 0, "share") for part in known]
+    return {"inside": found[0], "outside": found[1], "measure": measure}
+
+
+def _middle(values: np.ndarray, measure: str) -> float:
+    if not values.size:
         return np.nan
-    return float(np.median(known) if word is None else known.mean())
+    return float(np.median(values) if measure == "median" else values.mean())

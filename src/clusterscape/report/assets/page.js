@@ -11,6 +11,8 @@
     return element;
   }
 
+  const brief = (text) => (typeof text === "string" && text.length > 48 ? `${text.slice(0, 46)}…` : text);
+
   // ---- packed arrays --------------------------------------------------------------------------
 
   function bytes(text) {
@@ -99,7 +101,7 @@
     (p, x, y, r) => { p.rect(x - r, y - r / 3, 2 * r, r / 1.5); p.rect(x - r / 3, y - r, r / 1.5, 2 * r); },
   ];
   // Shapes differ from cluster to cluster, so that colour is never the only cue.
-  const shapeOf = (label) => (label >= none ? SHAPES[0] : SHAPES[label % SHAPES.length]);
+  const shapeOf = (label) => (label >= none ? SHAPES[0] : SHAPES[(label + Math.floor(label / data.palette.length)) % SHAPES.length]);
   const colourOf = (label) => (label >= none ? data.noise : data.palette[label % data.palette.length]);
 
   const parts = (text) => [1, 3, 5].map((i) => Number.parseInt(text.slice(i, i + 2), 16));
@@ -204,7 +206,7 @@
     ink.fillText(`${own.axes[1]}  →`, 0, 0);
     ink.restore();
     const size = n > 2000 ? 2.2 : n > 400 ? 3 : 4;
-    const strong = (i) => (state.cluster === null || labels[i] === state.cluster) && (!changed || changed[i]);
+    const strong = (i) => (state.cluster === null || labels[i] === state.cluster) && (!changed || changed[i] === 1);
     for (const faded of [true, false]) {
       const paths = new Map();
       for (let i = 0; i < n; i++) {
@@ -268,7 +270,8 @@
     for (const label of order.slice(0, 48)) {
       const chip = make("button", undefined, { type: "button", "aria-pressed": String(state.cluster === label) });
       const sign = make("canvas", undefined, { "aria-hidden": "true", width: 14, height: 14 });
-      chip.append(sign, `${label >= none ? "none" : label} (${counts.get(label).toLocaleString("en")})`);
+      const called = state.shown === 0 && data.names[label] ? ` ${brief(data.names[label])}` : "";
+      chip.append(sign, `${label >= none ? "none" : label}${called} (${counts.get(label).toLocaleString("en")})`);
       chip.addEventListener("click", () => update({ cluster: state.cluster === label ? null : label }));
       box.append(chip);
       const ink = sign.getContext("2d");
@@ -335,7 +338,7 @@
     const changed = changedPoints(a, b, table);
     const moved = [];
     for (let i = 0; i < n; i++) if (changed[i]) moved.push(i);
-    const named = moved.slice(0, 12).map((i) => points.ids[i]).join(", ");
+    const named = moved.slice(0, 12).map((i) => brief(points.ids[i])).join(", ");
     at("changed").textContent =
       `Adjusted Rand index ${rand(table).toFixed(3)}. ${moved.length.toLocaleString("en")} of ${n.toLocaleString("en")} points change their cluster` +
       (moved.length ? `; the map shows them: ${named}${moved.length > 12 ? ", …" : ""}.` : ".");
@@ -426,11 +429,22 @@
     return `Shown: ${p.name}${how}, ${p.n_clusters} cluster${p.n_clusters === 1 ? "" : "s"}.${agrees}`;
   }
 
+  // What the colours of the map say, in words.
+  function neighbours(index) {
+    if (!steps || own.partitions.length < 3) return "";
+    const others = own.partitions.map((_, i) => i).filter((i) => i !== index);
+    others.sort((a, b) => distance(index, a) - distance(index, b));
+    const said = (i) => `${own.partitions[i].name} (${distance(index, i).toFixed(2)})`;
+    const far = others[others.length - 1];
+    return `Nearest to it, by distance: ${others.slice(0, 3).map(said).join(", ")}; farthest: ${said(far)}.`;
+  }
+
   function tellPoint(labels) {
     if (state.point === null) {
       at("point").textContent = "";
       return;
     }
+    if (choices) at("hint").textContent = `Point ${points.ids[state.point]}.`;
     const i = state.point;
     const name = (label) => (label === null || label < 0 ? "none" : label);
     const sure = points.confidence[i] === null ? "" : `, confidence ${points.confidence[i].toFixed(2)}`;
@@ -448,7 +462,7 @@
     { name: "runner_up", title: "Second best", of: (i) => points.runner_up[i] },
     { name: "runner_up_share", title: "Its share", of: (i) => points.runner_up_share[i] },
   ];
-  if (points && points.reference) COLUMNS.push({ name: "reference", title: "Class", of: (i) => points.reference[i] });
+  if (points && points.reference) COLUMNS.push({ name: "reference", title: "Class", of: (i) => points.reference[i] || null });
   const PAGE = 20;
 
   function rowsShown() {
@@ -482,10 +496,10 @@
       for (const column of COLUMNS) {
         const value = column.of(i);
         const share = column.name === "confidence" || column.name === "runner_up_share";
-        line.insertCell().textContent = value === null ? "–" : share ? value.toFixed(2) : column.name === "label" && value < 0 ? "none" : value;
+        line.insertCell().textContent = value === null ? "–" : share ? value.toFixed(2) : column.name === "label" && value < 0 ? "none" : brief(value);
       }
       if (own) {
-        const find = make("button", points.ids[i], { type: "button", title: "Show on the map" });
+        const find = make("button", brief(points.ids[i]), { type: "button", title: `Show on the map: ${points.ids[i]}` });
         find.addEventListener("click", () => update({ point: i }));
         const head = make("th", undefined, { scope: "row" });
         head.append(find);
@@ -545,35 +559,57 @@
     const stamp = make("canvas", undefined, { width: m, height: m });
     stamp.getContext("2d").putImageData(image, 0, 0);
     const { ink, width, height } = sheet(at("matrix-image"));
-    const bars = given.reference ? 40 : 22;
-    const side = Math.min(height, width - bars - 70);
+    const bars = given.reference ? 44 : 24;
+    const side = Math.min(height - 18, width - bars - 76);
     ink.imageSmoothingEnabled = false;
     ink.drawImage(stamp, bars, 0, side, side);
     const row = side / m;
-    const classes = given.reference ? [...new Set(given.reference)].sort() : [];
+    const classes = given.reference ? [...new Set(given.reference)].filter((c) => c !== "").sort() : [];
+    const tint = (name) => (name === "" ? data.noise : data.palette[data.palette.length - 1 - (classes.indexOf(name) % data.palette.length)]);
     for (let i = 0; i < m; i++) {
       ink.fillStyle = given.labels[i] < 0 ? data.noise : data.palette[given.labels[i] % data.palette.length];
-      ink.fillRect(bars - 16, i * row, 12, row + 0.5);
+      ink.fillRect(bars - 17, i * row, 14, row + 0.5);
       if (given.confidence[i] !== null) ink.fillRect(bars + side + 4, i * row, 60 * given.confidence[i], row + 0.5);
       if (!given.reference) continue;
-      ink.fillStyle = data.palette[data.palette.length - 1 - (classes.indexOf(given.reference[i]) % data.palette.length)];
-      ink.fillRect(bars - 34, i * row, 12, row + 0.5);
+      ink.fillStyle = tint(given.reference[i]);
+      ink.fillRect(bars - 36, i * row, 14, row + 0.5);
     }
-    nameRows(ink, given.labels, bars, row);
+    nameRows(ink, given.labels.map((c) => (c < 0 ? "" : c)), bars - 10, row);
+    if (given.reference) nameRows(ink, given.reference.map((c) => letter(classes.indexOf(c))), bars - 29, row);
+    ink.font = "11px system-ui, sans-serif";
+    ink.fillStyle = colour("--soft");
+    ink.textAlign = "left";
+    if (given.confidence.some((v) => v !== null)) ink.fillText("confidence", bars + side + 4, side + 13);
+    ink.fillText(given.reference ? "class, cluster" : "cluster", 0, side + 13);
+    drawMatrixRamp(from, to);
     const box = at("classes");
     if (!given.reference || box.firstChild) return;
-    classes.slice(0, 24).forEach((name, c) => {
+    if (given.reference.includes("")) box.append(make("span", "grey: no class"));
+    classes.slice(0, 60).forEach((name, c) => {
       const sign = make("canvas", undefined, { "aria-hidden": "true", width: 14, height: 14 });
       const paint = sign.getContext("2d");
-      paint.fillStyle = data.palette[data.palette.length - 1 - (c % data.palette.length)];
+      paint.fillStyle = tint(name);
       paint.fillRect(1, 1, 12, 12);
       const entry = make("span");
-      entry.append(sign, name);
+      entry.append(sign, `${letter(c)} ${brief(name)}`);
       box.append(entry);
     });
   }
 
-  function nameRows(ink, labels, bars, row) {
+  // Letters of classes beside the matrix, so that colour is not the only cue.
+  const letter = (c) => (c < 0 ? "" : (c >= 26 ? String.fromCharCode(96 + Math.floor(c / 26)) : "") + String.fromCharCode(97 + (c % 26)));
+
+  function drawMatrixRamp(from, to) {
+    const box = at("matrix-ramp");
+    if (!box.firstChild) box.append(make("span", "never together"), make("canvas", undefined, { "aria-hidden": "true" }), make("span", "always together"));
+    const { ink, width, height } = sheet(box.querySelector("canvas"));
+    for (let x = 0; x < width; x++) {
+      ink.fillStyle = `rgb(${from.map((v, i) => Math.round(v + ((to[i] - v) * x) / width)).join(",")})`;
+      ink.fillRect(x, 0, 1, height);
+    }
+  }
+
+  function nameRows(ink, labels, x, row) {
     ink.font = "bold 11px system-ui, sans-serif";
     ink.textAlign = "center";
     ink.textBaseline = "middle";
@@ -581,11 +617,11 @@
     for (let start = 0; start < labels.length; ) {
       let end = start;
       while (end < labels.length && labels[end] === labels[start]) end++;
-      if ((end - start) * row > 12 && labels[start] >= 0) {
+      if ((end - start) * row > 12 && labels[start] !== "") {
         ink.strokeStyle = "#ffffff";
         ink.fillStyle = "#000000";
-        ink.strokeText(labels[start], bars - 10, ((start + end) / 2) * row);
-        ink.fillText(labels[start], bars - 10, ((start + end) / 2) * row);
+        ink.strokeText(labels[start], x, ((start + end) / 2) * row);
+        ink.fillText(labels[start], x, ((start + end) / 2) * row);
       }
       start = end;
     }
@@ -620,20 +656,45 @@
       choose({ marked: known ? choices.marked.filter((m) => m !== id) : [...choices.marked, id] });
     });
     at("remember").addEventListener("click", () => { first = point(); tellChoices(); });
-    const link = (kind) => () => {
-      const id = point();
-      if (first === null || id === null || id === first) return;
-      // A new answer replaces an earlier one on the same pair.
-      const other = (pair) => !(pair.includes(first) && pair.includes(id));
-      const kept = { must_link: choices.must_link.filter(other), cannot_link: choices.cannot_link.filter(other) };
-      choose({ ...kept, [kind]: [...kept[kind], [first, id]] });
-    };
+    const link = (kind) => () => answer_pair(kind, first, point());
     at("together").addEventListener("click", link("must_link"));
     at("apart").addEventListener("click", link("cannot_link"));
+    at("asking").hidden = !data.questions.length;
     tellChoices();
   }
 
+  function answer_pair(kind, a, b) {
+    if (a === null || b === null || a === b) return;
+    // A new answer replaces an earlier one on the same pair.
+    const other = (pair) => !(pair.includes(a) && pair.includes(b));
+    const kept = { must_link: choices.must_link.filter(other), cannot_link: choices.cannot_link.filter(other) };
+    choose({ ...kept, [kind]: [...kept[kind], [a, b]] });
+  }
+
+  // Pairs on which the clusterings are divided, until they are answered.
+  function askQuestions() {
+    const answered = [...choices.must_link, ...choices.cannot_link];
+    const open = data.questions.filter(([a, b]) => !answered.some((pair) => pair.includes(a) && pair.includes(b)));
+    at("questions").replaceChildren(...open.slice(0, 5).map(([a, b]) => {
+      const line = make("li", `${brief(a)} and ${brief(b)} `);
+      const offer = (text, act) => {
+        const button = make("button", text, { type: "button", "aria-label": `${text}: ${a} and ${b}` });
+        button.addEventListener("click", act);
+        line.append(button, " ");
+      };
+      offer("Together", () => answer_pair("must_link", a, b));
+      offer("Apart", () => answer_pair("cannot_link", a, b));
+      for (const id of [a, b]) {
+        const found = points.ids.indexOf(id);
+        if (found >= 0) offer(`Show ${brief(id)}`, () => update({ point: found }));
+      }
+      return line;
+    }));
+    if (!open.length && data.questions.length) at("questions").replaceChildren(make("li", "All are answered."));
+  }
+
   function tellChoices() {
+    askQuestions();
     // Of very many clusterings not all are shown; then the clusters of one taken before are unknown.
     const index = choices.partition === 0 ? 0 : own.partitions.findIndex((p) => p.number === choices.partition - 1);
     const taken = index < 0 ? [] : labelsOf(index);
@@ -653,6 +714,7 @@
       return line;
     }));
     for (const id of ["merge-a", "merge-b"]) at(id).replaceChildren(...clusters.map((c) => make("option", c, { value: c })));
+    if (clusters.length > 1) at("merge-b").selectedIndex = 1;
     const entry = (text, remove) => {
       const line = make("li", `${text} `);
       const button = make("button", "Remove", { type: "button", "aria-label": `Remove: ${text}` });
@@ -699,6 +761,7 @@
       at("partition").selectedIndex = state.shown;
       at("unpin").disabled = state.pin === null;
       at("chosen").textContent = words(state.shown) + (state.pin === null ? "" : ` Pinned: ${own.partitions[state.pin].name}.`);
+      at("near").textContent = neighbours(state.shown);
       tellPoint(labels);
     }
     if (points && IN_TABLE.some((name) => name in change)) fillPoints();
@@ -769,7 +832,10 @@
   if (points) setUpPoints();
   drawAll();
   if (own) loadAlternatives();
+  else document.documentElement.dataset.ready = "true";
   window.addEventListener("hashchange", () => { if (location.hash.includes("=")) { readHash(); draw(); } });
   window.addEventListener("resize", drawAll);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+  // Paper is white, whatever the screen is.
+  matchMedia("print").addEventListener("change", drawAll);
 })();

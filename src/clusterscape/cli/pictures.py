@@ -1,0 +1,230 @@
+"""The pictures that ``clusterscape plot`` draws by name, and what each of them needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_WORDS = {
+    "model": "the folder of a run as SOURCE",
+    "clustering": "a clustering",
+    "clusterings": "several clusterings",
+    "pair": "a second clustering (--other)",
+    "features": "the TABLE of the points",
+    "classes": "known classes (--reference, with the TABLE), or a second clustering (--other)",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Sources:
+    """What a picture can be made of; None where it was not given."""
+
+    model: Any
+    ensemble: Any
+    labels: Any
+    is_answer: bool  # whether the labels are the answer of the run
+    other: Any
+    features: Any  # as they were clustered
+    table: Any  # in their own units
+    reference: Any
+    names: Mapping[int, str]  # of clusters
+    titles: tuple[str, str]
+
+    def has(self, need: str) -> bool:
+        """Say whether something that a picture needs was given."""
+        return {
+            "model": self.model is not None,
+            "clustering": self.labels is not None,
+            "clusterings": self.ensemble.n_partitions > 1,
+            "pair": self.other is not None,
+            "features": self.features is not None,
+            "classes": self.reference is not None or self.other is not None,
+        }[need]
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A picture by name: what it shows, needs, and how it is drawn on an empty figure."""
+
+    what: str
+    needs: tuple[str, ...]
+    draw: Callable[[Sources, Any], Any]
+
+    def missing(self, sources: Sources) -> str:
+        """Return in words what was not given; nothing where all was."""
+        return " and ".join(_WORDS[need] for need in self.needs if not sources.has(need))
+
+    def needed(self) -> str:
+        """Return in words what the picture needs."""
+        return " and ".join(_WORDS[need] for need in self.needs)
+
+    def frame(self, display: Any) -> Any:
+        """Return the table behind a picture of how k was chosen, which has it in its selection."""
+        return display.selection.table
+
+
+def _consensus_matrix(s: Sources, figure: Any) -> Any:
+    from clusterscape.plot import ConsensusMatrixDisplay
+
+    if s.is_answer:
+        known = None if s.reference is None else {"class": s.reference}
+        return ConsensusMatrixDisplay.from_estimator(s.model, annotations=known, ax=figure)
+    return ConsensusMatrixDisplay.from_predictions(s.ensemble, s.labels, ax=figure)
+
+
+def _scatter(s: Sources, figure: Any) -> Any:
+    from clusterscape.plot import ScatterDisplay
+
+    sure = s.model.confidence_ if s.is_answer else None
+    return ScatterDisplay.from_predictions(s.features, s.labels, confidence=sure, ax=figure)
+
+
+def _silhouette(s: Sources, figure: Any) -> Any:
+    from clusterscape.plot import SilhouetteDisplay
+
+    return SilhouetteDisplay.from_predictions(s.features, s.labels, ax=figure)
+
+
+def _stability(s: Sources, figure: Any) -> Any:
+    from clusterscape.plot import StabilityDisplay
+
+    return StabilityDisplay.from_predictions(s.features, s.labels, ax=figure)
+
+
+def _description(s: Sources, figure: Any) -> Any:
+    from clusterscape.plot import DescriptionDisplay
+
+    return DescriptionDisplay.from_predictions(s.table, s.labels, ax=figure)
+
+
+def _k_selection(s: Sources, figure: Any) -> Any:
+    from clusterscape.plot import KSelectionDisplay
+
+    figure.set_size_inches(6, 3.6)
+    return KSelectionDisplay.from_estimator(s.model, ax=figure.subplots())
+
+
+def _tracking(s: Sources, figure: Any) -> Any:
+    import numpy as np
+
+    from clusterscape.plot import TrackingDisplay
+    from clusterscape.report.tracking import cuts_of
+
+    if s.model is None:
+        return TrackingDisplay.from_labels(s.ensemble.to_frame(), ax=figure)
+    cuts = cuts_of(s.model, np.arange(len(s.model.labels_)))
+    if cuts is None:
+        raise ValueError(
+            f"tracking draws 2 to 30 clusters, and the answer has {s.model.n_clusters_}."
+        )
+    return TrackingDisplay.from_labels(cuts, ax=figure)
+
+
+def _dendrogram(s: Sources, figure: Any) -> Any:
+    from clusterscape.plot import DendrogramDisplay
+
+    answer = s.labels if s.is_answer else None
+    return DendrogramDisplay.from_ensemble(s.ensemble, answer=answer, ax=figure)
+
+
+def _contingency(s: Sources, figure: Any) -> Any:
+    from clusterscape.plot import ContingencyDisplay
+
+    rows, name = (s.other, s.titles[1]) if s.other is not None else (s.reference, "class")
+    return ContingencyDisplay.from_predictions(
+        rows, s.labels, row_name=name, column_name=s.titles[0], ax=figure
+    )
+
+
+def _transport(s: Sources, figure: Any) -> Any:
+    from clusterscape.plot import TransportDisplay
+
+    return TransportDisplay.from_partitions(
+        s.labels, s.other, s.features, names=s.titles, random_state=0, ax=figure
+    )
+
+
+def _differences(s: Sources, figure: Any) -> Any:
+    from clusterscape.plot import DifferencesDisplay
+
+    return DifferencesDisplay.from_partitions(
+        s.labels, s.other, s.features, names=s.titles, random_state=0, ax=figure
+    )
+
+
+def _feature_profile(s: Sources, figure: Any) -> Any:
+    from clusterscape.plot import FeatureProfileDisplay
+
+    k = int(s.labels.max(initial=1)) + 1
+    return FeatureProfileDisplay.from_features(s.features, k, random_state=0, ax=figure)
+
+
+def _feature_occurrence(s: Sources, figure: Any) -> Any:
+    from clusterscape.plot import FeatureOccurrenceDisplay
+
+    return FeatureOccurrenceDisplay.from_estimator(s.model or s.ensemble, ax=figure)
+
+
+def _trajectory(s: Sources, figure: Any) -> Any:
+    from clusterscape.plot import TrajectoryDisplay
+
+    return TrajectoryDisplay.from_estimator(s.model, ax=figure)
+
+
+def _consensus_distribution(s: Sources, figure: Any) -> Any:
+    from clusterscape.plot import ConsensusDistributionDisplay
+    from clusterscape.validate import resampling_consensus
+
+    most = int(s.labels.max(initial=1)) + 4
+    found = resampling_consensus(
+        s.features, (2, most), n_resamples=100, random_state=0, progress=False
+    )
+    return ConsensusDistributionDisplay.from_consensus(found, ax=figure)
+
+
+_POINTS = ("clustering", "features")
+
+PICTURES: dict[str, Picture] = {
+    "consensus_matrix": Picture(
+        "how often the clusterings put each two points together",
+        ("clustering", "clusterings"),
+        _consensus_matrix,
+    ),
+    "scatter": Picture("the points in the colours of their clusters", _POINTS, _scatter),
+    "description": Picture("the columns that tell the clusters apart", _POINTS, _description),
+    "silhouette": Picture("the silhouette of every point", _POINTS, _silhouette),
+    "stability": Picture("the certificate of every point: its stability", _POINTS, _stability),
+    "k_selection": Picture("what decided on the number of clusters", ("model",), _k_selection),
+    "consensus_distribution": Picture(
+        "CDF and delta area of the consensus of 100 resamples, for each number of clusters",
+        _POINTS,
+        _consensus_distribution,
+    ),
+    "tracking": Picture(
+        "where the points of clusters go when there are more of them", ("clusterings",), _tracking
+    ),
+    "dendrogram": Picture("which clusterings are alike", ("clusterings",), _dendrogram),
+    "contingency": Picture(
+        "clusters against known classes or another clustering",
+        ("clustering", "classes"),
+        _contingency,
+    ),
+    "transport": Picture(
+        "which clusters of one clustering become which of another",
+        ("clustering", "pair", "features"),
+        _transport,
+    ),
+    "differences": Picture(
+        "the points that make two clusterings differ",
+        ("clustering", "pair", "features"),
+        _differences,
+    ),
+    "feature_profile": Picture(
+        "how strongly each column divides the points by itself", _POINTS, _feature_profile
+    ),
+    "feature_occurrence": Picture(
+        "which clusterings used which columns", ("clusterings",), _feature_occurrence
+    ),
+    "trajectory": Picture("the evolution of the chain of SCA", ("model",), _trajectory),
+}
