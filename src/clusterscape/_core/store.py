@@ -231,7 +231,9 @@ def write_member(
         # The archive's comment is its last bytes: they become the checksum of all before them.
         archive.comment = b"0" * _DIGEST
     body = buffer.getvalue()[:-_DIGEST]
-    _atomic.write_bytes(Path(directory) / _name(i), body + _sha256(body).encode())
+    # No sweep: opening the store did it, and a folder of many members takes long to list.
+    content_bytes = body + _sha256(body).encode()
+    _atomic.write_bytes(Path(directory) / _name(i), content_bytes, sweep=False)
 
 
 def read_member(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

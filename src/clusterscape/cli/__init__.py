@@ -1,7 +1,8 @@
 """The command line: one file per verb. Nothing heavy is imported before a verb starts to work.
 
 ``app`` joins the verbs, ``options`` declares what they share, ``inputs`` reads tables and labels,
-``output`` checks and writes files, ``console`` words messages and errors.
+``output`` checks and writes files, ``console`` words messages and errors, ``signals`` ends the
+command in good order.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ def main() -> None:
     # The imports make a million objects that live to the end, and looking through them for garbage
     # takes a tenth of a short run.
     gc.set_threshold(50_000, 20, 20)
-    from clusterscape.cli.app import app
+    from clusterscape.cli.signals import ended_cleanly
 
-    app()
+    with ended_cleanly():
+        from clusterscape.cli.app import app
+
+        app()
