@@ -96,6 +96,6 @@ def _end_workers() -> None:
     pools: Any = sys.modules.get("joblib.externals.loky.reusable_executor")
     # Shutting the executor down would only ask its own thread to do so, which needs time.
     workers = getattr(getattr(pools, "_executor", None), "_processes", None) or {}
-    for worker in list(workers.values()):
-        with contextlib.suppress(OSError, ValueError):
-            worker.kill()
+    for worker in list(workers):
+        with contextlib.suppress(OSError):
+            os.kill(worker, signal.SIGKILL)
