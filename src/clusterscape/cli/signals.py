@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any, NoReturn
@@ -33,6 +34,7 @@ def ended_cleanly() -> Iterator[None]:
 
     def end(number: int, _: FrameType | None) -> NoReturn:
         caught.append(number)
+        warnings.simplefilter("ignore")  # joblib counts the tasks that are not finished
         raise SystemExit(128 + number)
 
     for number in wanted:
@@ -73,29 +75,41 @@ def _end_by(number: int) -> NoReturn:
 
 
 def _end(code: int, text: str) -> NoReturn:
-    """End now: without waiting for threads, and leaving neither workers nor unfinished files."""
-    # A second signal must not stop this one's work.
-    for name in (*_NAMES, "SIGINT"):
-        if hasattr(signal, name) and threading.current_thread() is threading.main_thread():
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    """End soon: without waiting for work, and leaving neither workers nor unfinished files."""
+    warnings.simplefilter("ignore")
+    main = threading.current_thread() is threading.main_thread()
+    if main:  # a second signal must not stop this one's work
+        for name in (*_NAMES, "SIGINT"):
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), signal.SIG_IGN)
     atomic: Any = sys.modules.get("clusterscape._core.atomic")
     if atomic is not None:
         atomic.remove_unfinished()
-    _end_workers()
     with contextlib.suppress(Exception):
         sys.stdout.flush()
         sys.stderr.flush()
     if text:
         with contextlib.suppress(OSError):
             os.write(2, f"clusterscape: {text}\n".encode())
+    with_workers = _end_workers()
+    if main and with_workers:
+        # joblib removes what its workers shared when Python ends, which must not take long either.
+        threading.Thread(target=_end_after, args=(GRACE, code), daemon=True).start()
+        sys.exit(code)
     os._exit(code)
 
 
-def _end_workers() -> None:
-    """Kill joblib's worker processes, where there are any."""
+def _end_after(seconds: float, code: int) -> NoReturn:
+    time.sleep(seconds)
+    os._exit(code)
+
+
+def _end_workers() -> bool:
+    """Kill joblib's worker processes, and say whether there are any."""
     pools: Any = sys.modules.get("joblib.externals.loky.reusable_executor")
     # Shutting the executor down would only ask its own thread to do so, which needs time.
     workers = getattr(getattr(pools, "_executor", None), "_processes", None) or {}
     for worker in list(workers):
         with contextlib.suppress(OSError):
             os.kill(worker, signal.SIGKILL)
+    return bool(workers)
