@@ -174,7 +174,7 @@ class PartitionStore:
         return read_member(self.directory / _name(i))
 
     def read_as(self, i: int, build: Callable[..., T]) -> T:
-        """Return ``build(arrays, meta)`` of partition ``i``; what it refuses is told of the file."""
+        """Return ``build(arrays, meta)`` of partition ``i``; a refusal names the file."""
         arrays, meta = self.read(i)
         try:
             return build(arrays, meta)
@@ -264,7 +264,7 @@ def read_member(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def _foreign_member(path: Path, error: Exception) -> StoreError:
-    """Return the error for a file with the right checksum that another program must have written."""
+    """Return the error for a file with the right checksum that another program wrote."""
     return StoreError(
         f"{path} does not hold a partition ({error}). Delete this file to have that partition "
         f"computed again."

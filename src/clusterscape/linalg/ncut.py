@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse.linalg import aslinearoperator
 
 from clusterscape._core.errors import ParameterError
-from clusterscape._core.params import Choice, Integer, checked
+from clusterscape._core.params import Choice, Integer, checked, shown
 from clusterscape._core.weights import checked_weights
 from clusterscape.linalg._bipartition import (
     Candidate,
@@ -391,7 +391,12 @@ def log_gaps(eigenvalues: np.ndarray) -> np.ndarray:
     >>> log_gaps(np.array([1.0, 0.9, 0.1])).round(2)
     array([1.79, 2.04])
     """
-    rate = np.maximum(1.0 - eigenvalues, 0.0) + _FLOOR
+    values = np.asarray(eigenvalues, dtype=np.float64)
+    if values.ndim != 1 or not np.isfinite(values).all():
+        raise ValueError(
+            f"eigenvalues must be a vector of finite numbers; got {shown(eigenvalues)}."
+        )
+    rate = np.maximum(1.0 - values, 0.0) + _FLOOR
     return np.log(rate[1:] / rate[:-1])
 
 
