@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from inputs import SMALL, by_name, by_rules, ensemble, labels, matrix, weights
 
 import clusterscape
 from clusterscape import Ensemble, combine, compare
+from inputs import SMALL, by_name, by_rules, ensemble, labels, matrix, weights
 
 SOURCE = Path(clusterscape.__file__).resolve().parent
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from calls import Finding, judged
 
+from calls import Finding, judged
 from clusterscape import Ensemble, combine, io
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="clusterscape-fuzz-")

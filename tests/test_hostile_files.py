@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -101,6 +102,15 @@ def damaged(whole: bytes, rng: np.random.Generator) -> bytes:
     return bytes(content[: rng.integers(1, len(whole))] if rng.random() < 0.3 else content)
 
 
+def refused(read: Any, path: Path) -> str | None:
+    """Return the words with which a file is refused; any error but a ValueError passes through."""
+    try:
+        read(path)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
 def write_table(path: Path) -> None:
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 4)), columns=list("wxyz"))
     frame.insert(0, "id", [f"r{i}" for i in range(30)])
@@ -125,10 +135,8 @@ def test_damaged_tables_are_refused_with_a_sentence(tmp_path, kind, seed):
     for _ in range(60):
         path.write_bytes(damaged(whole, rng))
         for read in (io.read_table, io.read_labels):
-            try:
-                read(path)
-            except ValueError as error:
-                assert "x." in str(error), error  # it names the file
+            said = refused(read, path)
+            assert said is None or "x." in said  # it names the file
 
 
 def test_damaged_csv_of_labels_is_refused_with_a_sentence(tmp_path):
@@ -172,7 +180,7 @@ def test_what_ends_the_reader_of_hdf5_is_told(tmp_path, monkeypatch):
         io.read_table(path)
 
 
-# ---- stores ---------------------------------------------------------------------------------------
+# ---- stores -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -457,6 +457,29 @@ def write_csv(
     write_bytes(path, text.encode())
 
 
+def inert(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame whose text no spreadsheet runs as a formula: an apostrophe stands before it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> inert(pd.DataFrame({"=a": ["=1+1", "b", -1]}, index=["@x", "y", "z"]))
+          '=a
+    '@x  '=1+1
+    y        b
+    z       -1
+    """
+
+    def cell(value: Any) -> Any:
+        risky = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
+        return f"'{value}" if risky else value
+
+    made = frame.map(cell).rename(columns=cell)
+    if not isinstance(frame.index, pd.MultiIndex):
+        made.index = frame.index.map(cell) if frame.index.dtype.kind == "O" else frame.index
+    return made
+
+
 def read_csv(path: FilePath, *, refuse_fractions: bool) -> pd.DataFrame:
     """Return the labels of a CSV file as a frame of integers, soft memberships and text.
 

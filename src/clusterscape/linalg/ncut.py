@@ -391,13 +391,21 @@ def log_gaps(eigenvalues: np.ndarray) -> np.ndarray:
     >>> log_gaps(np.array([1.0, 0.9, 0.1])).round(2)
     array([1.79, 2.04])
     """
-    values = np.asarray(eigenvalues, dtype=np.float64)
+    rate = np.maximum(1.0 - _spectrum(eigenvalues), 0.0) + _FLOOR
+    return np.log(rate[1:] / rate[:-1])
+
+
+def _spectrum(eigenvalues: ArrayLike) -> np.ndarray:
+    """Return eigenvalues as a vector of finite numbers, or refuse them."""
+    try:
+        values = np.asarray(eigenvalues, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.array(np.nan)
     if values.ndim != 1 or not np.isfinite(values).all():
         raise ValueError(
             f"eigenvalues must be a vector of finite numbers; got {shown(eigenvalues)}."
         )
-    rate = np.maximum(1.0 - values, 0.0) + _FLOOR
-    return np.log(rate[1:] / rate[:-1])
+    return values
 
 
 @checked({"max_clusters": [Integer(1)], "min_clusters": [Integer(1)]})
@@ -437,7 +445,7 @@ def eigengap(
     >>> eigengap([1.0, 0.98, 0.9, 0.2, 0.1], max_clusters=4)[0]
     3
     """
-    values = np.clip(np.asarray(eigenvalues, dtype=np.float64)[: max_clusters + 1], 0.0, 1.0)
+    values = np.clip(_spectrum(eigenvalues)[: max_clusters + 1], 0.0, 1.0)
     if values.size <= max_clusters:  # the rest of the spectrum is zero: nothing is left out
         values = np.append(values, 0.0)
     gaps = log_gaps(values)

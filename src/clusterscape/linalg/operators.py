@@ -73,6 +73,11 @@ def scaled(operator: Any, scale: np.ndarray) -> LinearOperator:
     array([2., 2.])
     """
     A = aslinearoperator(operator)
+    if np.shape(scale) != (A.shape[0],):
+        raise ValueError(
+            f"scale must have one entry per row of the operator, {A.shape[0]} in all; got shape "
+            f"{np.shape(scale)}."
+        )
     column = np.asarray(scale, dtype=np.float64)[:, None]
     return symmetric_operator(A.shape[0], lambda block: column * (A @ (column * block)))
 
