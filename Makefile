@@ -79,6 +79,7 @@ thorough: $(ENVS)/test/.ready
 # Each finding is printed with a seed and the command that repeats it (fuzz/README.md).
 fuzz: $(ENVS)/test/.ready
 	$(ENVS)/test/bin/python fuzz/fuzz.py --minutes $(MINUTES)
+	$(ENVS)/test/bin/python fuzz/fuzz.py --bounds --minutes $(MINUTES)
 
 kill: $(ENVS)/test/.ready
 	$(ENVS)/test/bin/python fuzz/kill.py --minutes $(MINUTES)

@@ -3,6 +3,7 @@
     python fuzz/fuzz.py --minutes 5            # cases one after the other, from a random seed
     python fuzz/fuzz.py --replay 123456        # one case again, with its traceback
     python fuzz/fuzz.py --minutes 1 --only sec # only cases whose entry holds the word
+    python fuzz/fuzz.py --bounds               # with numba's bounds checks: compiles everything anew
 
 Cases run in a process of their own, so that a crash is a finding and not the end.
 """
@@ -12,8 +13,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from collections import Counter
@@ -124,9 +127,13 @@ def main() -> None:
     parser.add_argument("--cases", type=int, help="stop after so many cases")
     parser.add_argument("--seed", type=int, help="the first case; random unless given")
     parser.add_argument("--only", default="", help="entries that hold this text")
+    parser.add_argument("--bounds", action="store_true", help="compiled loops check their indices")
     parser.add_argument("--replay", type=int, metavar="SEED", help="run one case again")
     parser.add_argument("--work", nargs=2, type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.bounds:  # numba reads both when it is imported; kernels with checks are kept apart
+        os.environ["NUMBA_BOUNDSCHECK"] = "1"
+        os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="clusterscape-bounds-")
     if given.work:
         work(*given.work, given.only)
         return
@@ -138,7 +145,10 @@ def main() -> None:
             sys.exit(1)
         return
     seed = given.seed if given.seed is not None else int.from_bytes(os.urandom(4), "little")
-    sys.exit(1 if drive(given.minutes, seed, given.only, given.cases) else 0)
+    found = drive(given.minutes, seed, given.only, given.cases)
+    if given.bounds:
+        shutil.rmtree(os.environ["NUMBA_CACHE_DIR"], ignore_errors=True)
+    sys.exit(1 if found else 0)
 
 
 if __name__ == "__main__":

@@ -74,32 +74,30 @@ def points_of_measures(draw: np.random.Generator) -> None:
 # ---- consensus ----------------------------------------------------------------------------------
 
 # Methods that draw lots, or break ties by the order of the points (docs/guide/limits.md).
-_ORDERED = frozenset(
-    [
-        "cspa",
-        "hgpa",
-        "mcla",
-        "hbgf",
-        "gcc",
-        "bagclust",
-        "kcc",
-        "sec",
-        "median_partition",
-        "eac",
-        "lwea",
-        "lift_hac",
-        "lift_km",
-        "random_projection",
-        "ikl",
-        "rce",
-        "spectral",
-        "lwgp",
-        "lsce",
-        "nsce",
-        "sca",
-        "consensus_choice",
-    ]
-)
+_ORDERED = {
+    "bagclust",
+    "consensus_choice",
+    "cspa",
+    "eac",
+    "gcc",
+    "hbgf",
+    "hgpa",
+    "ikl",
+    "kcc",
+    "lift_hac",
+    "lift_km",
+    "lsce",
+    "lwea",
+    "lwgp",
+    "mcla",
+    "median_partition",
+    "nsce",
+    "random_projection",
+    "rce",
+    "sca",
+    "sec",
+    "spectral",
+}
 
 
 def _method(draw: np.random.Generator, *, exact: bool = False) -> tuple[str, Any]:

@@ -1,4 +1,4 @@
-"""A short slice of the fuzz and kill programs, and the kernels under numba's bounds checks."""
+"""A short slice of the fuzz and kill programs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import pytest
 from house import ROOT
 
 FUZZ = ROOT / "fuzz"
-# Cases that once found something, and a few fresh ones of every kind.
-CASES, FIRST = 60, 100
+CASES, FIRST = 40, 100
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -39,7 +38,7 @@ def test_a_finding_is_printed_with_the_command_that_replays_it(tmp_path: Path):
         (broken / file.name).write_text(file.read_text())
     text = (broken / "damage.py").read_text()
     (broken / "damage.py").write_text(text.replace("    files = whole()\n", "    1 / 0\n"))
-    done = run(str(broken / "fuzz.py"), "--cases", "12", "--seed", "0")
+    done = run(str(broken / "fuzz.py"), "--cases", "1", "--seed", "118")
     assert done.returncode == 1
     assert "FOUND  seed" in done.stdout
     seed = done.stdout.partition("--replay ")[2].split()[0]
@@ -50,6 +49,6 @@ def test_a_finding_is_printed_with_the_command_that_replays_it(tmp_path: Path):
 
 @pytest.mark.skipif(os.name != "posix", reason="needs fork")
 def test_a_slice_of_kills_loses_nothing():
-    done = run(str(FUZZ / "kill.py"), "--kills", "6", "--seed", "3")
+    done = run(str(FUZZ / "kill.py"), "--kills", "3", "--seed", "3")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "6 trials from seed 3, 0 findings" in done.stdout
+    assert "3 trials from seed 3, 0 findings" in done.stdout
