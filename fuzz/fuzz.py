@@ -3,7 +3,7 @@
     python fuzz/fuzz.py --minutes 5            # cases one after the other, from a random seed
     python fuzz/fuzz.py --replay 123456        # one case again, with its traceback
     python fuzz/fuzz.py --minutes 1 --only sec # only cases whose entry holds the word
-    python fuzz/fuzz.py --bounds               # with numba's bounds checks: compiles everything anew
+    python fuzz/fuzz.py --bounds               # with numba's bounds checks; compiles first
 
 Cases run in a process of their own, so that a crash is a finding and not the end.
 """

@@ -90,7 +90,7 @@ class Source:
     def _unpacked(self, raw: IO[bytes]) -> IO[bytes]:
         packed = raw.seek(0, os.SEEK_END)
         raw.seek(0)
-        return io.BufferedReader(_Unpacked(self.name, raw, text_limit(packed)))  # type: ignore[return-value]
+        return io.BufferedReader(_Unpacked(self.name, raw, text_limit(packed)))
 
     @contextmanager
     def open_text(self) -> Iterator[IO[str]]:
