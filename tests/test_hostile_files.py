@@ -15,6 +15,7 @@ from clusterscape import Ensemble, io
 from clusterscape._core import npy
 from clusterscape._core.store import StoreError, read_member, write_member
 from clusterscape.ensemble import NotAnEnsembleFile
+from clusterscape.explore import PartitionSampler
 from clusterscape.generate import EnsembleGenerator
 from clusterscape.io import TableError
 
@@ -208,3 +209,23 @@ def test_a_store_with_right_checksums_is_not_believed_either(tmp_path, name, val
     write_member(tmp_path / "s", 1, arrays=arrays, meta=meta)
     with pytest.raises(StoreError, match=f"member-00001.npz.*{words}"):
         generator.generate(X)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("labels", lambda a: a + 100),
+        ("labels", lambda a: a[..., :-1]),
+        ("labels", lambda a: a.astype(float)),
+        ("slots", lambda a: a + 1),
+        ("states", lambda a: a[:1]),
+    ],
+)
+def test_a_store_of_samples_is_not_believed_either(tmp_path, name, change):
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    sampler = PartitionSampler(3, n_samples=8, burn_in=4, random_state=0, store=tmp_path / "s")
+    sampler.generate(X)
+    arrays, meta = read_member(tmp_path / "s" / "member-00000.npz")
+    write_member(tmp_path / "s", 0, arrays=arrays | {name: change(arrays[name])}, meta=meta)
+    with pytest.raises(StoreError, match="member-00000.npz does not hold a partition"):
+        sampler.generate(X)
