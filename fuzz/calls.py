@@ -201,7 +201,8 @@ def _is_refusal(error: BaseException) -> bool:
     on_purpose = _is_ours(file) and line in _raising_lines(file)
     validated = "sklearn/utils" in file or "sklearn/base" in file
     # The call itself does not fit: Python's own check of the arguments.
-    outside = not any(_is_ours(f.f_code.co_filename) for f, _ in frames)
+    inside = any(_is_ours(f.f_code.co_filename) for f, _ in frames)
+    outside = isinstance(error, TypeError) and not inside and "argument" in str(error)
     if on_purpose or validated or outside:
         return True
     if isinstance(error, np.linalg.LinAlgError) or os.environ.get("CLUSTERSCAPE_STRICT"):

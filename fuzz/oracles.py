@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import sklearn
 
 from calls import MEASURES, METHODS, Finding, judged
 from clusterscape import Ensemble, compare
@@ -185,6 +186,49 @@ def unit_of_weights(draw: np.random.Generator) -> None:
         raise Finding(f"{name}: other clusters with the weights times {unit:g}")
 
 
+def order_of_partitions(draw: np.random.Generator) -> None:
+    """Permuting the partitions changes neither the co-association nor what only counts."""
+    given, k = _plain_ensemble(draw)
+    given = given.with_weights(weights=draw.integers(1, 4, given.n_partitions).astype(float))
+    other = given.select(draw.permutation(given.n_partitions))
+    _same_evidence(given, other, "after the partitions were permuted")
+    name, cls = _method(draw, exact=True)
+    if not same(_fitted(cls, given, k), _fitted(cls, other, k)):
+        raise Finding(f"{name}: other clusters after the partitions were permuted")
+
+
+def halves_of_partitions(draw: np.random.Generator) -> None:
+    """A partition given twice with half its weight is the partition given once."""
+    given, k = _plain_ensemble(draw)
+    w = draw.integers(1, 4, given.n_partitions).astype(float)
+    twice = given.select(np.repeat(np.arange(given.n_partitions), 2))
+    one, two = given.with_weights(weights=w), twice.with_weights(weights=np.repeat(w / 2, 2))
+    _same_evidence(one, two, "with every partition twice at half its weight")
+    name, cls = _method(draw, exact=True)
+    if not same(_fitted(cls, one, k), _fitted(cls, two, k)):
+        raise Finding(f"{name}: other clusters with every partition twice at half its weight")
+
+
+def halves_of_points(draw: np.random.Generator) -> None:
+    """A point given twice with half its weight is the point given once."""
+    given, _ = _plain_ensemble(draw)
+    mass = draw.integers(1, 4, given.n_points).astype(float)
+    twice = given.subset(np.repeat(np.arange(given.n_points), 2))
+    one = given.with_weights(sample_weight=mass)
+    two = twice.with_weights(sample_weight=np.repeat(mass / 2, 2))
+    if not np.allclose(one.cluster_sizes(), two.cluster_sizes()):
+        raise Finding("other sizes of clusters with every point twice at half its weight")
+    small = [e.compress().ensemble for e in (one, two)]
+    if not np.allclose(*(np.sort(e.sample_weight) for e in small)):
+        raise Finding("other distinct rows with every point twice at half its weight")
+
+
+def _same_evidence(left: Ensemble, right: Ensemble, how: str) -> None:
+    rows = [e.coassociation().rows(0, e.n_points) for e in (left, right)]
+    if not np.allclose(*rows, rtol=1e-9, atol=1e-9, equal_nan=True):
+        raise Finding(f"another co-association {how}")
+
+
 # ---- generation, files --------------------------------------------------------------------------
 
 
@@ -203,6 +247,32 @@ def workers_and_types(draw: np.random.Generator) -> None:
     for other in (made(X, 2), made(np.asfortranarray(X), 1)):
         if not np.array_equal(first.labels, other.labels):
             raise Finding(f"{algorithm}: other members with two workers or another order")
+
+
+def single_and_double(draw: np.random.Generator) -> None:
+    """Groups that are far apart are the same groups in single precision, and in small blocks."""
+    truth = np.repeat(np.arange(3), int(draw.integers(4, 12)))
+    X = 64.0 * truth[:, None] + draw.integers(0, 5, size=(truth.size, 2))
+    algorithm = str(draw.choice(["kmeans", "hartigan", "single", "average", "ward", "genie"]))
+    seed = int(draw.integers(50))
+
+    def made(data: np.ndarray) -> np.ndarray:
+        generator = EnsembleGenerator(
+            3, algorithm=algorithm, n_clusters=3, random_state=seed, n_init=5
+        )
+        return generator.generate(data).labels
+
+    double = made(X)
+    with sklearn.config_context(working_memory=0.001):
+        if not np.array_equal(double, made(X)):
+            raise Finding(f"{algorithm}: other members in small blocks")
+        blocks = compare.pairwise(Ensemble.from_labels(double), "vi").matrices["vi"]
+    whole = compare.pairwise(Ensemble.from_labels(double), "vi").matrices["vi"]
+    if not np.array_equal(blocks, whole):
+        raise Finding("other distances in small blocks")
+    single = made(X.astype(np.float32))
+    if not all(same(a, b) for a, b in zip(double.T, single.T, strict=True)):
+        raise Finding(f"{algorithm}: other members in single precision")
 
 
 def way_through_files(draw: np.random.Generator) -> None:
@@ -235,6 +305,10 @@ ORACLES: dict[str, Callable[[np.random.Generator], None]] = {
         copies_of_points,
         weight_of_labels,
         unit_of_weights,
+        order_of_partitions,
+        halves_of_partitions,
+        halves_of_points,
+        single_and_double,
         workers_and_types,
         way_through_files,
     )

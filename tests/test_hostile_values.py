@@ -14,9 +14,17 @@ from scipy import sparse
 from clusterscape import Ensemble, EnsembleGenerator, linalg
 from clusterscape._core.weights import computable_weights
 from clusterscape.combine import METHODS, MajorityVote
-from clusterscape.compare import MEASURES, pairwise
+from clusterscape.compare import MEASURES, mirkin, pairwise
+from clusterscape.datasets import nearest_correlation
+from clusterscape.explore import (
+    autocorrelation,
+    effective_sample_size,
+    kmeans_quality,
+    split_rhat,
+)
 from clusterscape.io import write_labels
 from clusterscape.semisupervised import member_scores, sphere_embedding
+from clusterscape.validate import describe_clusters, sd_index
 
 PLAIN = sorted(name for name, method in METHODS.items() if method.features != "needed")
 
@@ -101,12 +109,35 @@ def test_copies_of_a_point_are_in_one_cluster_of_the_majority(seed):
         (lambda e: linalg.scaled(np.eye(3), 1.0), "scale must have one entry per row"),
         (lambda e: member_scores(e, np.eye(2)), "known must be Constraints"),
         (lambda e: sphere_embedding(np.zeros((0, 2))), "vectors must have rows"),
+        (lambda e: linalg.without_diagonal(np.eye(3), 1.0), "diagonal must have one entry"),
+        (lambda e: linalg.ncut_value(np.full((3, 3), 1e300), [0, 0, 1]), "up to 1e.300"),
+        (lambda e: autocorrelation([1.0, np.inf]), "values must be a series of finite numbers"),
+        (lambda e: nearest_correlation(np.full((2, 2), 1e300)), "matrix has values up to"),
+        (lambda e: sd_index([[0.0], [1.0], [1e300]], [0, 0, 1]), "X has values up to 1e.300"),
+        (lambda e: kmeans_quality([[0.0], [1.0], [1e300]], [0, 0, 1]), "values up to 1e.300"),
+        (lambda e: mirkin([0, 0, 1], [0, 1, 1], sample_weight=[1e300] * 3), "pairs of points"),
         (lambda e: sphere_embedding(np.ones((2, 2)), [0, 0]), "degrees is zero for every point"),
     ],
 )
 def test_what_does_not_fit_is_a_sentence(call, words):
     with pytest.raises((ValueError, TypeError), match=words):
         call(Ensemble.from_labels([[0, 0, 1], [0, 1, 1]]))
+
+
+def test_values_without_a_square_describe_nothing():
+    X = pd.DataFrame({"a": [0.0, 1, 5, 6], "b": [1e300, 0.0, 1.0, 2.0]})
+    found = describe_clusters(X, [0, 0, 1, 1]).table
+    inside = found.loc[(found["cluster"] == 0) & (found["column"] == "b"), "inside"]
+    assert inside.tolist() == [0.0]  # of the other value
+
+
+def test_diagnostics_of_chains_do_not_depend_on_the_unit():
+    draws = np.random.default_rng(0).normal(size=(3, 40))
+    for unit in (2.0**900, 2.0**-200):
+        assert split_rhat(draws * unit) == pytest.approx(split_rhat(draws))
+        assert effective_sample_size(draws * unit) == pytest.approx(effective_sample_size(draws))
+        np.testing.assert_allclose(autocorrelation(draws[0] * unit), autocorrelation(draws[0]))
+    assert np.isnan(split_rhat(np.where(draws > 2, np.inf, draws)))
 
 
 def test_frames_of_sparse_columns_are_read():

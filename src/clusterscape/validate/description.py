@@ -210,7 +210,8 @@ class _Columns:
             ]
             numbers = frame.loc[:, is_number]
             self._numbers = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
-            self._numbers[np.isinf(self._numbers)] = np.nan  # as good as missing
+            # Infinite values are as good as missing, and so are those without a square.
+            self._numbers[np.abs(self._numbers) > 1e150] = np.nan
             self.names = [(str(name), None) for name in numbers.columns]
             self._words = []
             words = frame.loc[:, [not number for number in is_number]]
