@@ -23,7 +23,11 @@ from clusterscape.explore import (
     split_rhat,
 )
 from clusterscape.io import write_labels
-from clusterscape.semisupervised import member_scores, sphere_embedding
+from clusterscape.semisupervised import (
+    member_scores,
+    sphere_embedding,
+    support_vector_distances,
+)
 from clusterscape.validate import describe_clusters, sd_index
 
 PLAIN = sorted(name for name, method in METHODS.items() if method.features != "needed")
@@ -111,6 +115,14 @@ def test_copies_of_a_point_are_in_one_cluster_of_the_majority(seed):
         (lambda e: sphere_embedding(np.zeros((0, 2))), "vectors must have rows"),
         (lambda e: linalg.without_diagonal(np.eye(3), 1.0), "diagonal must have one entry"),
         (lambda e: linalg.ncut_value(np.full((3, 3), 1e300), [0, 0, 1]), "up to 1e.300"),
+        (lambda e: linalg.stochastic_complement(np.eye(3), [0.5]), "block must be distinct"),
+        (lambda e: linalg.stochastic_complement([1.0], [0]), "P must be a square matrix"),
+        (lambda e: linalg.transport_costs([[1.0]], ([0, 1],), ([1.0], [1.0])), "two vectors"),
+        (lambda e: linalg.transport_costs([[1.0]], ([0, 1], [1]), ([1.0], [1.0])), "rising posit"),
+        (lambda e: linalg.njw([[0.0], [1e300]], 2), "X has values up to 1e.300"),
+        (lambda e: describe_clusters([[0.0], [1.0]], [0, 10**12]), "goes up to 1000000000000"),
+        (lambda e: support_vector_distances([[0.0], [1.0]], [0.5], [0]), "approximate must be"),
+        (lambda e: support_vector_distances([[0.0], [1.0]], [0], [2]), "true must be a vector"),
         (lambda e: autocorrelation([1.0, np.inf]), "values must be a series of finite numbers"),
         (lambda e: nearest_correlation(np.full((2, 2), 1e300)), "matrix has values up to"),
         (lambda e: sd_index([[0.0], [1.0], [1e300]], [0, 0, 1]), "X has values up to 1e.300"),

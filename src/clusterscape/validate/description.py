@@ -164,6 +164,11 @@ def describe_clusters(
             f"{labels.shape}."
         )
     clusters = int(labels.max(initial=-1)) + 1
+    if clusters > labels.size:
+        raise ValueError(
+            f"labels goes up to {clusters - 1} for {labels.size} points; pandas.factorize numbers "
+            "clusters from 0."
+        )
     sizes = np.bincount(labels[labels >= 0], minlength=clusters)
     rng = np.random.default_rng(root_sequence(random_state))
     rows = np.arange(labels.size)
