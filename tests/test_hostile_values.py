@@ -24,6 +24,7 @@ from clusterscape.explore import (
 )
 from clusterscape.io import write_labels
 from clusterscape.semisupervised import (
+    SCACS,
     member_scores,
     sphere_embedding,
     support_vector_distances,
@@ -123,6 +124,7 @@ def test_copies_of_a_point_are_in_one_cluster_of_the_majority(seed):
         (lambda e: describe_clusters([[0.0], [1.0]], [0, 10**12]), "goes up to 1000000000000"),
         (lambda e: support_vector_distances([[0.0], [1.0]], [0.5], [0]), "approximate must be"),
         (lambda e: support_vector_distances([[0.0], [1.0]], [0], [2]), "true must be a vector"),
+        (lambda e: SCACS(1, bandwidth=1e300).fit([[0.0], [1.0], [2.0]]), "bandwidth is 1e.300"),
         (lambda e: autocorrelation([1.0, np.inf]), "values must be a series of finite numbers"),
         (lambda e: nearest_correlation(np.full((2, 2), 1e300)), "matrix has values up to"),
         (lambda e: sd_index([[0.0], [1.0], [1e300]], [0, 0, 1]), "X has values up to 1e.300"),

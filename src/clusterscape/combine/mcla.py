@@ -151,7 +151,6 @@ def meta_graph(ensemble: Ensemble, edges: Hyperedges) -> sparse.csr_matrix:
         norm = np.asarray(matrix.multiply(matrix).T @ weight)
     number = np.full(norm.size, -1, dtype=np.int32)
     number[edges.column] = np.arange(edges.column.size)
-    share = edges.weight / edges.weight.max()  # single precision takes no product of huge weights
     # Jaccard coefficients do not depend on the unit of the weights; tables count in points.
     unit = float(weight.min())
     columns = Columns.of(ensemble, sample_weight=weight / unit)
@@ -169,7 +168,7 @@ def meta_graph(ensemble: Ensemble, edges: Hyperedges) -> sparse.csr_matrix:
         a, b, both = a[keep], b[keep], tables.mass[filled][keep] * unit
         jaccard = both / (norm[a] + norm[b] - both)
         a, b = number[a], number[b]
-        value = jaccard * share[a] * share[b]
+        value = jaccard * edges.weight[a] * edges.weight[b]
         parts.append((a, b, value.astype(np.float32)))
     m = edges.column.size
     if not parts:

@@ -386,6 +386,11 @@ def _links(
 ) -> sparse.csr_matrix:
     """Return the weights of the links as a sparse matrix."""
     n, count = squares.shape
+    if not 1e-150 < plan.bandwidth < 1e150:
+        raise ValueError(
+            f"bandwidth is {plan.bandwidth:g}, whose square leaves the range of numbers; give one "
+            "of the size of the distances, or scale the columns."
+        )
     exponent = squares / (2.0 * plan.bandwidth**2)
     # A point far from all landmarks must not lose its links to underflow. What it is linked to
     # depends on the ratios of its weights only.
