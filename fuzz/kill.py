@@ -33,6 +33,8 @@ from clusterscape.cli import main as command
 
 _SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _WAIT = 60.0  # seconds in which a command must end
+_EARLY = 71  # exit code of a fork that was interrupted before the command began
+_words: dict[int, tuple[int, Path]] = {}
 
 
 class Wrong(Exception):
@@ -56,15 +58,19 @@ def _commands(table: Path, home: Path, jobs: int) -> dict[str, tuple[list[str], 
 
 
 def start(arguments: list[str], home: Path, limit: int | None = None) -> int:
-    """Fork a command; its words go to files in ``home``. Return the process."""
+    """Fork a command; what it says is kept for :func:`wait`. Return the process."""
+    source, sink = os.pipe()  # a pipe has room where no file may grow
     child = os.fork()
     if child:
+        os.close(sink)
+        os.set_blocking(source, False)
+        _words[child] = (source, home / "stderr")
         return child
     code = 70
     try:
         os.setsid()
-        for number, name in ((1, "stdout"), (2, "stderr")):
-            os.dup2(os.open(home / name, os.O_CREAT | os.O_TRUNC | os.O_WRONLY), number)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.dup2(sink, 2)
         if limit is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
         sys.argv = ["clusterscape", *arguments]
@@ -72,21 +78,34 @@ def start(arguments: list[str], home: Path, limit: int | None = None) -> int:
         code = 0
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else 1
+    except KeyboardInterrupt:
+        code = _EARLY
     finally:
         os._exit(code)
 
 
 def wait(child: int) -> int:
     """Return the exit code of a command, negative where a signal ended it."""
-    until = time.monotonic() + _WAIT
+    source, file = _words.pop(child)
+    until, text = time.monotonic() + _WAIT, b""
     while time.monotonic() < until:
         found, status = os.waitpid(child, os.WNOHANG)
+        text += _heard(source)
         if found:
+            file.write_bytes(text + _heard(source))
+            os.close(source)
             return os.waitstatus_to_exitcode(status)
         time.sleep(0.002)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
     raise Wrong(f"the command did not end within {_WAIT:.0f} s")
+
+
+def _heard(source: int) -> bytes:
+    try:
+        return os.read(source, 1 << 20)
+    except BlockingIOError:
+        return b""
 
 
 def answer(home: Path, names: list[str]) -> dict[str, bytes]:
@@ -186,7 +205,7 @@ def _check_ending(name: str, number: signal.Signals, code: int, home: Path) -> N
     """A command that was not killed outright says one line and leaves nothing temporary."""
     if number is signal.SIGKILL or code == 0:
         return
-    if code == -number:
+    if code in (-number, _EARLY):
         return  # it came before the command had begun to listen
     lines = said(home)
     if code != 128 + number or len(lines) != 1:

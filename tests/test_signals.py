@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterscape._core.atomic import atomic_folder, atomic_path
+from clusterscape._core.atomic import atomic_folder, atomic_path, why_not_writable
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
 
@@ -125,6 +125,22 @@ with atomic_folder(home / "out", last="b") as stage, atomic_path(home / "file") 
     (stage / "a").write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)
 """
+
+
+def test_a_trial_of_writing_leaves_nothing(tmp_path, monkeypatch):
+    left = tmp_path / ".clusterscape.0123456789abcdef.tmp"  # of a process that was killed
+    left.mkdir()
+    assert why_not_writable(tmp_path) == ""
+    assert list(tmp_path.iterdir()) == []
+
+    def interrupted(self, *_args):
+        os.mkdir(self)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "mkdir", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        why_not_writable(tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_next_start_removes_what_a_killed_one_left(tmp_path):

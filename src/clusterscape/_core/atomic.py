@@ -68,11 +68,15 @@ def _temporary(target: Path, *, folder: bool) -> Iterator[Path]:
     """Make a hidden file or folder beside ``target`` and hold its lock."""
     while True:
         path = target.with_name(f".{target.name}.{secrets.token_hex(8)}{SUFFIX}")
-        if folder:
-            path.mkdir()
-        else:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
-        _unfinished.add(path.absolute())
+        _unfinished.add(path.absolute())  # before it exists, so that no signal comes in between
+        try:
+            if folder:
+                path.mkdir()
+            else:
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
+        except OSError:
+            _unfinished.discard(path.absolute())
+            raise
         lock = _locked(path, wait=True)
         if path.exists():  # another process may have taken it for a left-over before the lock
             break
@@ -136,12 +140,17 @@ def why_not_writable(folder: str | os.PathLike[str]) -> str:
 
     It is tried: what a file system allows cannot be read off the permissions.
     """
-    trial = Path(folder) / f".clusterscape.{secrets.token_hex(8)}{SUFFIX}"
+    home = Path(folder).absolute()
+    _sweep(home, "clusterscape")
+    trial = home / f".clusterscape.{secrets.token_hex(8)}{SUFFIX}"
+    _unfinished.add(trial)  # before it exists, so that no signal comes in between
     try:
         trial.mkdir()
     except OSError as error:
         return error.strerror or type(error).__name__
-    trial.rmdir()
+    finally:
+        _remove(trial)
+        _unfinished.discard(trial)
     return ""
 
 
