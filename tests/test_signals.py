@@ -115,6 +115,26 @@ main()
     assert found.stderr.startswith("clusterscape: interrupted")
 
 
+@pytest.mark.parametrize("place", ["typer.core.TyperGroup.invoke", "console.showing"])
+def test_ctrl_c_is_told_once_wherever_it_comes(place):
+    """Inside a verb, which says it itself, and in typer, which says nothing."""
+    code = f"""
+import sys
+import typer
+from clusterscape.cli import console, main
+def interrupted(*_args, **_more):
+    raise KeyboardInterrupt
+{place} = interrupted
+sys.argv = ["clusterscape", "info", "--list", "methods"]
+main()
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert found.returncode == 130
+    assert found.stderr.splitlines() == [
+        "clusterscape: interrupted; nothing was written except what --resume keeps."
+    ]
+
+
 # ---- left-overs of killed processes -----------------------------------------------------------
 
 KILLED = """

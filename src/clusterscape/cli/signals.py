@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 GRACE = 5.0  # seconds for the main thread to notice
 _NAMES = ("SIGTERM", "SIGHUP")
 INTERRUPTED = "interrupted; nothing was written except what --resume keeps."
+said: list[str] = []  # what a verb told of its interruption
 
 
 @contextlib.contextmanager
@@ -48,7 +49,9 @@ def ended_cleanly() -> Iterator[None]:
         if caught:
             _end_by(caught[0])
         if isinstance(error, SystemExit) and error.code == 130:
-            _end(130, "")  # a verb was interrupted and has said so; its workers may still run
+            # Interrupted inside a verb, which has said so, or in typer, which says nothing; workers
+            # may still run.
+            _end(130, "" if said else INTERRUPTED)
         raise
 
 
