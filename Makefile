@@ -4,17 +4,20 @@
 PYTHON ?= python3
 JOBS ?= 2
 ENVS := .venvs
-CHECKED := src tests benchmarks examples docs
+CHECKED := src tests benchmarks examples docs fuzz
+MINUTES ?= 5
 LOCK := pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --no-header \
         --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml requirements/build.in
 
-.PHONY: help demo test lint types unit thorough docs docs-checked picture bench lock relock clean
+.PHONY: help demo test lint types unit thorough fuzz kill docs docs-checked picture bench lock \
+        relock clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo   cluster a bundled dataset and say what came out (demo-output/)"
 	@echo "make test   style, types, documentation, all tests"
 	@echo "make bench  every benchmark with its bar (data folder: CLUSTERSCAPE_DATA)"
+	@echo "make fuzz   generated calls and damaged files for MINUTES=5; make kill: signals, full disks"
 	@echo "make docs   the documentation site (docs/_build/html/index.html)"
 	@echo "make clean  remove the environments and everything that was built"
 
@@ -72,6 +75,14 @@ unit: $(ENVS)/test/.ready browser
 thorough: $(ENVS)/test/.ready
 	CLUSTERSCAPE_SEEDS=0-99 HYPOTHESIS_PROFILE=thorough \
 	  $(ENVS)/test/bin/python -m pytest -n $(JOBS) tests
+
+# Each finding is printed with a seed and the command that repeats it (fuzz/README.md).
+fuzz: $(ENVS)/test/.ready
+	$(ENVS)/test/bin/python fuzz/fuzz.py --minutes $(MINUTES)
+	$(ENVS)/test/bin/python fuzz/fuzz.py --bounds --minutes $(MINUTES)
+
+kill: $(ENVS)/test/.ready
+	$(ENVS)/test/bin/python fuzz/kill.py --minutes $(MINUTES)
 
 # Warnings are errors, and the gallery is run.
 SPHINX := -m sphinx -W --keep-going -q -b html docs docs/_build/html

@@ -1,52 +1,138 @@
-"""Files, and folders of files, are written whole or not at all."""
+"""Files, and folders of files, are written whole or not at all.
+
+What is being written has a hidden name, ``.NAME.*.tmp``, and is locked by the process that writes
+it. A process that is killed leaves it behind, without the lock; the next one that writes ``NAME``
+removes it. :func:`remove_unfinished` removes what this process is writing, for a process that must
+end at once.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+try:
+    import fcntl
+except ImportError:  # not a POSIX system: left-overs of killed processes stay
+    fcntl = None  # type: ignore[assignment]
+
 SUFFIX = ".tmp"
+_unfinished: set[Path] = set()
 
 
 @contextmanager
-def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_path(target: str | os.PathLike[str], *, sweep: bool = True) -> Iterator[Path]:
     """Yield a temporary path beside ``target``, renamed to ``target`` if the block succeeds.
 
     The bytes are on the disk before the name changes, so a reader (or a run that comes after a
     crash) finds the old file, the new file or none, never a part. When the block raises, the
-    temporary file is removed and ``target`` stays as it was. A process that is killed leaves a
-    hidden ``.NAME.*.tmp`` file behind.
+    temporary file is removed and ``target`` stays as it was. ``sweep`` removes what killed
+    processes left of the same target; it lists the folder.
     """
     target = Path(target)
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a folder; name a file.")
     if not target.absolute().parent.is_dir():
         raise FileNotFoundError(f"{target} cannot be written: its folder does not exist.")
-    path = target.with_name(f".{target.name}.{secrets.token_hex(8)}{SUFFIX}")
+    if sweep:
+        _sweep(target.absolute().parent, target.name)
     # Made here, so that a folder that is missing or not writable is reported before the work.
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
-    try:
-        yield path
-        _flush(path, os.O_RDWR)
-        os.replace(path, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
-        raise
+    with _temporary(target, folder=False) as path:
+        try:
+            yield path
+            _flush(path, os.O_RDWR)
+            os.replace(path, target)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+            raise
     if os.name == "posix":
         # The new name is an entry of the directory, which has its own place on the disk.
         _flush(target.parent, os.O_RDONLY)
 
 
-def write_bytes(target: str | os.PathLike[str], content: bytes) -> None:
+def write_bytes(target: str | os.PathLike[str], content: bytes, *, sweep: bool = True) -> None:
     """Write ``content`` to ``target`` atomically."""
-    with atomic_path(target) as path:
+    with atomic_path(target, sweep=sweep) as path:
         path.write_bytes(content)
+
+
+@contextmanager
+def _temporary(target: Path, *, folder: bool) -> Iterator[Path]:
+    """Make a hidden file or folder beside ``target`` and hold its lock."""
+    while True:
+        path = target.with_name(f".{target.name}.{secrets.token_hex(8)}{SUFFIX}")
+        _unfinished.add(path.absolute())  # before it exists, so that no signal comes in between
+        try:
+            if folder:
+                path.mkdir()
+            else:
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
+        except OSError:
+            _unfinished.discard(path.absolute())
+            raise
+        lock = _locked(path, wait=True)
+        if path.exists():  # another process may have taken it for a left-over before the lock
+            break
+        _unlock(lock)
+        _unfinished.discard(path.absolute())
+    try:
+        yield path
+    finally:
+        _unlock(lock)
+        _unfinished.discard(path.absolute())
+
+
+def _locked(path: Path, *, wait: bool) -> int | None:
+    """Return a descriptor that holds the lock of a file or folder; None where it cannot be had."""
+    if fcntl is None:
+        return None
+    try:
+        lock = os.open(path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:  # held by another process, or a file system without locks
+        os.close(lock)
+        return None
+    return lock
+
+
+def _unlock(lock: int | None) -> None:
+    if lock is not None:
+        os.close(lock)
+
+
+def _sweep(home: Path, name: str) -> None:
+    """Remove what killed processes left of ``name``: hidden names that nobody holds the lock of."""
+    left_over = re.compile(rf"\.{re.escape(name)}\.[0-9a-f]{{16}}{re.escape(SUFFIX)}")
+    with contextlib.suppress(OSError):
+        for path in [home / found for found in os.listdir(home) if left_over.fullmatch(found)]:
+            lock = _locked(path, wait=False)
+            if lock is not None:
+                _remove(path)
+                _unlock(lock)
+
+
+def remove_unfinished() -> None:
+    """Remove everything that this process has begun to write, before it ends without unwinding."""
+    for path in list(_unfinished):
+        _remove(path)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            path.unlink()
 
 
 def why_not_writable(folder: str | os.PathLike[str]) -> str:
@@ -54,12 +140,17 @@ def why_not_writable(folder: str | os.PathLike[str]) -> str:
 
     It is tried: what a file system allows cannot be read off the permissions.
     """
-    trial = Path(folder) / f".clusterscape.{secrets.token_hex(8)}{SUFFIX}"
+    home = Path(folder).absolute()
+    _sweep(home, "clusterscape")
+    trial = home / f".clusterscape.{secrets.token_hex(8)}{SUFFIX}"
+    _unfinished.add(trial)  # before it exists, so that no signal comes in between
     try:
         trial.mkdir()
     except OSError as error:
         return error.strerror or type(error).__name__
-    trial.rmdir()
+    finally:
+        _remove(trial)
+        _unfinished.discard(trial)
     return ""
 
 
@@ -82,14 +173,15 @@ def atomic_folder(
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         home = folder if folder.is_dir() else folder.parent
-        stage = home / f".{folder.name}.{secrets.token_hex(8)}{SUFFIX}"
-        stage.mkdir()
-        try:
-            yield stage
-            _flush_files(stage)
-            _move(stage, folder, last, replaced)
-        finally:
-            shutil.rmtree(stage, ignore_errors=True)
+        for place in {home, folder.parent}:  # it may have been made before the folder was
+            _sweep(place, folder.name)
+        with _temporary(home / folder.name, folder=True) as stage:
+            try:
+                yield stage
+                _flush_files(stage)
+                _move(stage, folder, last, replaced)
+            finally:
+                shutil.rmtree(stage, ignore_errors=True)
     except BaseException:
         for path in made:  # innermost first; one that holds something stays
             with contextlib.suppress(OSError):

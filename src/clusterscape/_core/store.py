@@ -14,20 +14,23 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from clusterscape._core import atomic as _atomic
 from clusterscape._core.errors import Worded
+from clusterscape._core.npy import ArrayArchive
 
 try:
     import fcntl
 except ImportError:  # not a POSIX system: two runs in one store are then not noticed
     fcntl = None  # type: ignore[assignment]
+
+T = TypeVar("T")
 
 FORMAT = "clusterscape store"
 VERSION = 1
@@ -170,6 +173,14 @@ class PartitionStore:
         """Return the arrays and the ``meta`` of partition ``i``, or refuse a damaged file."""
         return read_member(self.directory / _name(i))
 
+    def read_as(self, i: int, build: Callable[..., T]) -> T:
+        """Return ``build(arrays, meta)`` of partition ``i``; a refusal names the file."""
+        arrays, meta = self.read(i)
+        try:
+            return build(arrays, meta)
+        except (ValueError, KeyError, TypeError, IndexError) as error:
+            raise _foreign_member(self.directory / _name(i), error) from None
+
     def close(self) -> None:
         """Let other runs use the directory."""
         if self._lock is not None:
@@ -231,7 +242,9 @@ def write_member(
         # The archive's comment is its last bytes: they become the checksum of all before them.
         archive.comment = b"0" * _DIGEST
     body = buffer.getvalue()[:-_DIGEST]
-    _atomic.write_bytes(Path(directory) / _name(i), body + _sha256(body).encode())
+    # No sweep: opening the store did it, and a folder of many members takes long to list.
+    content_bytes = body + _sha256(body).encode()
+    _atomic.write_bytes(Path(directory) / _name(i), content_bytes, sweep=False)
 
 
 def read_member(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -243,9 +256,19 @@ def read_member(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
             f"{path} is damaged: its content does not match its checksum. Delete this file to "
             f"have that partition computed again."
         )
-    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-        arrays = {name: archive[name] for name in archive.files}
-    return arrays, json.loads(arrays.pop("meta").tobytes())
+    try:
+        arrays = ArrayArchive(io.BytesIO(content)).all()
+        return arrays, json.loads(arrays.pop("meta").tobytes())
+    except (ValueError, KeyError, zipfile.BadZipFile, RecursionError) as error:
+        raise _foreign_member(path, error) from None
+
+
+def _foreign_member(path: Path, error: Exception) -> StoreError:
+    """Return the error for a file with the right checksum that another program wrote."""
+    return StoreError(
+        f"{path} does not hold a partition ({error}). Delete this file to have that partition "
+        f"computed again."
+    )
 
 
 def _refuse_foreign(directory: Path) -> None:

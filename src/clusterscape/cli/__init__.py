@@ -1,7 +1,8 @@
 """The command line: one file per verb. Nothing heavy is imported before a verb starts to work.
 
 ``command`` joins the verbs, ``options`` declares what they share, ``inputs`` reads tables and
-labels, ``output`` checks and writes files, ``console`` words messages and errors.
+labels, ``output`` checks and writes files, ``console`` words messages and errors, ``signals`` ends
+the command in good order.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ def main() -> None:
     # The imports make a million objects that live to the end, and looking through them for garbage
     # takes a tenth of a short run.
     gc.set_threshold(50_000, 20, 20)
-    from clusterscape.cli.command import VERBS, command
+    from clusterscape.cli.signals import ended_cleanly
 
-    # A run of one verb needs no other; help and messages about unknown verbs need them all.
-    named = [verb for verb in VERBS if sys.argv[1:2] == [verb]]
-    command(named or VERBS)()
+    with ended_cleanly():
+        from clusterscape.cli.command import VERBS, command
+
+        # A run of one verb needs no other; help and messages about unknown verbs need them all.
+        named = [verb for verb in VERBS if sys.argv[1:2] == [verb]]
+        command(named or VERBS)()

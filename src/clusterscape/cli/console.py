@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_type_hints
 import typer
 
 from clusterscape._core.progress import showing
+from clusterscape.cli import signals
 
 if TYPE_CHECKING:
     from clusterscape._core.store import AnotherRunError
@@ -84,7 +85,8 @@ def verb(function: F) -> F:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(1) from None
         except KeyboardInterrupt:
-            _stop("interrupted; nothing was written except what --resume keeps.", 130)
+            signals.said.append(signals.INTERRUPTED)
+            _stop(signals.INTERRUPTED, 130)
         except Exception as error:
             if options.get("debug"):
                 raise

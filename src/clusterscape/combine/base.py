@@ -15,6 +15,7 @@ from clusterscape._core.errors import ParameterError, ParameterWarning
 from clusterscape._core.frames import refuse_repeated_columns
 from clusterscape._core.labels import NOISE, canonical
 from clusterscape._core.params import Rules, check_params
+from clusterscape._core.weights import computable_weights
 from clusterscape.combine.result import ResultMixin
 from clusterscape.combine.scores import mean_coassociation
 from clusterscape.compare.tables import check_same_points
@@ -119,6 +120,9 @@ class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
         if sample_weight is not None:
             whole = whole.with_weights(sample_weight=sample_weight)
         given = whole
+        weights, mass = computable_weights(whole.weights), computable_weights(whole.sample_weight)
+        if weights is not whole.weights or mass is not whole.sample_weight:
+            whole = whole.with_weights(weights=weights, sample_weight=mass)
         # A partition that calls every point noise has a vote; one that saw nothing has none.
         usable = whole.saw_points() & (whole.weights > 0)
         if not (usable & (whole.n_clusters > 0)).any():

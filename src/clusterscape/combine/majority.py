@@ -46,7 +46,9 @@ class MajorityVote(BaseConsensus):
     It needs no number of clusters, and O(n) memory for hard partitions, but looks at all pairs of
     distinct rows. Links are transitive, so a chain of close calls joins what hardly any partition
     joined; and where partitions have many more clusters than there are groups, no pair has a
-    majority and every point stays alone.
+    majority and every point stays alone. Copies of a point are in one cluster, unless a partition
+    calls them noise, or is soft and so undecided that even two points with the same memberships are
+    together with less than ``threshold``.
 
     References
     ----------

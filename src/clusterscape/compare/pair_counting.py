@@ -16,12 +16,12 @@ from clusterscape.compare.tables import Noise, Statistics, Tables, ratio
 
 def _disagreements(s: Statistics) -> np.ndarray:
     """Return the pairs together in exactly one of the partitions."""
-    return s.a_together + s.b_together - 2.0 * s.together
+    return np.maximum(s.a_together + s.b_together - 2.0 * s.together, 0.0)
 
 
 def _rand_distance(tables: Tables) -> np.ndarray:
     s = tables.statistics
-    return ratio(_disagreements(s), s.pairs, 0.0)
+    return np.minimum(ratio(_disagreements(s), s.pairs, 0.0), 1.0)
 
 
 @register_measure(

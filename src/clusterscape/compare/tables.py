@@ -167,7 +167,16 @@ class Tables:
         out = np.empty((len(self), kernels.pairs.N_SUMS))
         known = kernels.pairs.XLOGX
         kernels.pairs.sums(*self.cells, self.sizes, self.whole, known, out)
-        own = np.repeat(out[:, :1], 3, axis=1) if self.own is None else self.own
+        if self.own is None:
+            return Statistics(*out.T, *np.repeat(out[:, :1], 3, axis=1).T)
+        own = self.own.copy()
+        # Sums of memberships are whole but for rounding, and the pairs of a single point are not
+        # quite zero: ratios of what rounding leaves could be anything.
+        mass = out[:, :1]
+        mass[:] = np.where(np.abs(mass - np.rint(mass)) <= 1e-12 * mass, np.rint(mass), mass)
+        squares = out[:, [2, 5, 8]]
+        nothing = squares - own <= 4e-15 * mass**2
+        own[nothing] = squares[nothing]
         return Statistics(*out.T, *own.T)
 
     @property
@@ -233,6 +242,12 @@ class Columns:
             raise ValueError(
                 "comparing partitions reads sample_weight as the number of equal points that a "
                 f"point represents: 0, or at least 1; got {lowest:g}. Divide the weights by the "
+                "smallest of them."
+            )
+        if not unit and float(sample_weight.max()) > 1e100:
+            raise ValueError(
+                "comparing partitions counts pairs of points; sample_weight up to "
+                f"{sample_weight.max():g} leaves the range of numbers. Divide the weights by the "
                 "smallest of them."
             )
         soft: dict[int, sparse.csr_matrix] = {}

@@ -11,6 +11,7 @@ from scipy.special import ndtr
 
 from clusterscape._core.params import Integer, Number, Seed, checked
 from clusterscape._core.seeds import RandomState, spawn
+from clusterscape.linalg.distances import check_range
 from clusterscape.linalg.eigen import symmetric_eigen
 
 _LEAST_EIGENVALUE = 1e-3  # of the covariance of G1, so that its inverse is well conditioned
@@ -436,6 +437,7 @@ def _checked_symmetric(matrix: np.ndarray, name: str) -> np.ndarray:
         raise ValueError(f"{name} must be square; got shape {matrix.shape}.")
     if not np.isfinite(matrix).all():
         raise ValueError(f"{name} has entries that are not finite; replace them.")
+    check_range(matrix, name, smallest=False)
     if not np.allclose(matrix, matrix.T, rtol=0, atol=1e-10 * np.abs(matrix).max()):
         raise ValueError(f"{name} is not symmetric; use ({name} + {name}.T) / 2.")
     return matrix

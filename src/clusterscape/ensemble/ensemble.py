@@ -795,13 +795,18 @@ class Ensemble:
             columns |= {f"{name}[{c}]": dense[:, c] for c in range(dense.shape[1])}
         return pd.DataFrame(columns, index=self.index)
 
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
+    def to_csv(self, path: str | os.PathLike[str], *, for_spreadsheet: bool = False) -> None:
         """Write ``id`` and one column per partition; records, weights and label types are lost.
 
         A named partition in which every point is a cluster of its own looks like ids when it is
         read again: name the columns then, ``from_csv(path, columns=[...])``.
+
+        ``for_spreadsheet`` puts an apostrophe before text that a spreadsheet would run as a
+        formula (it begins with =, +, -, @, a tab or a line end). Such text does not come back as
+        it was.
         """
-        files.write_csv(path, self.to_frame(), self.categories)
+        frame = self.to_frame()
+        files.write_csv(path, files.inert(frame) if for_spreadsheet else frame, self.categories)
 
     @classmethod
     def from_csv(

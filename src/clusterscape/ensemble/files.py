@@ -29,6 +29,7 @@ from scipy import sparse
 
 from clusterscape._core.atomic import atomic_path, write_bytes
 from clusterscape._core.labels import NOISE, UNSAMPLED
+from clusterscape._core.npy import ArrayArchive, too_large, unpacked_limit
 from clusterscape._core.weights import checked_weights
 from clusterscape.ensemble.inputs import Partition, read_membership
 from clusterscape.ensemble.records import PartitionRecord
@@ -323,8 +324,8 @@ _BROKEN_ENSEMBLE = (
 def read_npz(path: FilePath) -> Content:
     """Return what :func:`write_npz` wrote."""
     try:
-        with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+        with open(path, "rb") as handle:
+            arrays = ArrayArchive(handle).all()
     except (FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except _BROKEN_ENSEMBLE as error:
@@ -362,11 +363,12 @@ def read_parquet(path: FilePath) -> Content:
     """Return what :func:`write_parquet` wrote."""
     parquet, arrow = _pyarrow()
     try:
-        table = parquet.read_table(path)
-        frame = table.to_pandas()
+        with open(path, "rb") as handle:
+            table = parquet_table(handle)
+        frame = table.to_pandas(ignore_metadata=True)
     except (FileNotFoundError, PermissionError, IsADirectoryError):
         raise
-    except (*_BROKEN_ENSEMBLE, arrow.ArrowException) as error:
+    except (*BROKEN_PARQUET, arrow.ArrowException) as error:
         raise NotAnEnsembleFile(
             f"{path}: not a Parquet file, or a damaged one ({error}); write it again with "
             "Ensemble.to_parquet."
@@ -374,6 +376,33 @@ def read_parquet(path: FilePath) -> Content:
     meta = _read_header((table.schema.metadata or {}).get(b"clusterscape"), path)
     with _refusing(path):
         return Content(_parquet_arrays(frame, meta), meta)
+
+
+# What reading a Parquet file raises when bytes of it were changed, beside pyarrow's own errors.
+BROKEN_PARQUET = (
+    OSError,
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+    MemoryError,
+    RecursionError,
+)
+
+
+def parquet_table(handle: Any) -> Any:
+    """Return the table of an open Parquet file, if it fits into memory.
+
+    Equal values are packed to nearly nothing, so the number of cells is what counts.
+    """
+    parquet, _ = _pyarrow()
+    file = parquet.ParquetFile(handle)
+    size = 8 * max(file.metadata.num_rows, 0) * max(file.metadata.num_columns, 1)
+    if size > unpacked_limit():
+        raise ValueError(too_large("its table", size, unpacked_limit()))
+    return file.read()
 
 
 def _parquet_arrays(frame: pd.DataFrame, meta: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -428,6 +457,29 @@ def write_csv(
     write_bytes(path, text.encode())
 
 
+def inert(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame whose text no spreadsheet runs as a formula: an apostrophe stands before it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> inert(pd.DataFrame({"=a": ["=1+1", "b", -1]}, index=["@x", "y", "z"]))
+          '=a
+    '@x  '=1+1
+    y        b
+    z       -1
+    """
+
+    def cell(value: Any) -> Any:
+        risky = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
+        return f"'{value}" if risky else value
+
+    made = frame.map(cell).rename(columns=cell)
+    if not isinstance(frame.index, pd.MultiIndex):
+        made.index = frame.index.map(cell) if frame.index.dtype.kind == "O" else frame.index
+    return made
+
+
 def read_csv(path: FilePath, *, refuse_fractions: bool) -> pd.DataFrame:
     """Return the labels of a CSV file as a frame of integers, soft memberships and text.
 
@@ -438,6 +490,16 @@ def read_csv(path: FilePath, *, refuse_fractions: bool) -> pd.DataFrame:
     except pd.errors.EmptyDataError:
         raise ValueError(
             f"{path} is empty; it should have a header and one row per point."
+        ) from None
+    except UnicodeDecodeError:
+        raise ValueError(
+            f"{path} is not UTF-8 text; save it again as CSV with UTF-8 encoding."
+        ) from None
+    except (pd.errors.ParserError, csv.Error) as error:
+        reason = str(error).strip().splitlines()[-1].removeprefix("Error tokenizing data. ")
+        raise ValueError(
+            f"{path} is not a CSV table, or a damaged one ({reason}); every row must have as many "
+            "fields as the header."
         ) from None
     only = str(frame.columns[0]) if len(frame.columns) == 1 else ""
     if ";" in only or "\t" in only:

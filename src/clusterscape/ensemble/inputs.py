@@ -436,6 +436,15 @@ def read_membership(membership: Any, name: str) -> Partition:
     return Partition(name, codes, k, None, matrix)
 
 
+def check_codes(codes: np.ndarray, n_clusters: Any) -> None:
+    """Refuse codes from a file that are not one whole number per point in -2..n_clusters-1."""
+    if codes.ndim != 1 or codes.dtype.kind != "i" or not isinstance(n_clusters, int):
+        raise ValueError(f"its labels are of shape {codes.shape} and type {codes.dtype}")
+    low, high = int(codes.min(initial=0)), int(codes.max(initial=-1))
+    if low < UNSAMPLED or high >= n_clusters:
+        raise ValueError(f"its labels go from {low} to {high}, and it has {n_clusters} clusters")
+
+
 def frozen(array: np.ndarray) -> np.ndarray:
     array.setflags(write=False)
     return array

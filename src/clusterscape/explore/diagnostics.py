@@ -8,9 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterscape._core.params import Integer, Null, checked
+from clusterscape._core.params import Integer, Null, checked, shown
 
 _PAIRS = 500  # pairs of points whose co-membership is followed
+
+
+def _in_range(values: np.ndarray) -> np.ndarray:
+    """Return values in a unit in which their squares are numbers; nothing here depends on it."""
+    largest = float(np.abs(values).max(initial=0.0))
+    return values / largest if np.isfinite(largest) and largest > 1e100 else values
 
 
 @checked({"max_lag": (Null(), Integer(1))})
@@ -40,6 +46,9 @@ def autocorrelation(values: Any, *, max_lag: int | None = None) -> np.ndarray:
     array([ 1.  , -0.75,  0.5 ])
     """
     series = np.asarray(values, dtype=np.float64)
+    if series.ndim != 1 or series.size == 0 or not np.isfinite(series).all():
+        raise ValueError(f"values must be a series of finite numbers; got {shown(values)}.")
+    series = _in_range(series)
     m = series.size
     last = m - 1 if max_lag is None else min(int(max_lag), m - 1)
     centred = series - series.mean()
@@ -89,9 +98,9 @@ def effective_sample_size(chains: Any) -> float:
     >>> effective_sample_size(np.repeat(draws[:, :50], 10, axis=1)) < 300
     True
     """
-    table = np.atleast_2d(np.asarray(chains, dtype=np.float64))
+    table = _in_range(np.atleast_2d(np.asarray(chains, dtype=np.float64)))
     c, m = table.shape
-    if m < 4:
+    if m < 4 or not np.isfinite(table).all():
         return float("nan")
     within = table.var(axis=1, ddof=1).mean()
     between = table.mean(axis=1).var(ddof=1) if c > 1 else 0.0
@@ -145,9 +154,9 @@ def split_rhat(chains: Any) -> float:
     >>> split_rhat(draws + np.arange(4)[:, None]) > 1.5
     True
     """
-    table = np.atleast_2d(np.asarray(chains, dtype=np.float64))
+    table = _in_range(np.atleast_2d(np.asarray(chains, dtype=np.float64)))
     half = table.shape[1] // 2
-    if half < 2:
+    if half < 2 or not np.isfinite(table).all():
         return float("nan")
     halves = np.concatenate([table[:, :half], table[:, half : 2 * half]])
     return float(_rhat(halves[None])[0])

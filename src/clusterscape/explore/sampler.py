@@ -510,7 +510,7 @@ class _Run:
         """Return what every round left; fewer rounds where Ctrl-C ended them."""
         finished = set() if store is None else set(store.finished())
         if store is not None and 0 in finished:
-            self._restore(store.read(0)[0])
+            store.read_as(0, lambda arrays, _: self._restore(arrays))
         else:
             with showing(self.sampler.progress):
                 self._begin(seeds)
@@ -520,7 +520,7 @@ class _Run:
         for i in range(len(self.rounds)):
             if store is None or i + 1 not in finished:
                 break
-            rounds.append(self._read(store.read(i + 1)[0]))
+            rounds.append(store.read_as(i + 1, lambda arrays, _: self._read(arrays)))
         waiting = range(len(rounds), len(self.rounds))
         shown = track(
             waiting,
@@ -587,7 +587,7 @@ class _Run:
 
     def _restore(self, arrays: dict[str, np.ndarray]) -> None:
         self.powers = list(arrays["powers"])
-        self.chains = _unstacked(arrays)
+        self.chains = self._sound(_unstacked(arrays))
 
     def _written(self, found: list[Round]) -> dict[str, np.ndarray]:
         parts = {
@@ -596,8 +596,22 @@ class _Run:
         }
         return parts | _stacked([r.chain for r in found])
 
+    def _sound(self, chains: list[Chain]) -> list[Chain]:
+        """Return the chains of a file if they can be those of this run."""
+        if len(chains) != len(self.walks) * self.sampler.n_chains:
+            raise ValueError(f"it holds {len(chains)} chains")
+        for c, chain in enumerate(chains):
+            walk, kinds = self.walks[c // self.sampler.n_chains], chain.labels.dtype.kind
+            shaped = chain.labels.ndim == 2 and chain.labels.shape[1] == walk.n_points
+            inside = kinds in "iu" and chain.labels.min() >= 0
+            if not (shaped and inside and chain.labels.max() < walk.n_clusters):
+                raise ValueError("its partitions are not those of this run")
+            if sorted(chain.slots.tolist()) != list(range(len(chain.labels))):
+                raise ValueError("its chains have no order")
+        return chains
+
     def _read(self, arrays: dict[str, np.ndarray]) -> list[Round]:
-        self.chains = _unstacked(arrays)
+        self.chains = self._sound(_unstacked(arrays))
         names = ("samples", "trace", "counts", "swaps")
         return [
             Round(chain, *(arrays[name][c] for name in names))

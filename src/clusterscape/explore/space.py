@@ -13,6 +13,7 @@ from clusterscape._core.params import Rules
 from clusterscape._core.seeds import RandomState
 from clusterscape.lifting.lifted import RULES as LIFT_RULES
 from clusterscape.lifting.points import point_basis
+from clusterscape.linalg.distances import check_range
 
 _DENSE_BELOW = 3000  # points up to which all inner products are kept
 _MOST_GB = 4.0
@@ -78,6 +79,7 @@ def linear_space(X: Any) -> Space:
         raise MemoryLimitError(f"{n:,} points with {d:,} columns", need, _MOST_GB, parameter=None)
     points = X.toarray() if sparse.issparse(X) else np.asarray(X)
     points = points.astype(np.float64)
+    check_range(points, "X", smallest=False)
     points -= points.mean(axis=0)
     if n > _DENSE_BELOW:
         values, is_dense = np.ascontiguousarray(points), False

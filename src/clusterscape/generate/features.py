@@ -236,8 +236,9 @@ def _first_foreign(values: np.ndarray) -> Any:
 
 
 def _frame_values(frame: pd.DataFrame) -> np.ndarray:
-    # Nullable columns (Int64, Float32) become objects in to_numpy() unless told what to become.
-    kinds = {getattr(kind, "numpy_dtype", kind) for kind in frame.dtypes}
+    # Nullable columns (Int64, Float32) become objects in to_numpy() unless told what to become, and
+    # sparse ones are no type of NumPy's.
+    kinds = {getattr(kind, "subtype", getattr(kind, "numpy_dtype", kind)) for kind in frame.dtypes}
     common = np.result_type(*kinds) if kinds else np.dtype(np.float64)
     if any(pd.api.types.is_extension_array_dtype(kind) for kind in frame.dtypes):
         target = common if common.kind in "fc" else np.dtype(np.float64)

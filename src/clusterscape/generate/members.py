@@ -18,7 +18,7 @@ from clusterscape._core.labels import NOISE, UNSAMPLED, smallest_type
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.seeds import describe
 from clusterscape._core.warnings import hear_warnings
-from clusterscape.ensemble.inputs import Partition, read_membership
+from clusterscape.ensemble.inputs import Partition, check_codes, read_membership
 from clusterscape.ensemble.records import PartitionRecord
 from clusterscape.generate.algorithms import BaseResult, Pieces, Settings
 from clusterscape.generate.features import Features, Matrix
@@ -267,6 +267,9 @@ def read_outcome(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> O
     if labels is None:
         parts = (arrays["data"], arrays["indices"], arrays["indptr"])
         labels = sparse.csr_matrix(parts, shape=tuple(arrays["shape"]))
+        labels.check_format(full_check=True)
+    else:
+        check_codes(labels, meta["n_clusters"])
     model = {n.removeprefix(_MODEL): a for n, a in arrays.items() if n.startswith(_MODEL)}
     return Outcome(labels, PartitionRecord(**meta, columns=arrays.get("columns")), model)
 
@@ -306,7 +309,7 @@ def run_all(
         return run({})
     with _store.PartitionStore(store, described()) as kept:
         # Read before anything runs, so that a damaged file is told at once.
-        return run({i: read_outcome(*kept.read(i)) for i in kept.finished()})
+        return run({i: kept.read_as(i, read_outcome) for i in kept.finished()})
 
 
 def describe_run(

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from clusterscape._core.atomic import atomic_path
+from clusterscape._core.npy import ArrayArchive
 from clusterscape.ensemble.files import BROKEN_ARCHIVE
 
 FORMAT = "clusterscape model"
@@ -70,9 +71,9 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
     try:
         if not zipfile.is_zipfile(path):
             return False
-        # numpy leaves a file that it opened itself open when the archive cannot be read.
-        with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as archive:
-            text = archive[_HEADER].tobytes() if _HEADER in archive.files else b"{}"
+        with open(path, "rb") as handle:
+            archive = ArrayArchive(handle)
+            text = archive[_HEADER].tobytes() if _HEADER in archive else b"{}"
         return bool(json.loads(text).get("format") == FORMAT)
     except (*_UNREADABLE, AttributeError):
         return False
@@ -114,8 +115,7 @@ def _read_members(
     if not (whole and stored):
         raise _damaged(path)
     handle.seek(0)
-    with np.load(handle, allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
+    return ArrayArchive(handle).all()
 
 
 def _checked_header(content: np.ndarray, path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from clusterscape.io._columns import Wanted, Where, plan_roles, unnamed
 from clusterscape.io._errors import TableError
-from clusterscape.io._source import Source
+from clusterscape.io._source import TEXT_COLUMNS, Source, check_width
 
 Header = bool | Literal["auto"]
 
@@ -80,6 +80,7 @@ def read_delimited(
             _, first = next(_records(stream, delimiter), (0, []))
             if not first:
                 raise TableError(f"{source.name} is empty")
+            check_width(source, len(first), TEXT_COLUMNS)
             _wrong_delimiter(first, delimiter, source)
             named = _has_header(first, source) if header == "auto" else header
             names = _names_of(first) if named else [str(i + 1) for i in range(len(first))]

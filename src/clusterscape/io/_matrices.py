@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from typing import IO, Any
 
@@ -11,8 +13,9 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from clusterscape._core.npy import ArrayArchive, read_array, too_large, unpacked_limit
 from clusterscape.ensemble import Ensemble
-from clusterscape.ensemble.files import BROKEN_ARCHIVE, FORMAT
+from clusterscape.ensemble.files import BROKEN_ARCHIVE, BROKEN_PARQUET, FORMAT, parquet_table
 from clusterscape.io._columns import (
     Table,
     Wanted,
@@ -25,7 +28,7 @@ from clusterscape.io._columns import (
     unnamed,
 )
 from clusterscape.io._errors import TableError, UnknownColumn
-from clusterscape.io._source import FORMATS, Source
+from clusterscape.io._source import FORMATS, SPARSE_COLUMNS, Source, check_width
 
 
 def is_ensemble_file(path: str | os.PathLike[str]) -> bool:
@@ -49,8 +52,9 @@ def is_ensemble_file(path: str | os.PathLike[str]) -> bool:
     name = os.fspath(path).lower()
     try:
         if name.endswith(FORMATS["npz"]):
-            with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as archive:
-                text = archive["meta"].tobytes() if "meta" in archive.files else b""
+            with open(path, "rb") as handle:
+                archive = ArrayArchive(handle)
+                text = archive["meta"].tobytes() if "meta" in archive else b""
         elif name.endswith(FORMATS["parquet"]):
             from pyarrow import parquet
 
@@ -58,7 +62,7 @@ def is_ensemble_file(path: str | os.PathLike[str]) -> bool:
         else:
             return False
         return bool(json.loads(text or b"{}").get("format") == FORMAT)
-    except (*BROKEN_ARCHIVE, ImportError, AttributeError):
+    except (*BROKEN_ARCHIVE, *BROKEN_PARQUET, ImportError):
         return False
 
 
@@ -75,7 +79,6 @@ def parquet_frame(source: Source) -> pd.DataFrame:
     """Read a Parquet file; an index that holds names becomes the first column."""
     try:
         import pyarrow
-        from pyarrow import parquet
     except ImportError:
         raise TableError(
             f"{source.name}: Parquet files need pyarrow",
@@ -84,8 +87,8 @@ def parquet_frame(source: Source) -> pd.DataFrame:
     refuse_ensemble(source)
     with source.open() as stream:
         try:
-            frame = parquet.read_table(stream).to_pandas()
-        except (OSError, pyarrow.ArrowException) as error:
+            frame = parquet_table(stream).to_pandas()
+        except (*BROKEN_PARQUET, pyarrow.ArrowException) as error:
             raise _damaged(source, "a Parquet file", error) from None
     if isinstance(frame.index, pd.MultiIndex):
         return frame.reset_index()
@@ -97,7 +100,7 @@ def parquet_frame(source: Source) -> pd.DataFrame:
 
 def _damaged(source: Source, kind: str, error: Exception) -> TableError:
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return TableError(f"{source.name} is not {kind}, or a damaged one ({reason[:120]})")
+    return TableError(f"{source.name} is not {kind}, or a damaged one ({reason[:240]})")
 
 
 def _matrix_table(
@@ -139,20 +142,18 @@ def _matrix_table(
     return Table(X, ids, tuple(names), source.name, labels, left_out=left_out)
 
 
-def _load_numpy(source: Source, stream: IO[bytes]) -> Any:
+def _load_array(source: Source, stream: IO[bytes]) -> np.ndarray:
+    """Return the array of a NPY file; what its header claims is checked first."""
     try:
-        return np.load(stream, allow_pickle=False)
+        if stream.read(2) == b"PK":
+            raise ValueError("it is an NPZ file: rename it")
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(0)
+        return read_array(stream, size)
     except BROKEN_ARCHIVE as error:
-        if "pickle" in str(error).lower():
-            if _starts_as_numpy(source):
-                raise _pickled(source, "Python objects") from None
-            error = ValueError("it does not begin as one")
+        if "pickle" in str(error):
+            raise _pickled(source, "Python objects") from None
         raise _damaged(source, "a NumPy file", error) from None
-
-
-def _starts_as_numpy(source: Source) -> bool:
-    with source.open() as stream:
-        return stream.read(6) == b"\x93NUMPY"
 
 
 def _pickled(source: Source, what: str) -> TableError:
@@ -167,9 +168,7 @@ def read_npy(source: Source, wanted: Wanted) -> Table:
     _no_such_column(source, wanted.id_column, ())
     _no_such_column(source, wanted.label_column, ())
     with source.open() as stream:
-        X = _load_numpy(source, stream)
-    if not isinstance(X, np.ndarray):
-        raise _damaged(source, "an NPY file", ValueError("it is an NPZ file: rename it"))
+        X = _load_array(source, stream)
     return _matrix_table(X, source, wanted)
 
 
@@ -185,19 +184,22 @@ def _no_such_column(source: Source, name: str | None, known: Sequence[str]) -> N
 
 def _open_npz(source: Source, stream: IO[bytes]) -> tuple[list[str], Callable[[str], np.ndarray]]:
     """Return the names of the arrays, and a function that reads one of them."""
-    archive = _load_numpy(source, stream)
-    if isinstance(archive, np.ndarray):
-        raise _damaged(source, "an NPZ file", ValueError("it is an NPY file: rename it"))
+    try:
+        if stream.read(6) == b"\x93NUMPY":
+            raise ValueError("it is an NPY file: rename it")
+        archive = ArrayArchive(stream)
+    except BROKEN_ARCHIVE as error:
+        raise _damaged(source, "a NumPy file", error) from None
 
     def get(key: str) -> np.ndarray:
         try:
-            return np.asarray(archive[key])
+            return archive[key]
         except BROKEN_ARCHIVE as error:
-            if "pickle" in str(error).lower():
+            if "pickle" in str(error):
                 raise _pickled(source, f"Python objects in {key!r}") from None
-            raise _damaged(source, "an NPZ file", error) from None
+            raise _damaged(source, "a NumPy file", error) from None
 
-    return list(archive.files), get
+    return archive.files, get
 
 
 def label_matrix(source: Source, wanted: Wanted) -> Ensemble:
@@ -210,7 +212,7 @@ def label_matrix(source: Source, wanted: Wanted) -> Ensemble:
         )
     with source.open() as stream:
         if source.format == "npy":
-            labels = _load_numpy(source, stream)
+            labels = _load_array(source, stream)
         else:
             files, get = _open_npz(source, stream)
             flat = [k for k in files if k == "labels"] or [
@@ -310,7 +312,8 @@ def read_libsvm(source: Source, wanted: Wanted) -> Table:
     try:
         with source.open() as stream:
             X, y = load_svmlight_file(stream)
-    except (ValueError, OverflowError, IndexError, TypeError) as error:
+        check_width(source, X.shape[1], SPARSE_COLUMNS)
+    except (ValueError, OverflowError, IndexError, TypeError, MemoryError) as error:
         if isinstance(error, TableError):
             raise
         raise _libsvm_error(source, error) from None
@@ -353,9 +356,10 @@ def read_h5ad(source: Source, wanted: Wanted) -> Table:
             f"{source.name}: h5ad files need anndata",
             "install it: pip install 'clusterscape[anndata]'",
         ) from None
+    _verify_hdf5(source)
     try:
         data = anndata.read_h5ad(source.path)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except Exception as error:  # anndata adds its own kinds to those of h5py
         raise _damaged(source, "an h5ad file", error) from None
     if data.X is None:
         raise TableError(f"{source.name} has no matrix X", "store one, or export a layer as NPZ")
@@ -365,3 +369,53 @@ def read_h5ad(source: Source, wanted: Wanted) -> Table:
     ids = np.asarray(data.obs_names if wanted.id_column is None else data.obs[wanted.id_column])
     labels = None if wanted.label_column is None else np.asarray(data.obs[wanted.label_column])
     return _matrix_table(data.X, source, wanted, names=list(data.var_names), ids=ids, labels=labels)
+
+
+# Reads every value of an HDF5 file, after a look at the size that each dataset claims. It runs in
+# a process of its own, because damage can make the HDF5 library end the process that reads.
+_READ_ALL = """
+import sys
+import h5py
+import numpy as np
+
+limit = int(sys.argv[2])
+total = 0
+
+def look(name, item):
+    global total
+    for key in item.attrs:
+        item.attrs[key]
+    if not isinstance(item, h5py.Dataset):
+        return
+    total += item.size * max(item.dtype.itemsize, 1) if item.size else 0
+    if total > limit:
+        print("large", total)
+        sys.exit(0)
+    step = max(1, 2**24 // max(1, item.size // max(1, len(item)))) if item.shape else 1
+    for start in range(0, len(item), step) if item.shape else [...]:
+        item[start:start + step] if item.shape else item[()]
+
+with h5py.File(sys.argv[1], "r") as file:
+    look("/", file)
+    file.visititems(look)
+print("whole")
+"""
+
+
+def _verify_hdf5(source: Source) -> None:
+    """Have another process read the whole file; what ends that process must not end this one."""
+    limit = unpacked_limit()
+    found = subprocess.run(
+        # -P: modules are not looked for in the working directory, where the data may lie.
+        [sys.executable, "-P", "-c", _READ_ALL, os.fspath(source.path or ""), str(limit)],
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    said = found.stdout.split()
+    if said[:1] == ["large"]:
+        raise TableError(f"{source.name}: {too_large('its content', float(said[1]), limit)}")
+    if said[:1] != ["whole"]:
+        last = found.stderr.strip().splitlines()[-1:] or ["reading it ends the process"]
+        raise _damaged(source, "an h5ad file", ValueError(last[0]))

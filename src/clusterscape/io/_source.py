@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
+from clusterscape._core.npy import VARIABLE, text_limit
 from clusterscape.io._errors import TableError
 
 FORMATS = {
@@ -28,6 +29,29 @@ FORMATS = {
 
 _PACKED = ("csv", "tsv", "libsvm")
 PathOrStream = str | os.PathLike[str] | IO[bytes]
+
+
+class _Unpacked(io.RawIOBase):
+    """The bytes of a gzip file, up to a limit."""
+
+    def __init__(self, name: str, raw: IO[bytes], limit: int) -> None:
+        self._name, self._limit, self._left = name, limit, limit
+        self._stream = gzip.GzipFile(fileobj=raw)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        block = self._stream.read(len(buffer))
+        self._left -= len(block)
+        if self._left < 0:
+            raise TableError(
+                f"{self._name} unpacks to more than {self._limit / 1e9:.2f} GB, much more than its "
+                "size",
+                f"if that is meant, set the environment variable {VARIABLE} to a larger number",
+            )
+        buffer[: len(block)] = block
+        return len(block)
 
 
 @dataclass(frozen=True)
@@ -55,13 +79,18 @@ class Source:
             raise TableError(f"{self.name} cannot be opened ({error.strerror})") from None
         with raw:
             try:
-                yield gzip.GzipFile(fileobj=raw) if self.gzipped else raw  # type: ignore[misc]
+                yield self._unpacked(raw) if self.gzipped else raw
             except (gzip.BadGzipFile, EOFError, zlib.error):
                 if not self.gzipped:
                     raise
                 raise TableError(
                     f"{self.name} is not a whole gzip file", "copy or download it again"
                 ) from None
+
+    def _unpacked(self, raw: IO[bytes]) -> IO[bytes]:
+        packed = raw.seek(0, os.SEEK_END)
+        raw.seek(0)
+        return io.BufferedReader(_Unpacked(self.name, raw, text_limit(packed)))
 
     @contextmanager
     def open_text(self) -> Iterator[IO[str]]:
@@ -116,3 +145,22 @@ def open_source(path: PathOrStream, format: str | None = None) -> Source:
             format="csv",
         )
     return Source(name, format or known[0], path=Path(path), gzipped=gzipped)
+
+
+SPARSE_COLUMNS = 20_000_000
+TEXT_COLUMNS = 200_000
+COLUMNS_VARIABLE = "CLUSTERSCAPE_MAX_COLUMNS"
+"""The environment variable that sets how many columns a table of text or LIBSVM may have."""
+
+
+def check_width(source: Source, width: int, limit: int) -> None:
+    """Refuse a table of more columns than anything reasonable has, before they are named."""
+    given = os.environ.get(COLUMNS_VARIABLE, "").strip()
+    limit = int(given) if given.isdecimal() else limit
+    if width > limit:
+        raise TableError(
+            f"{source.name} has {width:,} columns and {limit:,} are allowed",
+            "if that is meant, set the environment variable "
+            f"{COLUMNS_VARIABLE} to a larger number; if rows and columns are exchanged, save the "
+            "table the other way round",
+        )

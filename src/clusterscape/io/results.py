@@ -17,6 +17,7 @@ from clusterscape._core.atomic import atomic_folder, atomic_path, why_not_writab
 from clusterscape._core.errors import ParameterError
 from clusterscape._core.plain import plain
 from clusterscape.ensemble import Ensemble
+from clusterscape.ensemble.files import inert
 from clusterscape.io._archive import ModelFileError
 from clusterscape.io.models import last_step, load_model, save_model, versions
 
@@ -65,7 +66,12 @@ def labels_frame(ids: Any, labels: Any, *, confidence: Any = None) -> pd.DataFra
 
 
 def write_labels(
-    path: str | os.PathLike[str], ids: Any, labels: Any, *, confidence: Any = None
+    path: str | os.PathLike[str],
+    ids: Any,
+    labels: Any,
+    *,
+    confidence: Any = None,
+    for_spreadsheet: bool = False,
 ) -> None:
     """Write ``id,label,confidence`` as CSV, or as Parquet when ``path`` ends in ``.parquet``.
 
@@ -82,6 +88,9 @@ def write_labels(
         The cluster of each point.
     confidence : array of shape (n,), optional
         A figure for each point.
+    for_spreadsheet : bool
+        Put an apostrophe before text that a spreadsheet would run as a formula: ids or labels that
+        begin with =, +, -, @, a tab or a line end. Such text is then no longer the same.
 
     Examples
     --------
@@ -96,7 +105,8 @@ def write_labels(
     bob,1,0.75
     <BLANKLINE>
     """
-    write_frame(path, labels_frame(ids, labels, confidence=confidence))
+    frame = labels_frame(ids, labels, confidence=confidence)
+    write_frame(path, inert(frame) if for_spreadsheet else frame)
 
 
 def write_frame(path: str | os.PathLike[str], frame: pd.DataFrame) -> None:

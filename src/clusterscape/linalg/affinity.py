@@ -17,7 +17,7 @@ from clusterscape._core import seeds as _seeds
 from clusterscape._core.errors import MemoryLimitError, ParameterError
 from clusterscape._core.params import Choice, Integer, Null, Number, Rule, Seed, checked
 from clusterscape.linalg.components import linked_components, shared_components
-from clusterscape.linalg.distances import median_distance, typical
+from clusterscape.linalg.distances import check_range, median_distance, typical
 from clusterscape.linalg.landmark_graph import nearest_landmarks
 from clusterscape.linalg.operators import symmetric_operator
 
@@ -236,6 +236,7 @@ def affinity(
     if kind == "cosine":
         factor, words = _cosine_factor(X)
         return Affinity(words, factor=factor)
+    check_range(X, "X", smallest=False)
     return _dense_affinity(X, scale, max_gb, rng)
 
 

@@ -365,6 +365,11 @@ def laplacian_quotient(
     >>> laplacian_quotient(inverse, S, 2).residual < 1e-8
     True
     """
+    if not hasattr(coassociation, "column_weights"):
+        raise TypeError(
+            "coassociation must be a Coassociation, such as ensemble.coassociation(); got "
+            f"{type(coassociation).__name__}."
+        )
     n = coassociation.shape[0]
     column = np.sqrt(coassociation.column_weights)[:, None]
     root = np.ones((n, 1)) if weights is None else np.sqrt(weights)[:, None]

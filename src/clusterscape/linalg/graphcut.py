@@ -322,6 +322,12 @@ def whole_numbers(values: np.ndarray, total: float) -> tuple[np.ndarray, float]:
     values = np.asarray(values)
     if values.size == 0 or not (values > 0).any():
         return values.astype(np.int64), 1.0
+    if values.dtype.kind == "f":
+        values = values.astype(np.float64, copy=False)
+        unit = float(values.max())
+        if not 1e-100 < unit < 1e100:  # their sum, or the factor, would leave the range of numbers
+            whole, scale = whole_numbers(values / unit, total)
+            return whole, scale / unit
     scale = min(_common_scale(values), total / float(values.sum(dtype=np.float64)))
     if scale == 1.0:
         return values.astype(np.int64, copy=False), 1.0
@@ -335,6 +341,8 @@ def _common_scale(values: np.ndarray) -> float:
         shared = 1 if values.sum() >= 2**62 else int(np.gcd.reduce(head.astype(np.int64)))
         return 1.0 / (shared if shared == 1 else int(np.gcd.reduce(values.astype(np.int64))))
     least = float(values[values > 0].min())
+    if float(values.max()) > least * 2.0**53:
+        return np.inf  # no whole numbers of this size are exact
     for factor in range(1, 65):
         scale = factor / least
         if all(

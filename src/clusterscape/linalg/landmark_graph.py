@@ -434,6 +434,11 @@ def link_weights(squares: np.ndarray, bandwidth: float, *, shares: bool = False)
     >>> link_weights(np.array([[0.0, 2.0]]), 1.0).round(3)
     array([[1.   , 0.368]])
     """
+    if not 1e-150 < bandwidth < 1e150:
+        raise ValueError(
+            f"bandwidth is {bandwidth:g}, whose square leaves the range of numbers; give one "
+            "of the size of the distances, or scale the columns."
+        )
     exponent = squares / (2.0 * bandwidth**2)
     # A point far from all landmarks must not lose its links to underflow. What it is linked to
     # depends on the ratios of its weights only.

@@ -61,11 +61,14 @@ def stochastic_complement(P: Any, block: Any) -> np.ndarray:
     array([[0.5, 0.5],
            [0.5, 0.5]])
     """
+    if len(getattr(P, "shape", ())) != 2 or P.shape[0] != P.shape[1]:
+        raise ValueError(f"P must be a square matrix; got {shown(P)}.")
     n = P.shape[0]
     chosen = np.asarray(block)
-    inside = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
+    inside = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
     if (
-        inside.ndim != 1
+        inside.dtype.kind not in "iu"
+        or inside.ndim != 1
         or inside.size == 0
         or inside.min() < 0
         or inside.max() >= n

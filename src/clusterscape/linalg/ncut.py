@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse.linalg import aslinearoperator
 
 from clusterscape._core.errors import ParameterError
-from clusterscape._core.params import Choice, Integer, checked
+from clusterscape._core.params import Choice, Integer, checked, shown
 from clusterscape._core.weights import checked_weights
 from clusterscape.linalg._bipartition import (
     Candidate,
@@ -391,8 +391,21 @@ def log_gaps(eigenvalues: np.ndarray) -> np.ndarray:
     >>> log_gaps(np.array([1.0, 0.9, 0.1])).round(2)
     array([1.79, 2.04])
     """
-    rate = np.maximum(1.0 - eigenvalues, 0.0) + _FLOOR
+    rate = np.maximum(1.0 - _spectrum(eigenvalues), 0.0) + _FLOOR
     return np.log(rate[1:] / rate[:-1])
+
+
+def _spectrum(eigenvalues: ArrayLike) -> np.ndarray:
+    """Return eigenvalues as a vector of finite numbers, or refuse them."""
+    try:
+        values = np.asarray(eigenvalues, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.array(np.nan)
+    if values.ndim != 1 or not np.isfinite(values).all():
+        raise ValueError(
+            f"eigenvalues must be a vector of finite numbers; got {shown(eigenvalues)}."
+        )
+    return values
 
 
 @checked({"max_clusters": [Integer(1)], "min_clusters": [Integer(1)]})
@@ -432,7 +445,7 @@ def eigengap(
     >>> eigengap([1.0, 0.98, 0.9, 0.2, 0.1], max_clusters=4)[0]
     3
     """
-    values = np.clip(np.asarray(eigenvalues, dtype=np.float64)[: max_clusters + 1], 0.0, 1.0)
+    values = np.clip(_spectrum(eigenvalues)[: max_clusters + 1], 0.0, 1.0)
     if values.size <= max_clusters:  # the rest of the spectrum is zero: nothing is left out
         values = np.append(values, 0.0)
     gaps = log_gaps(values)

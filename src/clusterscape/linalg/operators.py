@@ -73,7 +73,7 @@ def scaled(operator: Any, scale: np.ndarray) -> LinearOperator:
     array([2., 2.])
     """
     A = aslinearoperator(operator)
-    column = np.asarray(scale, dtype=np.float64)[:, None]
+    column = _diagonal(scale, A.shape[0], "scale")
     return symmetric_operator(A.shape[0], lambda block: column * (A @ (column * block)))
 
 
@@ -237,8 +237,18 @@ def without_diagonal(operator: Any, diagonal: np.ndarray) -> LinearOperator:
     array([3., 1.])
     """
     A = aslinearoperator(operator)
-    column = np.asarray(diagonal, dtype=np.float64)[:, None]
+    column = _diagonal(diagonal, A.shape[0], "diagonal")
     return symmetric_operator(A.shape[0], lambda block: A @ block - column * block)
+
+
+def _diagonal(values: Any, size: int, name: str) -> np.ndarray:
+    """Return the entries of a diagonal as a column."""
+    if np.shape(values) != (size,):
+        raise ValueError(
+            f"{name} must have one entry per row of the operator, {size} in all; got shape "
+            f"{np.shape(values)}."
+        )
+    return np.asarray(values, dtype=np.float64)[:, None]
 
 
 def checked_similarity(matrix: Any, name: str) -> Any:
@@ -253,6 +263,11 @@ def checked_similarity(matrix: Any, name: str) -> Any:
         raise ValueError(f"{name} must be a square matrix; got shape {checked_matrix.shape}.")
     if not np.isfinite(entries).all() or entries.min(initial=0.0) < 0:
         raise ValueError(f"{name} must hold finite similarities >= 0; got {shown(matrix)}.")
+    if entries.max(initial=0.0) > 1e150:
+        raise ValueError(
+            f"{name} has similarities up to {entries.max():g}, whose products leave the range of "
+            "numbers; divide them by the largest."
+        )
     gap = abs(checked_matrix - checked_matrix.T)
     if gap.max() > 1e-8 * entries.max(initial=0.0):
         raise ValueError(f"{name} must be symmetric; use (S + S.T) / 2 if that is what you mean.")

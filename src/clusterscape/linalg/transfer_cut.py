@@ -339,6 +339,11 @@ def coassociation_spectrum(
     >>> coassociation_spectrum(S, 3).values.round(3)
     array([1.   , 1.   , 0.333])
     """
+    if not hasattr(coassociation, "row_space"):
+        raise TypeError(
+            "coassociation must be a Coassociation, such as ensemble.coassociation(); got "
+            f"{type(coassociation).__name__}."
+        )
     incidence = Incidence(coassociation.row_space())
     n = incidence.shape[0]
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)

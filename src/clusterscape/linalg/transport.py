@@ -145,8 +145,15 @@ def transport_costs(
     array([[2., 1.]])
     """
     table = np.ascontiguousarray(costs, dtype=np.float64)
+    if table.ndim != 2 or any(not hasattr(p, "__len__") or len(p) != 2 for p in (offsets, masses)):
+        raise ValueError(
+            "costs must be a matrix, and offsets and masses two vectors, of its rows and of its "
+            "columns."
+        )
     starts = [np.asarray(offset, dtype=np.int64) for offset in offsets]
     mass = [np.ascontiguousarray(m, dtype=np.float64) for m in masses]
+    if any(s.ndim != 1 or s.size == 0 or s[0] != 0 or (np.diff(s) < 0).any() for s in starts):
+        raise ValueError("offsets must be two vectors of rising positions that begin with 0.")
     for axis in range(2):
         if not table.shape[axis] == mass[axis].size == starts[axis][-1]:
             raise ValueError(

@@ -15,6 +15,7 @@ from clusterscape._core.errors import ParameterError
 from clusterscape._core.parallel import one_thread
 from clusterscape._core.params import Choice, Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
+from clusterscape._core.weights import checked_weights
 from clusterscape.linalg.distances import centre_of, squared_distances
 from clusterscape.linalg.eigen import symmetric_eigen
 from clusterscape.linalg.embedding import unit_rows
@@ -182,7 +183,10 @@ def sphere_embedding(vectors: np.ndarray, degrees: np.ndarray | None = None) -> 
     >>> sphere_embedding(np.array([[1.0], [2.0], [6.0]])).ravel()
     array([-1., -1.,  1.])
     """
-    d = np.ones(len(vectors)) if degrees is None else np.asarray(degrees, dtype=np.float64)
+    vectors = np.asarray(vectors, dtype=np.float64)
+    if vectors.ndim != 2 or len(vectors) == 0:
+        raise ValueError(f"vectors must have rows and columns; got shape {vectors.shape}.")
+    d = checked_weights(degrees, len(vectors), name="degrees")
     columns = vectors - (d @ vectors) / d.sum()
     length = np.sqrt(d @ columns**2)
     columns = np.divide(columns, length, out=np.zeros_like(columns), where=length > 0)

@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.metrics import pairwise_distances_argmin_min
 from sklearn.utils import check_array
 
-from clusterscape.linalg.distances import squared_distances
+from clusterscape._core.params import shown
+from clusterscape.linalg.distances import check_range, squared_distances
 
 _ALL_PAIRS = 2_000  # points up to which the diameter is that of all pairs
 
@@ -75,10 +76,15 @@ def support_vector_distances(
     SupportVectorDistances(to_true=0.05, from_true=0.1)
     """
     X = check_array(X, accept_sparse="csr", dtype=np.float64)
-    sides = [np.asarray(rows, dtype=np.int64) for rows in (approximate, true)]
+    check_range(X, "X", smallest=False)
+    sides = [np.asarray(rows) for rows in (approximate, true)]
     for name, rows in zip(("approximate", "true"), sides, strict=True):
-        if rows.ndim != 1 or rows.size == 0:
-            raise ValueError(f"{name} must be a vector of at least one row of X.")
+        whole = rows.ndim == 1 and rows.size > 0 and rows.dtype.kind in "iu"
+        if not whole or rows.min() < 0 or rows.max() >= X.shape[0]:
+            raise ValueError(
+                f"{name} must be a vector of at least one row of X, by positions below "
+                f"{X.shape[0]}; got {shown(rows)}."
+            )
     width = _diameter(X) or 1.0
     some, exact = X[sides[0]], X[sides[1]]
     there = pairwise_distances_argmin_min(some, exact)[1].mean()

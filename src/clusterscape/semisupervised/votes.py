@@ -7,6 +7,7 @@ import numpy as np
 from clusterscape._core.errors import ParameterError
 from clusterscape._core.labels import NOISE, UNSAMPLED
 from clusterscape._core.parallel import one_thread
+from clusterscape._core.params import shown
 from clusterscape.ensemble import Ensemble
 from clusterscape.semisupervised._placement import Costs, Items, Placement
 from clusterscape.semisupervised.closure import LabelSet
@@ -57,6 +58,10 @@ def member_scores(ensemble: Ensemble, known: Constraints) -> np.ndarray:
     >>> member_scores(votes, Constraints.from_labels([0, 0, 1, 1]))
     array([ 1. , -0.5])
     """
+    if not isinstance(known, Constraints):
+        raise TypeError(
+            f"known must be Constraints, such as Constraints.from_labels(y); got {shown(known)}."
+        )
     out = np.zeros(ensemble.n_partitions)
     if len(known) == 0:
         return out

@@ -175,6 +175,11 @@ def describe_clusters(
             f"{labels.shape}."
         )
     clusters = int(labels.max(initial=-1)) + 1
+    if clusters > labels.size:
+        raise ValueError(
+            f"labels goes up to {clusters - 1} for {labels.size} points; pandas.factorize numbers "
+            "clusters from 0."
+        )
     sizes = np.bincount(labels[labels >= 0], minlength=clusters)
     rng = np.random.default_rng(root_sequence(random_state))
     rows = np.arange(labels.size)
@@ -224,7 +229,8 @@ class _Columns:
             ]
             numbers = frame.loc[:, is_number]
             self._numbers = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
-            self._numbers[np.isinf(self._numbers)] = np.nan  # as good as missing
+            # Infinite values are as good as missing, and so are those without a square.
+            self._numbers[np.abs(self._numbers) > 1e150] = np.nan
             self.names = [(str(name), None) for name in numbers.columns]
             self._words = []
             words = frame.loc[:, [not number for number in is_number]]

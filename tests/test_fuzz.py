@@ -1,0 +1,54 @@
+"""A short slice of the fuzz and kill programs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from house import ROOT
+
+FUZZ = ROOT / "fuzz"
+CASES, FIRST = 40, 100
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+    )
+
+
+def test_a_slice_of_generated_calls_finds_nothing():
+    done = run(str(FUZZ / "fuzz.py"), "--cases", str(CASES), "--seed", str(FIRST))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{CASES} cases from seed {FIRST}" in done.stdout
+
+
+def test_a_finding_is_printed_with_the_command_that_replays_it(tmp_path: Path):
+    broken = tmp_path / "fuzz"
+    broken.mkdir()
+    for file in FUZZ.glob("*.py"):
+        (broken / file.name).write_text(file.read_text())
+    text = (broken / "damage.py").read_text()
+    (broken / "damage.py").write_text(text.replace("    files = whole()\n", "    1 / 0\n"))
+    done = run(str(broken / "fuzz.py"), "--cases", "1", "--seed", "118")
+    assert done.returncode == 1
+    assert "FOUND  seed" in done.stdout
+    seed = done.stdout.partition("--replay ")[2].split()[0]
+    again = run(str(broken / "fuzz.py"), "--replay", seed)
+    assert again.returncode == 1
+    assert "ZeroDivisionError" in again.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs fork")
+def test_a_slice_of_kills_loses_nothing():
+    done = run(str(FUZZ / "kill.py"), "--kills", "3", "--seed", "3")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3 trials from seed 3, 0 findings" in done.stdout

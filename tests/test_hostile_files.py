@@ -1,0 +1,231 @@
+"""Damaged and made-up files: sentences, and memory is taken only for what is there."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from clusterscape import Ensemble, io
+from clusterscape._core import npy
+from clusterscape._core.store import StoreError, read_member, write_member
+from clusterscape.ensemble import NotAnEnsembleFile
+from clusterscape.explore import PartitionSampler
+from clusterscape.generate import EnsembleGenerator
+from clusterscape.io import TableError
+
+HUGE = (1_000_000_000, 9_000)
+
+
+def npy_bytes(shape: tuple[int, ...], body: bytes, descr: str = "<f8") -> bytes:
+    """Return a NPY file whose header may claim anything."""
+    text = repr({"descr": descr, "fortran_order": False, "shape": shape}) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode() + body
+
+
+# ---- sizes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("read", [io.read_table, io.read_labels])
+@pytest.mark.parametrize("descr", ["<f8", "<i4", "<U0"])
+def test_an_array_that_claims_more_than_the_file_holds_is_refused(tmp_path, read, descr):
+    path = tmp_path / "x.npy"
+    path.write_bytes(npy_bytes(HUGE, b"0" * 100, descr))
+    with pytest.raises(TableError, match=r"header claims .* bytes, .* and it holds 100"):
+        read(path)
+    with zipfile.ZipFile(tmp_path / "x.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("labels.npy", path.read_bytes())
+        archive.writestr("X.npy", path.read_bytes())
+    with pytest.raises(TableError, match=r"header claims .* bytes, .* and it holds 100"):
+        read(tmp_path / "x.npz")
+
+
+def test_what_an_archive_unpacks_to_is_bounded(tmp_path, monkeypatch):
+    path = tmp_path / "x.npz"
+    np.savez_compressed(path, X=np.zeros((100_000, 2)))
+    assert io.read_table(path).X.shape == (100_000, 2)
+    monkeypatch.setenv(npy.VARIABLE, "0.001")
+    with pytest.raises(TableError, match=r"0\.0 GB and 0\.0 GB are allowed.*CLUSTERSCAPE_MAX_GB"):
+        io.read_table(path)
+    with pytest.raises(NotAnEnsembleFile, match="CLUSTERSCAPE_MAX_GB"):
+        Ensemble.from_npz(path)
+    frame = pd.DataFrame({"a": np.zeros(100_000), "b": np.zeros(100_000)})
+    frame.to_parquet(tmp_path / "x.parquet")
+    with pytest.raises(TableError, match="CLUSTERSCAPE_MAX_GB"):
+        io.read_table(tmp_path / "x.parquet")
+    with pytest.raises(NotAnEnsembleFile, match="CLUSTERSCAPE_MAX_GB"):
+        Ensemble.from_parquet(tmp_path / "x.parquet")
+    monkeypatch.setenv(npy.VARIABLE, "much")
+    with pytest.raises(ValueError, match="CLUSTERSCAPE_MAX_GB must be a number > 0; got 'much'"):
+        io.read_table(path)
+
+
+def test_text_that_unpacks_to_a_hundred_times_its_size_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(npy, "_SMALLEST", 1000)
+    path = tmp_path / "x.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 200_000))
+    with pytest.raises(TableError, match=r"unpacks to more than .*CLUSTERSCAPE_MAX_GB"):
+        io.read_table(path)
+    monkeypatch.setenv(npy.VARIABLE, "1")
+    assert io.read_table(path).X.shape == (200_000, 2)
+    rng = np.random.default_rng(0)
+    pd.DataFrame(rng.normal(size=(50, 3)), columns=list("abc")).to_csv(path, index=False)
+    monkeypatch.delenv(npy.VARIABLE)
+    assert io.read_table(path).X.shape == (50, 3)
+
+
+def test_columns_without_end_are_refused_before_they_are_named(tmp_path, monkeypatch):
+    path = tmp_path / "x.libsvm"
+    path.write_text("1 1:2 2000000000:1\n0 1:1\n")
+    with pytest.raises(TableError, match=r"2,000,000,000 columns.*CLUSTERSCAPE_MAX_COLUMNS"):
+        io.read_table(path)
+    text = tmp_path / "x.csv"
+    text.write_text("a,b,c,d\n1,2,3,4\n2,3,4,5\n")
+    assert io.read_table(text).n_features == 4
+    monkeypatch.setenv("CLUSTERSCAPE_MAX_COLUMNS", "3")
+    with pytest.raises(TableError, match=r"4 columns and 3 are allowed.*CLUSTERSCAPE_MAX_COLUMNS"):
+        io.read_table(text)
+
+
+# ---- damage -------------------------------------------------------------------------------------
+
+
+def damaged(whole: bytes, rng: np.random.Generator) -> bytes:
+    """Return a file with some bytes changed, or cut short."""
+    content = bytearray(whole)
+    for place in rng.integers(0, len(whole), rng.integers(1, 6)):
+        content[place] ^= int(rng.integers(1, 256))
+    return bytes(content[: rng.integers(1, len(whole))] if rng.random() < 0.3 else content)
+
+
+def refused(read: Any, path: Path) -> str | None:
+    """Return the words with which a file is refused; any error but a ValueError passes through."""
+    try:
+        read(path)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def write_table(path: Path) -> None:
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 4)), columns=list("wxyz"))
+    frame.insert(0, "id", [f"r{i}" for i in range(30)])
+    match path.suffix:
+        case ".parquet":
+            frame.to_parquet(path)
+        case ".csv":
+            frame.to_csv(path, index=False)
+        case ".npz":
+            np.savez(path, X=frame[list("wxyz")].to_numpy(), ids=frame["id"].to_numpy("U"))
+        case ".npy":
+            np.save(path, frame[list("wxyz")].to_numpy())
+        case _:
+            path.write_text("\n".join(f"{i % 2} 1:{i} 3:{i / 7}" for i in range(30)))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "npz", "npy", "libsvm"])
+def test_damaged_tables_are_refused_with_a_sentence(tmp_path, kind, seed):
+    path = tmp_path / f"x.{kind}"
+    write_table(path)
+    whole, rng = path.read_bytes(), np.random.default_rng(seed)
+    for _ in range(60):
+        path.write_bytes(damaged(whole, rng))
+        for read in (io.read_table, io.read_labels):
+            said = refused(read, path)
+            assert said is None or "x." in said  # it names the file
+
+
+def test_damaged_csv_of_labels_is_refused_with_a_sentence(tmp_path):
+    path = tmp_path / "labels.csv"
+    for content, words in [
+        (b"a,b\n1,2\n1,2,3\n", "is not a CSV table.*line 3.*as many fields as the header"),
+        (b"a,b\n1,\xff\n", "is not UTF-8 text"),
+        (b'a,b\n1,"2\n', "is not a CSV table"),
+        (b"", "is empty"),
+    ]:
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=words):
+            Ensemble.from_csv(path)
+
+
+def test_a_damaged_h5ad_file_never_ends_the_process(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    path = tmp_path / "x.h5ad"
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    obs = pd.DataFrame({"class": list("ab") * 10}, index=[f"c{i}" for i in range(20)])
+    anndata.AnnData(X, obs=obs).write_h5ad(path)
+    assert io.read_table(path).X.shape == (20, 3)
+    whole, rng = path.read_bytes(), np.random.default_rng(3)
+    for _ in range(4):
+        path.write_bytes(whole[: rng.integers(100, len(whole) - 1)])
+        with pytest.raises(TableError, match="is not an h5ad file, or a damaged one"):
+            io.read_table(path)
+
+
+def test_what_ends_the_reader_of_hdf5_is_told(tmp_path, monkeypatch):
+    pytest.importorskip("anndata")
+    from clusterscape.io import _matrices
+
+    path = tmp_path / "x.h5ad"
+    path.write_bytes(b"anything")
+    monkeypatch.setattr(_matrices, "_READ_ALL", "import os, signal; os.kill(os.getpid(), 11)")
+    with pytest.raises(TableError, match="damaged one .reading it ends the process"):
+        io.read_table(path)
+    monkeypatch.setattr(_matrices, "_READ_ALL", "print('large', 10**15)")
+    with pytest.raises(TableError, match=r"1,000,000\.0 GB.*CLUSTERSCAPE_MAX_GB"):
+        io.read_table(path)
+
+
+# ---- stores -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("codes", np.array([0, 1, 9, 0, 1, 0]), "labels go from 0 to 9, and it has 2 clusters"),
+        ("codes", np.array([0, 1, -3, 0, 1, 0]), "labels go from -3"),
+        ("codes", np.array([0.0, 1, 1, 0, 1, 0]), "labels are of shape .6,. and type float64"),
+        ("codes", None, "'data'"),
+        ("meta", None, "does not hold a partition"),
+    ],
+)
+def test_a_store_with_right_checksums_is_not_believed_either(tmp_path, name, value, words):
+    X = np.arange(12.0).reshape(6, 2)
+    generator = EnsembleGenerator(3, n_clusters=2, random_state=0, store=tmp_path / "s")
+    generator.generate(X)
+    arrays, meta = read_member(tmp_path / "s" / "member-00001.npz")
+    if name == "meta":
+        meta.pop("rows")
+        meta["n_clusters"] = "2"
+    elif value is None:
+        del arrays[name]
+    else:
+        arrays[name] = value
+    write_member(tmp_path / "s", 1, arrays=arrays, meta=meta)
+    with pytest.raises(StoreError, match=f"member-00001.npz.*{words}"):
+        generator.generate(X)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("labels", lambda a: a + 100),
+        ("labels", lambda a: a[..., :-1]),
+        ("labels", lambda a: a.astype(float)),
+        ("slots", lambda a: a + 1),
+        ("states", lambda a: a[:1]),
+    ],
+)
+def test_a_store_of_samples_is_not_believed_either(tmp_path, name, change):
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    sampler = PartitionSampler(3, n_samples=8, burn_in=4, random_state=0, store=tmp_path / "s")
+    sampler.generate(X)
+    arrays, meta = read_member(tmp_path / "s" / "member-00000.npz")
+    write_member(tmp_path / "s", 0, arrays=arrays | {name: change(arrays[name])}, meta=meta)
+    with pytest.raises(StoreError, match="member-00000.npz does not hold a partition"):
+        sampler.generate(X)

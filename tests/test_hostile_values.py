@@ -1,0 +1,182 @@
+"""Values at the edge of what numbers hold: refused or rescaled, never a crash, a warning or NaN."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from clusterscape import Ensemble, EnsembleGenerator, linalg
+from clusterscape._core.weights import computable_weights
+from clusterscape.combine import METHODS, MajorityVote
+from clusterscape.compare import MEASURES, mirkin, pairwise
+from clusterscape.datasets import nearest_correlation
+from clusterscape.explore import (
+    autocorrelation,
+    effective_sample_size,
+    kmeans_quality,
+    split_rhat,
+)
+from clusterscape.io import write_labels
+from clusterscape.semisupervised import (
+    SCACS,
+    member_scores,
+    sphere_embedding,
+    support_vector_distances,
+)
+from clusterscape.validate import describe_clusters, sd_index
+
+PLAIN = sorted(name for name, method in METHODS.items() if method.features != "needed")
+
+
+def fitted(name: str, ensemble: Ensemble):
+    model = METHODS[name].estimator()
+    known = {"n_clusters": 3, "random_state": 0}
+    model.set_params(**{p: v for p, v in known.items() if p in model.get_params()})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return model.fit(ensemble)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_weights_of_any_magnitude(name):
+    labels = np.random.default_rng(0).integers(0, 3, (20, 4))
+    ensemble = Ensemble.from_labels(labels)
+    for weights in ([1e20, 1e-20, 1, 1], [1e300, 1e-300, 1, 1], [1e300] * 4, [1e-300] * 4):
+        model = fitted(name, ensemble.with_weights(weights=weights))
+        assert model.labels_.shape == (20,)
+        assert model.cost_ is None or np.isfinite(model.cost_)
+        # What is reported are the weights as they were given.
+        np.testing.assert_array_equal(model.ensemble_.weights, weights)
+    one = fitted(name, ensemble)
+    same = fitted(name, ensemble.with_weights(weights=[2.0**900] * 4))
+    np.testing.assert_array_equal(one.labels_, same.labels_)
+
+
+def test_metis_takes_links_of_any_magnitude():
+    code = """
+import numpy as np
+from scipy.sparse import csr_matrix
+from clusterscape.linalg import partition_graph
+rng = np.random.default_rng(0)
+for dtype in (np.float32, np.float64):
+    for low, high in ((-20, 20), (-35, 35)):
+        A = np.triu(10.0 ** rng.uniform(low, high, (12, 12)), 1)
+        cut = partition_graph(csr_matrix((A + A.T).astype(dtype)), 3)
+        assert sorted(set(cut.labels.tolist())) == [0, 1, 2] and np.isfinite(cut.value)
+"""
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()[-500:]
+
+
+def test_computable_weights_keep_ordinary_ones():
+    plain = np.array([0.0, 1e-9, 3.0])
+    assert computable_weights(plain) is plain
+    np.testing.assert_allclose(computable_weights(np.array([3e200, 1e200])), [1, 1 / 3])
+
+
+@pytest.mark.parametrize("name", [m.name for m in MEASURES.values() if not m.needs_features])
+def test_soft_measures_stay_in_their_bounds_on_a_few_points(name, seed):
+    measure, rng = MEASURES[name], np.random.default_rng(seed)
+    for n in (1, 1, 2, 2, 3):
+        for _ in range(8 if measure.soft else 0):
+            a, b = rng.dirichlet(np.ones(3), size=n), rng.dirichlet(np.ones(2), size=n)
+            b = b if rng.random() < 0.5 else rng.integers(0, 2, n)
+            value = measure.function(a, b)
+            low, high = measure.bounds
+            assert np.isnan(value) or low - 1e-9 <= value <= high + 1e-9
+            together = pairwise(Ensemble.from_labels([a, b]), name).matrices[name][0, 1]
+            assert value == pytest.approx(together, abs=1e-12, nan_ok=True)
+
+
+def test_copies_of_a_point_are_in_one_cluster_of_the_majority(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        labels = rng.integers(-2, 3, (7, 4))
+        labels[labels == -1] = 0
+        labels[(labels == -2).all(axis=1)] = 0
+        found = MajorityVote().fit_predict(np.vstack([labels, labels]))
+        np.testing.assert_array_equal(found[:7], found[7:])
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda e: linalg.coassociation_spectrum(e, 2), "ensemble.coassociation"),
+        (lambda e: linalg.laplacian_quotient(None, e, 2), "ensemble.coassociation"),
+        (lambda e: linalg.log_gaps(0.5), "eigenvalues must be a vector"),
+        (lambda e: linalg.eigengap("name"), "eigenvalues must be a vector"),
+        (lambda e: linalg.scaled(np.eye(3), 1.0), "scale must have one entry per row"),
+        (lambda e: member_scores(e, np.eye(2)), "known must be Constraints"),
+        (lambda e: sphere_embedding(np.zeros((0, 2))), "vectors must have rows"),
+        (lambda e: linalg.without_diagonal(np.eye(3), 1.0), "diagonal must have one entry"),
+        (lambda e: linalg.ncut_value(np.full((3, 3), 1e300), [0, 0, 1]), "up to 1e.300"),
+        (lambda e: linalg.stochastic_complement(np.eye(3), [0.5]), "block must be distinct"),
+        (lambda e: linalg.stochastic_complement([1.0], [0]), "P must be a square matrix"),
+        (lambda e: linalg.transport_costs([[1.0]], ([0, 1],), ([1.0], [1.0])), "two vectors"),
+        (lambda e: linalg.transport_costs([[1.0]], ([0, 1], [1]), ([1.0], [1.0])), "rising posit"),
+        (lambda e: linalg.njw([[0.0], [1e300]], 2), "X has values up to 1e.300"),
+        (lambda e: describe_clusters([[0.0], [1.0]], [0, 10**12]), "goes up to 1000000000000"),
+        (lambda e: support_vector_distances([[0.0], [1.0]], [0.5], [0]), "approximate must be"),
+        (lambda e: support_vector_distances([[0.0], [1.0]], [0], [2]), "true must be a vector"),
+        (lambda e: SCACS(1, bandwidth=1e300).fit([[0.0], [1.0], [2.0]]), "bandwidth is 1e.300"),
+        (lambda e: autocorrelation([1.0, np.inf]), "values must be a series of finite numbers"),
+        (lambda e: nearest_correlation(np.full((2, 2), 1e300)), "matrix has values up to"),
+        (lambda e: sd_index([[0.0], [1.0], [1e300]], [0, 0, 1]), "X has values up to 1e.300"),
+        (lambda e: kmeans_quality([[0.0], [1.0], [1e300]], [0, 0, 1]), "values up to 1e.300"),
+        (lambda e: mirkin([0, 0, 1], [0, 1, 1], sample_weight=[1e300] * 3), "pairs of points"),
+        (lambda e: sphere_embedding(np.ones((2, 2)), [0, 0]), "degrees is zero for every point"),
+    ],
+)
+def test_what_does_not_fit_is_a_sentence(call, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        call(Ensemble.from_labels([[0, 0, 1], [0, 1, 1]]))
+
+
+def test_values_without_a_square_describe_nothing():
+    X = pd.DataFrame({"a": [0.0, 1, 5, 6], "b": [1e300, 0.0, 1.0, 2.0]})
+    found = describe_clusters(X, [0, 0, 1, 1]).table
+    inside = found.loc[(found["cluster"] == 0) & (found["column"] == "b"), "inside"]
+    assert inside.tolist() == [0.0]  # of the other value
+
+
+def test_diagnostics_of_chains_do_not_depend_on_the_unit():
+    draws = np.random.default_rng(0).normal(size=(3, 40))
+    for unit in (2.0**900, 2.0**-200):
+        assert split_rhat(draws * unit) == pytest.approx(split_rhat(draws))
+        assert effective_sample_size(draws * unit) == pytest.approx(effective_sample_size(draws))
+        np.testing.assert_allclose(autocorrelation(draws[0] * unit), autocorrelation(draws[0]))
+    assert np.isnan(split_rhat(np.where(draws > 2, np.inf, draws)))
+
+
+def test_frames_of_sparse_columns_are_read():
+    X = sparse.random(30, 3, 0.5, random_state=0, format="csr")
+    frame = pd.DataFrame.sparse.from_spmatrix(X)
+    found = EnsembleGenerator(2, n_clusters=2, random_state=0).generate(frame)
+    assert found == EnsembleGenerator(2, n_clusters=2, random_state=0).generate(X.toarray())
+
+
+def test_cells_that_a_spreadsheet_would_run_are_marked_on_demand(tmp_path):
+    path = tmp_path / "x.csv"
+    ids = ["=cmd()", "+1", "-1", "@a", "plain"]
+    write_labels(path, ids, np.arange(5), for_spreadsheet=True)
+    assert path.read_text().split() == [
+        "id,label",
+        "'=cmd(),0",
+        "'+1,1",
+        "'-1,2",
+        "'@a,3",
+        "plain,4",
+    ]
+    write_labels(path, ids, np.arange(5))
+    assert path.read_text().split()[1] == "=cmd(),0"
+    ensemble = Ensemble.from_labels({"a": ["=x", "y", "-1x"]}, index=["@r", "s", "t"])
+    ensemble.to_csv(path, for_spreadsheet=True)
+    assert path.read_text().split() == ["id,a", "'@r,'=x", "s,y", "t,'-1x"]
+    ensemble.to_csv(path)
+    assert Ensemble.from_csv(path, columns=["a"]) == ensemble
