@@ -1,4 +1,4 @@
-"""Files that hold a matrix: Parquet, NPZ, NPY, LIBSVM and h5ad. Nothing is ever unpickled."""
+"""Files that hold a matrix: Parquet, Arrow, NPZ, NPY, LIBSVM, h5ad. Nothing is ever unpickled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from clusterscape.ensemble.files import BROKEN_ARCHIVE, FORMAT
 from clusterscape.io._columns import (
     Table,
     Wanted,
-    check_finite,
     find_column,
     numbered_rows,
     pick_columns,
@@ -25,6 +24,7 @@ from clusterscape.io._columns import (
     unnamed,
 )
 from clusterscape.io._errors import TableError, UnknownColumn
+from clusterscape.io._features import settle_missing
 from clusterscape.io._source import FORMATS, Source
 
 
@@ -72,27 +72,41 @@ def refuse_ensemble(source: Source) -> None:
 
 
 def parquet_frame(source: Source) -> pd.DataFrame:
-    """Read a Parquet file; an index that holds names becomes the first column."""
+    """Read a Parquet or Arrow file; an index that holds names becomes the first column."""
+    kind = "a Parquet file" if source.format == "parquet" else "an Arrow (Feather) file"
     try:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
         raise TableError(
-            f"{source.name}: Parquet files need pyarrow",
+            f"{source.name}: {kind.split()[1]} files need pyarrow",
             "install it: pip install 'clusterscape[parquet]'",
         ) from None
     refuse_ensemble(source)
     with source.open() as stream:
         try:
-            frame = parquet.read_table(stream).to_pandas()
+            read = parquet.read_table if source.format == "parquet" else _read_arrow
+            frame = read(stream).to_pandas()
         except (OSError, pyarrow.ArrowException) as error:
-            raise _damaged(source, "a Parquet file", error) from None
+            raise _damaged(source, kind, error) from None
     if isinstance(frame.index, pd.MultiIndex):
         return frame.reset_index()
     if not isinstance(frame.index, pd.RangeIndex):
         name = frame.index.name or unnamed(0)
         frame.insert(0, name, frame.index)
     return frame.reset_index(drop=True)
+
+
+def _read_arrow(stream: IO[bytes]) -> Any:
+    """Read Arrow's file format (Feather), or its stream format."""
+    import pyarrow
+    from pyarrow import feather
+
+    try:
+        return feather.read_table(stream)
+    except pyarrow.ArrowInvalid:
+        stream.seek(0)
+        return pyarrow.ipc.open_stream(stream).read_all()
 
 
 def _damaged(source: Source, kind: str, error: Exception) -> TableError:
@@ -130,13 +144,12 @@ def _matrix_table(
         used = set(picked)
         left_out = tuple(name for p, name in enumerate(names) if p not in used)
         X, names = X[:, picked], [names[p] for p in picked]
-    if not wanted.allow_missing:
-        check_finite(X, names, where)
     if ids is not None:
         frame = pd.DataFrame({"ids": np.asarray(ids).astype(object)})
         ids = row_names(frame, [wanted.id_column or "ids"], position=0, where=where)
     X = np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
-    return Table(X, ids, tuple(names), source.name, labels, left_out=left_out)
+    table = Table(X, ids, tuple(names), source.name, labels, left_out=left_out)
+    return settle_missing(table, wanted, where)
 
 
 def _load_numpy(source: Source, stream: IO[bytes]) -> Any:

@@ -139,8 +139,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if words is None:
                 parts.append(self._numbers(values, fill, j)[:, None])
                 continue
-            texts = values.map(str, na_action="ignore").astype(object).where(values.notna(), fill)
-            texts = texts.to_numpy(dtype=object)
+            named = values.map(str, na_action="ignore").astype(object).where(values.notna(), fill)
+            texts = named.to_numpy(dtype=object)
             new = sorted(set(texts) - set(words))
             if new:
                 warnings.warn(
@@ -196,7 +196,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _frame(self, X: Any, *, reset: bool) -> pd.DataFrame:
         """Return X as a frame of numbers and words, after scikit-learn's own checks."""
         allowed = self.missing == "impute"
-        mixed = isinstance(X, pd.DataFrame) or getattr(X, "dtype", None) == object
+        mixed = isinstance(X, pd.DataFrame) or np.asarray(X).dtype.kind == "O"
         checked = validate_data(
             self,
             X,

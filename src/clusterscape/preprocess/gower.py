@@ -13,7 +13,7 @@ _WEIGHTS: Rules = {
     "weights": [
         Null(),
         Such(
-            lambda v: np.ndim(v) == 1 and np.all(np.asarray(v, dtype=float) >= 0),
+            lambda v: np.ndim(v) == 1 and bool(np.all(np.asarray(v, dtype=float) >= 0)),
             "a sequence of numbers >= 0, one per column",
             refused=[[-1.0], 3],
         ),
