@@ -126,7 +126,7 @@ def _describe(file: str, reading: opt.Reading) -> Description:
         return _of_model(file)
     if _is_labels(file):
         return _of_labels(file, read_labels(file, **arguments))
-    found = describe_table(file, **arguments)
+    found = describe_table(file, **reading.describe_arguments(file))
     if not any(column.is_feature for column in found.columns):
         # Text that repeats itself may be labels.
         with contextlib.suppress(TableError):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from clusterscape.cli import options as opt
@@ -37,6 +37,7 @@ def run(
     reference: opt.Reference = None,
     force: opt.Force = False,
     reading: opt.Reading,
+    preparing: opt.Preparing,
     printing: opt.Printing,
 ) -> None:
     """Cluster a table many times and write one answer with a confidence for every point.
@@ -66,8 +67,9 @@ def run(
     opt.check_consensus(consensus, clusters)
     check_results_folder(output, names=list(out.FILES), overwrite=force)
     out.keep_inputs([output / name for name in out.FILES], [data])
-    table, origin = inputs.read_table(data, reading, reference=reference, quiet=quiet)
+    table, origin = inputs.read_table(data, reading, reference=reference, keep=True, quiet=quiet)
     done = inputs.scaling(table.X, scale, algorithm)
+    before = inputs.steps(table, reading, preparing, scale=done, seed=seed, quiet=quiet)
     model = ConsensusClustering(
         clusters,
         generator=generator,
@@ -79,13 +81,13 @@ def run(
         store=str(output / out.STORE) if resume else None,
     )
     choose_algorithm(model, algorithm, table)
-    sparse = not isinstance(table.X, np.ndarray)
+    sparse = hasattr(table.X, "tocsr") and preparing.pca is None
     say(
         f"clustering {table.n_points:,} points with {table.n_features:,} features "
         f"{partitions:,} times ({generator}, scaling: {done}).",
         quiet=quiet,
     )
-    whole = inputs.fitted(model, table, done, jobs=jobs)
+    whole = inputs.fitted(model, table, before, jobs=jobs)
     parameters = {
         "clusters": clusters,
         "partitions": partitions,
@@ -99,7 +101,8 @@ def run(
         "jobs": jobs,
         "resume": resume,
         "reference": reference,
-        **reading.arguments(data),
+        **dataclasses.asdict(preparing),
+        **reading.table_arguments(data),
     }
     found = findings.of_model(model, reference=table.labels)
     report = out.run_report(

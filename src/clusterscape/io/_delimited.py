@@ -102,7 +102,7 @@ def _parse(
     options: dict[str, Any] = {
         "sep": r"\s+" if first.delimiter == WHITESPACE else first.delimiter,
         "header": None,
-        "dtype": str if text else {p: str for p in kept},
+        "dtype": str if text else dict.fromkeys(kept, str),
         "keep_default_na": False,
         "na_values": tokens,
         "low_memory": False,

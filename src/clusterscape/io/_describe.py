@@ -34,6 +34,7 @@ _CHECKED_FIRST = 1000
 # A cell is far when its distance from the others is so many times their range; few cells are
 # at most this share of the rows.
 _FEWEST_FAR = 8
+_EXACT = 2.0**53  # above, whole numbers are rounded
 _FAR = 5.0
 _RARE = 0.05
 
@@ -139,6 +140,10 @@ def suspect(name: str, values: np.ndarray, ids: np.ndarray | None = None) -> Sus
         shown = ", ".join(f"{v:.0f}" for v in values[:3])
         return Suspicion(name, "counter", f"counts the rows ({shown}, ...)")
     distinct = np.unique(values).size
+    if np.abs(values).max() > _EXACT and distinct > n // 2:
+        return Suspicion(
+            name, "ids", "holds whole numbers of so many digits that they are not kept exactly"
+        )
     if _are_dates(values) and distinct > 1:
         return Suspicion(
             name, "dates", f"may hold dates ({values[0]:.0f}, ...) rather than amounts"

@@ -132,8 +132,7 @@ class Features:
             self._refuse_dates(dates, words)
         if words and categories == "refuse":
             self._refuse_words(words)
-        if categories == "one-hot":
-            self._refuse_many(words)
+        self._refuse_many(words)
         return self
 
     def matrix(self, frame: pd.DataFrame) -> Any:
@@ -220,7 +219,7 @@ class Features:
             if count > _MOST_WORDS or (n >= 10 and 2 * count > n):
                 raise TableError(
                     f"{self.where.name}: the column {self.names[p]!r} holds {count:,} different "
-                    f"words in {n:,} rows, too many for one column each",
+                    f"words in {n:,} rows: names or free text rather than categories",
                     "leave it out with {exclude}, or name the rows with {id_column}",
                     exclude=self.names[p],
                     id_column=self.names[p],
@@ -384,32 +383,8 @@ def _encoded(table: Table, *, impute: bool, where: Where) -> Table:
         table,
         X=encoder.transform(frame.to_numpy(object)),
         feature_names=tuple(encoder.get_feature_names_out(names)),
-        notes=(*table.notes, *encoding_notes(encoder, names, len(frame))),
+        notes=(*table.notes, *encoder.notes(names)),
     )
-
-
-def encoding_notes(encoder: TableEncoder, names: Sequence[str], n: int) -> list[str]:
-    """Say what stands for missing values, and how many columns words became."""
-    notes = []
-    for j, count in enumerate(encoder.n_missing_):
-        if count:
-            words = encoder.categories_[j]
-            what = (
-                f"median {encoder.fill_[j]:g}"
-                if words is None
-                else (f"most frequent word {encoder.fill_[j]!r}")
-            )
-            notes.append(
-                f"column {names[j]!r}: {count:,} of {n:,} values are missing and filled with the "
-                f"{what}."
-            )
-    for j, words in enumerate(encoder.categories_):
-        if words is not None:
-            notes.append(
-                f"column {names[j]!r} holds {len(words)} different words: one column of 0 and 1 "
-                "for each."
-            )
-    return notes
 
 
 def _missing_error(

@@ -114,7 +114,8 @@ def read_table(
         What is done with columns of words: an error; they are left out (dates too); one column of 0
         and 1 for each word; or they stay words, and ``X`` is a data frame
         (:class:`~clusterscape.preprocess.TableEncoder` and
-        :func:`~clusterscape.preprocess.gower_distances` take it).
+        :func:`~clusterscape.preprocess.gower_distances` take it). Words that differ in most rows,
+        or more than 100, are refused: they are names or free text.
     transpose : bool
         The file has one column per point and one row per feature.
 

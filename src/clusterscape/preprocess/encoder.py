@@ -46,6 +46,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         The words of each column, as an array of text; None for a column of numbers.
     n_missing_ : (d,) array of int
         Gaps of each column in ``fit``.
+    n_samples_fit_ : int
+        Number of rows in ``fit``.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : array
@@ -104,6 +106,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.fill_: list[Any] = []
         self.categories_: list[np.ndarray | None] = []
         self.n_missing_ = frame.isna().to_numpy().sum(axis=0)
+        self.n_samples_fit_ = len(frame)
         for j in range(frame.shape[1]):
             values = frame.iloc[:, j].dropna()
             name = self._name(j)
@@ -182,6 +185,39 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for name, words in zip(names, self.categories_, strict=True):
             made += [str(name)] if words is None else [f"{name}={word}" for word in words]
         return np.array(made, dtype=object)
+
+    def notes(self, input_features: Any = None) -> list[str]:
+        """Say what stands for missing values, and how many columns words became.
+
+        Parameters
+        ----------
+        input_features : array of str, optional
+            Names of the columns, where ``fit`` saw none.
+
+        Returns
+        -------
+        list of str
+            Sentences; none where all columns are numbers without gaps.
+        """
+        check_is_fitted(self)
+        known = getattr(self, "feature_names_in_", input_features)
+        names = range(self.n_features_in_) if known is None else [str(name) for name in known]
+        made = []
+        for name, count, fill, words in zip(
+            names, self.n_missing_, self.fill_, self.categories_, strict=True
+        ):
+            if count:
+                what = f"median {fill:g}" if words is None else f"most frequent word {fill!r}"
+                made.append(
+                    f"column {name!r}: {count:,} of {self.n_samples_fit_:,} values are missing and "
+                    f"filled with the {what}."
+                )
+            if words is not None:
+                made.append(
+                    f"column {name!r} holds {len(words)} different words: one column of 0 and 1 "
+                    "for each."
+                )
+        return made
 
     def _numbers(self, values: pd.Series, fill: float, column: int) -> np.ndarray:
         if not _is_number(values):
