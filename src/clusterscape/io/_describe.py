@@ -140,7 +140,8 @@ def suspect(name: str, values: np.ndarray, ids: np.ndarray | None = None) -> Sus
         shown = ", ".join(f"{v:.0f}" for v in values[:3])
         return Suspicion(name, "counter", f"counts the rows ({shown}, ...)")
     distinct = np.unique(values).size
-    if np.abs(values).max() > _EXACT and distinct > n // 2:
+    largest = np.abs(values).max()
+    if largest > _EXACT and (distinct > n // 2 or np.ptp(values) < 1e-6 * largest):
         return Suspicion(
             name, "ids", "holds whole numbers of so many digits that they are not kept exactly"
         )
