@@ -214,9 +214,7 @@ def _suggested(
     if not good:
         return None, [*remarks, "No column can be clustered as it is."]
     words = ["clusterscape", "run", file]
-    given = {
-        name: value for name, value in arguments.items() if value not in (None, "auto", [], 0)
-    }
+    given = {name: value for name, value in arguments.items() if value not in (None, "auto", [], 0)}
     for name, value in given.items():
         if isinstance(value, bool):
             words.append("--header" if value else "--no-header")

@@ -6,7 +6,7 @@ parameter, and ``console.verb`` gives the command all of its options.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
@@ -27,6 +27,46 @@ def choose(option: str, given: str, known: Sequence[str]) -> str:
     if given not in known:
         raise typer.BadParameter(f"{given!r} is not one of {', '.join(known)}.", param_hint=option)
     return given
+
+
+def names_of(what: str) -> Callable[[], list[str]]:
+    """Return a function that lists names for the completion of the shell."""
+
+    def names() -> list[str]:
+        from clusterscape.combine import METHODS
+        from clusterscape.compare import MEASURES
+        from clusterscape.generate import ALGORITHMS, PRESETS
+
+        return {
+            "generator": list(PRESETS),
+            "algorithm": list(ALGORITHMS),
+            "consensus": ["auto", *METHODS],
+            "metric": [*MEASURES, *ALIASES],
+        }[what]
+
+    return names
+
+
+# Usual names of measures, beside their own.
+ALIASES = {
+    "ari": "adjusted_rand",
+    "rand": "pair_accuracy",
+    "ri": "pair_accuracy",
+    "fmi": "fowlkes_mallows",
+    "jaccard": "jaccard_distance",
+    "acc": "accuracy",
+    "ecs": "element_centric",
+}
+
+
+def chosen_measures(given: Sequence[str] | None) -> list[Measure]:
+    """Return the measures of --metric: names or aliases, joined by commas or repeated."""
+    from clusterscape.compare import MEASURES
+
+    names = [part.strip() for text in given or ["adjusted_rand"] for part in text.split(",")]
+    known = [*MEASURES, *ALIASES]
+    own = [ALIASES.get(choose("--metric", name.lower(), known), name.lower()) for name in names]
+    return [MEASURES[name] for name in dict.fromkeys(own)]
 
 
 # ---- reading tables -------------------------------------------------------------------------
@@ -459,6 +499,7 @@ Generator = Annotated[
     typer.Option(
         "--generator",
         metavar="NAME",
+        autocompletion=names_of("generator"),
         help="How the clusterings are made to differ: diverse (several kinds of clusterers; the "
         "default), random_k (k-means alone; the default with --algorithm), random_features, "
         "restarts, bagging, ... ('clusterscape info --list generators').",
@@ -471,6 +512,7 @@ Algorithm = Annotated[
     typer.Option(
         "--algorithm",
         metavar="NAME",
+        autocompletion=names_of("algorithm"),
         help="Base clusterer, for generators that take one: kmeans, cosine (for text), ward, ... "
         "('clusterscape info --list algorithms').",
         show_default=False,
@@ -483,6 +525,7 @@ Consensus = Annotated[
         "--consensus",
         "--method",
         metavar="NAME",
+        autocompletion=names_of("consensus"),
         help="How the clusterings are combined: auto (chosen by the ensemble's size), sec, eac, "
         "spectral, ... ('clusterscape info --list methods').",
         rich_help_panel=WORK,

@@ -34,6 +34,17 @@ def run(
             rich_help_panel=opt.WORK,
         ),
     ] = False,
+    like: Annotated[
+        Path | None,
+        typer.Option(
+            "--like",
+            metavar="RUN",
+            help="run.json of an earlier run, or its folder: every option that is not given here "
+            "is taken from it, except --output, --jobs, --resume and --force.",
+            show_default=False,
+            rich_help_panel=opt.WORK,
+        ),
+    ] = None,
     reference: opt.Reference = None,
     force: opt.Force = False,
     reading: opt.Reading,
@@ -54,6 +65,10 @@ def run(
     of the point's votes).
 
     Example: `clusterscape run wine.csv --clusters 2-8 --reference class -o result`
+
+    Example: `clusterscape run survey.xlsx --missing impute --categories one-hot -o result`
+
+    Example: `clusterscape run new.csv --like result/run.json -o new-result`
     """
     from clusterscape.cli import inputs
     from clusterscape.cli import output as out
@@ -101,6 +116,7 @@ def run(
         "jobs": jobs,
         "resume": resume,
         "reference": reference,
+        "like": None if like is None else like.name,
         **dataclasses.asdict(preparing),
         **reading.table_arguments(data),
     }
