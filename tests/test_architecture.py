@@ -46,7 +46,7 @@ LEVELS: list[set[str]] = [
     {"forest", "explore", "validate", "semisupervised"},
     {"model"},
     {"plot"},
-    {"report"},
+    {"report", "anndata"},
     {"cli"},
     {"__main__"},
 ]

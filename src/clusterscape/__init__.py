@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _SUBPACKAGES = (
+    "anndata",
     "combine",
     "compare",
     "datasets",
@@ -44,6 +45,7 @@ __all__ = [
     "EnsembleGenerator",
     "PartitionRecord",
     "__version__",
+    "anndata",
     "combine",
     "compare",
     "datasets",
@@ -62,6 +64,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from clusterscape import (
+        anndata,
         combine,
         compare,
         datasets,

@@ -64,12 +64,16 @@ def verb(function: F) -> F:
         name: hint for name, hint in hints.items() if dataclasses.is_dataclass(hint)
     }
     parameters = list(_flat(function, hints))
+    if "like" in hints:  # which options were given is known to the command alone
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter("context", kind, annotation=typer.Context))
 
     @functools.wraps(function)
     def wrapper(**options: Any) -> None:
         arguments = dict(options)
         if options.get("like") is not None:
             arguments = _like(arguments)
+        arguments.pop("context", None)
         for name, group in groups.items():
             fields = [field.name for field in dataclasses.fields(group)]
             arguments[name] = group(**{field: arguments.pop(field) for field in fields})
@@ -102,7 +106,7 @@ def _like(options: dict[str, Any]) -> dict[str, Any]:
     from clusterscape.cli.like import with_options_of
 
     try:
-        return with_options_of(options["like"], options)
+        return with_options_of(options["like"], options, options["context"])
     except ValueError as error:
         _stop(str(error), 1)
 

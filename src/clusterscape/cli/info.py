@@ -164,7 +164,11 @@ def _of_table(file: str, found: TableSummary, arguments: opt.DescribeArguments) 
         *_column_lines(found.columns),
     ]
     suspicious: list[Suspicion] = [c.suspicion for c in found.columns if c.suspicion is not None]
-    lines += [f"Column {s.column!r} {s.reason}: is it a measurement?" for s in suspicious]
+    for s in suspicious:
+        far = s.kind in ("outlier", "sentinel")
+        lines.append(
+            f"Column {s.column!r} {s.reason}: {'is that right' if far else 'is it a measurement'}?"
+        )
     lines += remarks
     if suggestion is not None:
         lines.append(f"To cluster it: {suggestion}")
@@ -194,11 +198,19 @@ def _suggested(
     text = [c.name for c in found.columns if c.kind in ("text", "dates")]
     broken = [c.name for c in found.columns if c.kind == "mixed"]
     gaps = [c.name for c in found.columns if c.n_missing and c.name not in [*text, *broken]]
-    doubtful = [c.suspicion for c in found.columns if c.is_feature and c.suspicion is not None]
+    far = ("outlier", "sentinel")
+    doubtful = [
+        c.suspicion
+        for c in found.columns
+        if c.is_feature and c.suspicion is not None and c.suspicion.kind not in far
+    ]
     classes = [s.column for s in doubtful if s.kind == "classes"]
     ids = [s.column for s in doubtful if s.kind != "classes"]
-    names_rows = None if found.has_ids or not ids else ids.pop(0)
-    good = [c.name for c in found.columns if c.is_feature and c.suspicion is None]
+    rows = [s.column for s in doubtful if s.kind in ("counter", "ids")]
+    names_rows = None if found.has_ids or not rows else rows[0]
+    ids = [name for name in ids if name != names_rows]
+    odd = {s.column for s in doubtful}
+    good = [c.name for c in found.columns if c.is_feature and c.name not in odd]
     remarks = []
     for names, why in (
         (broken, "holds cells that are no numbers: correct them, or leave it out"),

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import click
+import typer
 
 # Options that name a place, or say how the work is done, are not taken over.
 _LISTS = ("id_column", "format", "delimiter", "encoding", "sheet", "decimal", "thousands")
+_PLACES = ("obsm", "layer")
 _MANY = ("columns", "exclude", "na")
 _TEXTS = ("generator", "algorithm", "consensus", "scale", "reference", "missing", "categories")
 _COUNTS = ("partitions", "references", "seed", "top_variable", "pca")
@@ -60,7 +61,7 @@ _TAKEN: dict[str, Callable[[Any], Any]] = {
     "clusters": _clusters,
     "header": lambda value: None if value == "auto" else _flag(value),
     "skip": lambda value: [str(_count(value))] if value else None,
-    **dict.fromkeys(_LISTS, _list),
+    **dict.fromkeys((*_LISTS, *_PLACES), _list),
     **dict.fromkeys(_MANY, _many),
     **dict.fromkeys(_TEXTS, _maybe(_text)),
     **dict.fromkeys(_COUNTS, _maybe(_count)),
@@ -68,14 +69,13 @@ _TAKEN: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def with_options_of(path: Path, options: dict[str, Any]) -> dict[str, Any]:
+def with_options_of(path: Path, options: dict[str, Any], context: typer.Context) -> dict[str, Any]:
     """Return the options, with those of the run in ``path`` where the command gives none."""
     recorded = _recorded(path / "run.json" if path.is_dir() else path)
-    context = click.get_current_context()
     made = dict(options)
     for name, convert in _TAKEN.items():
-        given = context.get_parameter_source(name)
-        if name not in recorded or given is not click.core.ParameterSource.DEFAULT:
+        source = context.get_parameter_source(name)
+        if name not in recorded or source is None or source.name != "DEFAULT":
             continue
         try:
             made[name] = convert(recorded[name])

@@ -152,6 +152,8 @@ class TableArguments(DescribeArguments):
     missing: str
     categories: str
     transpose: bool
+    obsm: str | None
+    layer: str | None
 
 
 MISSING = ("refuse", "drop", "impute")
@@ -320,12 +322,48 @@ class Reading:
             rich_help_panel=READING,
         ),
     ] = False
+    obsm: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--obsm",
+            metavar="[FILE=]KEY",
+            help="Of an h5ad file, the matrix of obsm to read in place of X, such as X_pca.",
+            show_default=False,
+            rich_help_panel=READING,
+        ),
+    ] = None
+    layer: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--layer",
+            metavar="[FILE=]NAME",
+            help="Of an h5ad file, the layer to read in place of X.",
+            show_default=False,
+            rich_help_panel=READING,
+        ),
+    ] = None
+    obs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--obs",
+            metavar="NAMES",
+            help="Of h5ad files, the columns of obs that are clusterings: names, or a pattern such "
+            "as 'leiden_*'.",
+            show_default=False,
+            rich_help_panel=READING,
+        ),
+    ] = None
 
     def arguments(self, file: str, files: Sequence[str] = ()) -> ReadArguments:
         """Return the arguments for one of the files that a command reads."""
         return {
             "id_column": self._one("id_column", file, files),
-            "columns": self.given("columns", file) or self.given("columns", None, files) or None,
+            "columns": (
+                (self.obs if file.lower().endswith(".h5ad") else None)
+                or self.given("columns", file)
+                or self.given("columns", None, files)
+                or None
+            ),
             "exclude": (self.given("exclude", file) + self.given("exclude", None, files)) or None,
             "format": self._one("format", file, files),
             "delimiter": self._one("delimiter", file, files),
@@ -346,11 +384,17 @@ class Reading:
 
     def table_arguments(self, file: str, files: Sequence[str] = ()) -> TableArguments:
         """Return the arguments of ``read_table``."""
+        layout = self.describe_arguments(file, files)
+        layout["columns"] = (
+            self.given("columns", file) or self.given("columns", None, files) or None
+        )
         return {
-            **self.describe_arguments(file, files),
+            **layout,
             "missing": choose("--missing", self.missing, MISSING),
             "categories": choose("--categories", self.categories, CATEGORIES),
             "transpose": self.transpose,
+            "obsm": self._one("obsm", file, files),
+            "layer": self._one("layer", file, files),
         }
 
     def _lines(self, file: str, files: Sequence[str]) -> int:
@@ -732,6 +776,17 @@ Folder = Annotated[
     Path,
     typer.Option(
         "--output", "-o", metavar="DIR", help="Folder for the results.", rich_help_panel=OUTPUT
+    ),
+]
+WriteH5ad = Annotated[
+    Path | None,
+    typer.Option(
+        "--write-h5ad",
+        metavar="FILE",
+        help="Write a copy of the h5ad file that was read, with the clusters, their confidence, "
+        "memberships, colours and parameters in it.",
+        show_default=False,
+        rich_help_panel=OUTPUT,
     ),
 ]
 OutputFile = Annotated[

@@ -46,6 +46,7 @@ def run(
         ),
     ] = None,
     reference: opt.Reference = None,
+    write_h5ad: opt.WriteH5ad = None,
     force: opt.Force = False,
     reading: opt.Reading,
     preparing: opt.Preparing,
@@ -82,6 +83,7 @@ def run(
     opt.check_consensus(consensus, clusters)
     check_results_folder(output, names=list(out.FILES), overwrite=force)
     out.keep_inputs([output / name for name in out.FILES], [data])
+    out.check_h5ad(write_h5ad, [data], force=force)
     table, origin = inputs.read_table(data, reading, reference=reference, keep=True, quiet=quiet)
     done = inputs.scaling(table.X, scale, algorithm)
     before = inputs.steps(table, reading, preparing, scale=done, seed=seed, quiet=quiet)
@@ -132,4 +134,8 @@ def run(
     X = inputs.framed(table.X, table)
     files = out.pictures(model) | out.page(whole, X, run=report, reference=table.labels)
     report = save_results(output, whole, run=report, files=files, overwrite=force)
+    if write_h5ad is not None:
+        used = {name: parameters[name] for name in ("obsm", "layer") if parameters[name]}
+        out.write_h5ad(write_h5ad, data, model, params=used)
+        say(f"{write_h5ad}: the clusters beside the cells.", quiet=quiet)
     out.show_run(report, output, json=printing.json, quiet=quiet)

@@ -80,6 +80,8 @@ class Wanted:
     label_column: str | None = None
     missing: str = "refuse"
     categories: str = "refuse"
+    obsm: str | None = None
+    layer: str | None = None
 
 
 @dataclass(frozen=True)

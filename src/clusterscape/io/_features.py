@@ -34,7 +34,8 @@ def table_of_frame(
     if len(frame) == 0:
         raise TableError(f"{where.name} has column names but no rows of data")
     roles = plan_roles(names, wanted, where)
-    roles = take_first_text_column(frame, names, roles, marks=marks, na=na)
+    beside = wanted.categories != "refuse"
+    roles = take_first_text_column(frame, names, roles, marks=marks, na=na, beside=beside)
     ids = None if roles.ids is None else row_names(frame, names, position=roles.ids, where=where)
     if not roles.features:
         others = [name for p, name in enumerate(names) if p not in (roles.ids, roles.labels)]
@@ -69,8 +70,12 @@ def take_first_text_column(
     *,
     marks: Marks = Marks(),  # noqa: B008
     na: Sequence[str] = (),
+    beside: bool = False,
 ) -> Roles:
-    """Take the first column as the ids when nothing else can be meant: see ``read_table``."""
+    """Take the first column as the ids when nothing else can be meant: see ``read_table``.
+
+    ``beside`` allows other columns of words, where the first one has too many to be categories.
+    """
     first_is_free = roles.ids is None and roles.labels != 0
     first_is_free &= 0 not in roles.features if roles.chosen else 0 in roles.features
     if not first_is_free or frame.iloc[:, 0].duplicated().any():
@@ -82,7 +87,9 @@ def take_first_text_column(
         return cells.kind in ("text", "dates") and not cells.missing.any()
 
     others = [p for p in roles.features if p != 0]
-    if not is_text(0) or any(is_text(p) for p in others):
+    if not is_text(0):
+        return roles
+    if not (beside and len(frame) >= _FEWEST) and any(is_text(p) for p in others):
         return roles
     note = f"column {names[0]!r} holds text, different in every row: it is taken as the ids."
     return Roles(0, roles.labels, tuple(others), roles.chosen, (*roles.notes, note), words=True)
@@ -91,6 +98,7 @@ def take_first_text_column(
 # ---- features: numbers, words, gaps -----------------------------------------------------------
 
 _MOST_WORDS = 100  # for which one column each is made
+_FEWEST = 10  # rows, below which words differ by chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +224,7 @@ class Features:
         n = len(self.frame)
         for p in words:
             count = self.frame.iloc[:, p][~self.cells[p].missing].astype(str).nunique()
-            if count > _MOST_WORDS or (n >= 10 and 2 * count > n):
+            if count > _MOST_WORDS or (n >= _FEWEST and 2 * count > n):
                 raise TableError(
                     f"{self.where.name}: the column {self.names[p]!r} holds {count:,} different "
                     f"words in {n:,} rows: names or free text rather than categories",

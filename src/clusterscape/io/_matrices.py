@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import IO, Any
 
 import numpy as np
@@ -354,7 +356,26 @@ def _libsvm_error(source: Source, error: Exception) -> TableError:
 
 
 def read_h5ad(source: Source, wanted: Wanted) -> Table:
-    """Read ``X`` of an AnnData file; the names of ``obs`` are the ids."""
+    """Read ``X``, a layer or a matrix of ``obsm``; the names of ``obs`` are the ids."""
+    if wanted.obsm is not None and wanted.layer is not None:
+        raise TableError("a layer belongs to X", "give {obsm} or {layer}, not both", **_NOT_BOTH)
+    # A matrix of obsm is small: X then stays in the file.
+    with open_h5ad(source, backed=wanted.obsm is not None) as data:
+        X, names = _h5ad_matrix(data, source, wanted)
+        known = [str(c) for c in data.obs.columns]
+        _no_such_column(source, wanted.id_column, known or ("",))
+        _no_such_column(source, wanted.label_column, known or ("",))
+        ids = np.asarray(data.obs_names if wanted.id_column is None else data.obs[wanted.id_column])
+        labels = None if wanted.label_column is None else np.asarray(data.obs[wanted.label_column])
+    return _matrix_table(X, source, wanted, names=names, ids=ids, labels=labels)
+
+
+_NOT_BOTH = {"obsm": "X_pca", "layer": "counts"}
+
+
+@contextmanager
+def open_h5ad(source: Source, *, backed: bool = False) -> Iterator[Any]:
+    """Open an h5ad file; with ``backed`` its matrix X stays in the file."""
     if source.path is None:
         raise TableError("h5ad files cannot be read from a pipe", "give the name of the file")
     with source.open():  # a missing file is a sentence here already
@@ -367,14 +388,66 @@ def read_h5ad(source: Source, wanted: Wanted) -> Table:
             "install it: pip install 'clusterscape[anndata]'",
         ) from None
     try:
-        data = anndata.read_h5ad(source.path)
+        data = anndata.read_h5ad(source.path, backed="r" if backed else None)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _damaged(source, "an h5ad file", error) from None
+    try:
+        yield data
+    finally:
+        if backed:
+            data.file.close()
+
+
+def _h5ad_matrix(data: Any, source: Source, wanted: Wanted) -> tuple[Any, list[str]]:
+    """Return what is clustered, and the names of its columns."""
+    genes = [str(name) for name in data.var_names]
+    for kind, key, known in (
+        ("obsm", wanted.obsm, data.obsm),
+        ("layer", wanted.layer, data.layers),
+    ):
+        if key is not None and key not in known:
+            shown = ", ".join(str(k) for k in known) or "none"
+            raise TableError(
+                f"{source.name} has no {kind} {key!r}",
+                f"it has {shown}".replace("{", "{{").replace("}", "}}"),
+            )
+    if wanted.obsm is not None:
+        found = data.obsm[wanted.obsm]
+        if isinstance(found, pd.DataFrame):
+            return found.to_numpy(), [str(c) for c in found.columns]
+        stem = wanted.obsm.removeprefix("X_")
+        return found, [f"{stem}_{j + 1}" for j in range(found.shape[1])]
+    if wanted.layer is not None:
+        return data.layers[wanted.layer], genes
     if data.X is None:
-        raise TableError(f"{source.name} has no matrix X", "store one, or export a layer as NPZ")
-    known = [str(c) for c in data.obs.columns]
-    _no_such_column(source, wanted.id_column, known or ("",))
-    _no_such_column(source, wanted.label_column, known or ("",))
-    ids = np.asarray(data.obs_names if wanted.id_column is None else data.obs[wanted.id_column])
-    labels = None if wanted.label_column is None else np.asarray(data.obs[wanted.label_column])
-    return _matrix_table(data.X, source, wanted, names=list(data.var_names), ids=ids, labels=labels)
+        raise TableError(
+            f"{source.name} has no matrix X",
+            "name a matrix with {obsm}, or a layer",
+            obsm=next(iter(data.obsm), "X_pca"),
+        )
+    return data.X, genes
+
+
+def h5ad_labels(source: Source, wanted: Wanted) -> Ensemble:
+    """Read clusterings from the columns of ``obs``, by name or pattern."""
+    given = split_names(wanted.columns)
+    with open_h5ad(source, backed=True) as data:
+        known = [str(c) for c in data.obs.columns]
+        if not given:
+            shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
+            raise TableError(
+                f"{source.name}: it is not said which columns of obs are clusterings (it has "
+                f"{shown or 'none'})",
+                "name them, or give a pattern: {columns}",
+                columns="leiden_*",
+            )
+        names: dict[str, None] = {}
+        for pattern in given:
+            here = [pattern] if pattern in known else fnmatch.filter(known, pattern)
+            if not here:
+                find_column(known, pattern, numbered_rows(source.name))
+            names.update(dict.fromkeys(here))
+        left = [n for n in known if n in names and n not in split_names(wanted.exclude)]
+        ids = np.asarray(data.obs_names).astype(str)
+        frame = data.obs[left].reset_index(drop=True)
+    return Ensemble.from_labels(frame, columns=left).with_index(ids)

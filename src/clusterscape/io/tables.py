@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from clusterscape.io._features import (
 from clusterscape.io._label_columns import LabelTable, labels_of_frame
 from clusterscape.io._layout import Header, Layout
 from clusterscape.io._matrices import (
+    h5ad_labels,
     is_ensemble_file,
     label_matrix,
     parquet_frame,
@@ -63,6 +64,8 @@ def read_table(
     missing: str = "refuse",
     categories: str = "refuse",
     transpose: bool = False,
+    obsm: str | None = None,
+    layer: str | None = None,
 ) -> Table:
     r"""Read a table of numbers: one row per point, one column per feature.
 
@@ -74,7 +77,8 @@ def read_table(
     id_column : str, optional
         The column that names the rows. Without it a column is taken as the ids only where nothing
         else can be meant: a column called ``id``; a first column without a name; or a first column
-        that holds text, different in every row, while all other columns are numbers.
+        that holds text, different in every row, while all other columns are numbers (or words,
+        where ``categories`` allows them).
         ``Table.notes`` says so. NPZ files may hold ``ids`` or ``sample_names``.
     columns : str or list of str, optional
         The features to use; all others are left out. Names may be joined by commas.
@@ -118,6 +122,9 @@ def read_table(
         or more than 100, are refused: they are names or free text.
     transpose : bool
         The file has one column per point and one row per feature.
+    obsm, layer : str, optional
+        Of an h5ad file, the matrix of ``obsm`` (X itself is not read then) or the layer to read in
+        place of ``X``.
 
     Returns
     -------
@@ -157,13 +164,28 @@ def read_table(
         if value not in known:
             raise ValueError(f"{name} must be one of {', '.join(known)}; got {value!r}.")
     source = open_source(path, format, encoding)
+    _refuse_elsewhere(source, obsm, layer)
     layout = Layout(delimiter, header, decimal, thousands, _tokens(na), sheet, skip).checked()
+    place: Any = {"obsm": obsm, "layer": layer}
     if transpose:
-        wanted = Wanted(id_column, columns, exclude, label_column, missing="keep")
+        wanted = Wanted(id_column, columns, exclude, label_column, missing="keep", **place)
         table = transposed(_table(source, layout, wanted))
         return settle_missing(table, Wanted(missing=missing), numbered_rows(source.name))
-    wanted = Wanted(id_column, columns, exclude, label_column, missing, categories)
+    wanted = Wanted(id_column, columns, exclude, label_column, missing, categories, **place)
     return _table(source, layout, wanted)
+
+
+def _refuse_elsewhere(source: Source, obsm: str | None, layer: str | None) -> None:
+    """Refuse the options of h5ad files for others."""
+    if source.format == "h5ad" or (obsm is None and layer is None):
+        return
+    option = {"obsm": obsm} if obsm is not None else {"layer": layer}
+    name = next(iter(option))
+    raise TableError(
+        f"{source.name} is no h5ad file, and only these hold obsm and layers",
+        f"leave out {{{name}}}",
+        **option,
+    )
 
 
 def _tokens(na: str | Sequence[str]) -> tuple[str, ...]:
@@ -249,14 +271,16 @@ def read_labels(
     ----------
     path : str, path or binary stream
         An ensemble written by :meth:`Ensemble.to_npz` or :meth:`Ensemble.to_parquet`; a CSV, TSV
-        or Parquet table of labels; or an NPY or NPZ file with an array of integer labels. ``"-"``
-        reads CSV from standard input. In a table the labels may be numbers or text; -1 is noise,
+        or Parquet table of labels; an NPY or NPZ file with an array of integer labels; or an h5ad
+        file, of which ``columns`` names columns of ``obs``. ``"-"`` reads CSV from standard input.
+        In a table the labels may be numbers or text; -1 is noise,
         and an empty cell or -2 means that this clustering did not see the point.
     id_column : str, optional
         The column that names the points; a column called ``id``, or a first column without a
         name, is taken without being asked for.
     columns, exclude : str or list of str, optional
-        The columns to take, or to leave out. A column called ``confidence`` is left out.
+        The columns to take, or to leave out. A column called ``confidence`` is left out. Of an
+        h5ad file, patterns such as ``"leiden_*"`` are understood.
     format, delimiter, header, encoding, sheet, skip
         As in :func:`read_table`.
     na : str or list of str
@@ -334,6 +358,10 @@ def read_label_table(
         return _ensemble_file(source, wanted)
     if source.format in ("npz", "npy"):
         return LabelTable(label_matrix(source, wanted), source.name)
+    if source.format == "h5ad":
+        cells = h5ad_labels(source, wanted)
+        ids = np.asarray(cells.index).astype(str).astype(object)
+        return LabelTable(cells, source.name, ids)
     if source.format in _READERS:
         raise TableError(
             f"{source.name}: labels are not read from {source.format} files",
