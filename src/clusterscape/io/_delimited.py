@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -221,7 +221,7 @@ def read_plain(source: Source, *, layout: Layout, wanted: Wanted) -> Table | Non
         if len(row) == len(names)
     ):
         return None
-    columns = _arrow_columns(source, first, roles)
+    columns = _plain_columns(source, first, roles)
     return None if columns is None else _plain_table(columns, names, roles, where, first)
 
 
@@ -237,58 +237,92 @@ def _with_text_ids(roles: Roles, names: Sequence[str], first: Opening) -> Roles:
     return Roles(0, roles.labels, others, roles.chosen, (*roles.notes, note), words=True)
 
 
-def _arrow_columns(source: Source, first: Opening, roles: Roles) -> Any:
-    """Return the columns that are used as an Arrow table, None where a cell is no plain number."""
+def _arrow_batches(source: Source, first: Opening, roles: Roles) -> Iterator[Any]:
+    """Yield the columns that are used, features first, block of rows by block of rows."""
     import pyarrow
     from pyarrow import csv as arrow_csv
 
-    width = len(first.first)
-    keys = [str(p) for p in range(width)]
+    keys = [str(p) for p in range(len(first.first))]
     used = [*roles.features, *(p for p in (roles.ids, roles.labels) if p is not None)]
     types = {keys[p]: pyarrow.float64() for p in roles.features}
     types |= {keys[p]: pyarrow.string() for p in used if p not in roles.features}
     plain = source.path is not None and not source.gzipped
     with source.open() as opened:
-        stream = str(source.path) if plain else opened
-        try:
-            return arrow_csv.read_csv(
-                stream,
-                read_options=arrow_csv.ReadOptions(
-                    column_names=keys,
-                    skip_rows=first.start,
-                    skip_rows_after_names=int(first.named),
-                    block_size=1 << 22,
-                ),
-                parse_options=arrow_csv.ParseOptions(
-                    delimiter=first.delimiter, newlines_in_values=True
-                ),
-                convert_options=arrow_csv.ConvertOptions(
-                    column_types=types,
-                    include_columns=[keys[p] for p in used],
-                    null_values=[],
-                    strings_can_be_null=False,
-                ),
-            )
-        except (pyarrow.ArrowException, ValueError):
-            return None
+        reader = arrow_csv.open_csv(
+            str(source.path) if plain else opened,
+            read_options=arrow_csv.ReadOptions(
+                column_names=keys,
+                skip_rows=first.start,
+                skip_rows_after_names=int(first.named),
+                block_size=1 << 20,
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=first.delimiter, newlines_in_values=True
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=types,
+                include_columns=[keys[p] for p in used],
+                null_values=[],
+                strings_can_be_null=False,
+            ),
+        )
+        with reader:
+            yield from reader
+
+
+def _plain_columns(
+    source: Source, first: Opening, roles: Roles
+) -> tuple[np.ndarray, dict[int, pd.Series]] | None:
+    """Return the features, and ids and labels as text; None where a cell is no plain number.
+
+    Blocks of rows are read and let go one by one, into a matrix that is made for as many rows as
+    the file should have by its size; memory that is not filled is not taken.
+    """
+    import pyarrow
+
+    width = len(roles.features)
+    others = [p for p in (roles.ids, roles.labels) if p is not None]
+    X, n = np.empty((_expected_rows(source, first), width)), 0
+    texts: dict[int, list[pd.Series]] = {p: [] for p in others}
+    try:
+        for batch in _arrow_batches(source, first, roles):
+            stop = n + batch.num_rows
+            if stop > len(X):
+                larger = np.empty((max(stop, 2 * len(X)), width))
+                larger[:n] = X[:n]
+                X = larger
+            for j in range(width):
+                X[n:stop, j] = batch.column(j).to_numpy()
+            n = stop
+            for k, p in enumerate(others):
+                texts[p].append(batch.column(width + k).to_pandas())
+    except (pyarrow.ArrowException, ValueError):
+        return None
+    if n == 0:
+        return None
+    return X[:n], {p: pd.concat(parts, ignore_index=True) for p, parts in texts.items()}
+
+
+def _expected_rows(source: Source, first: Opening) -> int:
+    """Return a few more rows than the file should have by its size and its first rows."""
+    if source.path is None or source.gzipped:
+        return 10_000
+    sizes = [sum(map(len, row)) + len(row) for row in first.sample]
+    return int(1.1 * source.path.stat().st_size * len(sizes) / max(1, sum(sizes))) + 100
 
 
 def _plain_table(
-    columns: Any, names: Sequence[str], roles: Roles, where: Where, first: Opening
+    columns: tuple[np.ndarray, dict[int, pd.Series]],
+    names: Sequence[str],
+    roles: Roles,
+    where: Where,
+    first: Opening,
 ) -> Table | None:
-    """Fill the matrix column by column, letting go of each, so that two copies never stand."""
-    n = columns.num_rows
-    if n == 0:
-        return None
-    X = np.empty((n, len(roles.features)))
-    for j, p in enumerate(roles.features):
-        X[:, j] = columns.column(str(p)).to_numpy()
+    """Finish a table of plain numbers."""
+    X, texts = columns
     with np.errstate(all="ignore"):
         if not np.isfinite(X.sum()) and not np.isfinite(X).all():
             return None  # a sentence about the cell is found by the other way
-    texts = {
-        p: columns.column(str(p)).to_pandas() for p in (roles.ids, roles.labels) if p is not None
-    }
     ids = None
     if roles.ids is not None:
         values = texts[roles.ids].astype(object)

@@ -18,7 +18,7 @@ Header = bool | Literal["auto"]
 WHITESPACE = " "  # any number of spaces and tabs
 _CANDIDATES = (",", ";", "\t", "|")
 _WORDS = {"\t": "tabs", ";": "semicolons", "|": "'|'", ",": "commas", " ": "spaces"}
-_LOOKED_AT = 1000  # records
+_LOOKED_AT = 200  # lines
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def _found_delimiter(lines: Sequence[str], source: Source) -> str:
     best, best_score = default, (0, 0.0, 0)
     candidates = [*_CANDIDATES, *([WHITESPACE] if source.format == "txt" else [])]
     for mark in candidates:
-        rows = _parsed(lines[:200], mark, len(lines) <= 200)
+        rows = _parsed(lines, mark, len(lines) < _LOOKED_AT)
         widths = {len(row) for row in rows}
         if len(widths) != 1 or widths == {1}:
             continue
