@@ -61,8 +61,7 @@ def combine(
     found = findings.of_model(model)
     if write_h5ad is not None:
         cells = next(name for name in files if name.lower().endswith(".h5ad"))
-        out.write_h5ad(write_h5ad, cells, model, params={"obs": names})
-        say(f"{write_h5ad}: the clusters beside the cells.", quiet=quiet)
+        out.write_h5ad(write_h5ad, cells, model, params={"obs": names}, quiet=quiet)
     out.write_points(output, model, json=found if printing.json else None)
     for line in findings.sentences(found, ensemble.n_points):
         say(line, quiet=quiet or printing.json)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from clusterscape._core.atomic import why_not_writable
+from clusterscape.cli.console import say
 
 if TYPE_CHECKING:
     from clusterscape.ensemble import Ensemble
@@ -138,7 +139,9 @@ def check_h5ad(path: Path | None, data: Sequence[str], *, force: bool) -> None:
     check_file(path, data, [".h5ad"], force=force, option="--write-h5ad")
 
 
-def write_h5ad(path: Path, data: str, model: Any, *, params: Mapping[str, Any]) -> None:
+def write_h5ad(
+    path: Path, data: str, model: Any, *, params: Mapping[str, Any], quiet: bool
+) -> None:
     """Write a copy of an h5ad file with the result of a model in it."""
     import anndata
 
@@ -153,6 +156,7 @@ def write_h5ad(path: Path, data: str, model: Any, *, params: Mapping[str, Any]) 
     write_result(cells, model, params=dict(params))
     with atomic_path(path) as part:
         cells.write_h5ad(part)
+    say(f"{path}: the clusters beside the cells.", quiet=quiet)
 
 
 # ---- single files -----------------------------------------------------------------------------

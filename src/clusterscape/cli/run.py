@@ -123,19 +123,12 @@ def run(
         **reading.table_arguments(data),
     }
     found = findings.of_model(model, reference=table.labels)
-    report = out.run_report(
-        model,
-        command="run",
-        origin=origin,
-        parameters=parameters,
-        result=found,
-        sparse=sparse,
-    )
+    made = {"command": "run", "origin": origin, "parameters": parameters, "result": found}
+    report = out.run_report(model, **made, sparse=sparse)
     X = inputs.framed(table.X, table)
     files = out.pictures(model) | out.page(whole, X, run=report, reference=table.labels)
     report = save_results(output, whole, run=report, files=files, overwrite=force)
     if write_h5ad is not None:
         used = {name: parameters[name] for name in ("obsm", "layer") if parameters[name]}
-        out.write_h5ad(write_h5ad, data, model, params=used)
-        say(f"{write_h5ad}: the clusters beside the cells.", quiet=quiet)
+        out.write_h5ad(write_h5ad, data, model, params=used, quiet=quiet)
     out.show_run(report, output, json=printing.json, quiet=quiet)

@@ -136,6 +136,10 @@ def suspect(name: str, values: np.ndarray, ids: np.ndarray | None = None) -> Sus
         return None
     if not (_whole(values[:_CHECKED_FIRST]) and _whole(values)):
         return _far(name, values, ids)
+    if _are_dates(values):
+        return Suspicion(
+            name, "dates", f"may hold dates ({values[0]:.0f}, ...) rather than amounts"
+        )
     if (np.abs(np.diff(values)) == 1).all() and abs(values[-1] - values[0]) == n - 1:
         shown = ", ".join(f"{v:.0f}" for v in values[:3])
         return Suspicion(name, "counter", f"counts the rows ({shown}, ...)")
@@ -144,10 +148,6 @@ def suspect(name: str, values: np.ndarray, ids: np.ndarray | None = None) -> Sus
     if largest > _EXACT and (distinct > n // 2 or np.ptp(values) < 1e-6 * largest):
         return Suspicion(
             name, "ids", "holds whole numbers of so many digits that they are not kept exactly"
-        )
-    if _are_dates(values) and distinct > 1:
-        return Suspicion(
-            name, "dates", f"may hold dates ({values[0]:.0f}, ...) rather than amounts"
         )
     if distinct == n:
         return Suspicion(name, "ids", "holds whole numbers that are different in every row")

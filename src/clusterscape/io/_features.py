@@ -89,7 +89,8 @@ def take_first_text_column(
     others = [p for p in roles.features if p != 0]
     if not is_text(0):
         return roles
-    if not (beside and len(frame) >= _FEWEST) and any(is_text(p) for p in others):
+    sure = beside and (roles.chosen or len(frame) >= _FEWEST)
+    if not sure and any(is_text(p) for p in others):
         return roles
     note = f"column {names[0]!r} holds text, different in every row: it is taken as the ids."
     return Roles(0, roles.labels, tuple(others), roles.chosen, (*roles.notes, note), words=True)
