@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -105,25 +105,20 @@ def run(
         quiet=quiet,
     )
     whole = inputs.fitted(model, table, before, jobs=jobs)
-    parameters = {
-        "clusters": clusters,
-        "partitions": partitions,
-        "generator": generator,
-        "algorithm": algorithm,
-        "consensus": consensus,
-        "scale": scale,
-        "scaled": done,
-        "references": references,
-        "seed": seed,
-        "jobs": jobs,
-        "resume": resume,
-        "reference": reference,
-        "like": None if like is None else like.name,
-        **dataclasses.asdict(preparing),
-        **reading.table_arguments(data),
-    }
+    parameters: dict[str, Any] = {
+        "clusters": clusters, "partitions": partitions, "generator": generator,
+        "algorithm": algorithm, "consensus": consensus, "scale": scale, "scaled": done,
+        "references": references, "seed": seed, "jobs": jobs, "resume": resume,
+        "reference": reference, "like": None if like is None else like.name,
+        **dataclasses.asdict(preparing), **reading.table_arguments(data),
+    }  # fmt: skip
     found = findings.of_model(model, reference=table.labels)
-    made = {"command": "run", "origin": origin, "parameters": parameters, "result": found}
+    made: dict[str, Any] = {
+        "command": "run",
+        "origin": origin,
+        "parameters": parameters,
+        "result": found,
+    }
     report = out.run_report(model, **made, sparse=sparse)
     X = inputs.framed(table.X, table)
     files = out.pictures(model) | out.page(whole, X, run=report, reference=table.labels)
