@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -232,7 +233,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _frame(self, X: Any, *, reset: bool) -> pd.DataFrame:
         """Return X as a frame of numbers and words, after scikit-learn's own checks."""
         allowed = self.missing == "impute"
-        mixed = isinstance(X, pd.DataFrame) or np.asarray(X).dtype.kind == "O"
+        frame_like = isinstance(X, pd.DataFrame)
+        mixed = frame_like or (not sparse.issparse(X) and np.asarray(X).dtype.kind == "O")
         checked = validate_data(
             self,
             X,
@@ -270,7 +272,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "impute"
-        tags.input_tags.categorical = self.categories == "one-hot"
         return tags
 
 
