@@ -281,6 +281,13 @@ CELLS = {
     "percentages in part": Messy(
         changed(3, 1, "3%").encode(), refused="column 'a': the numbers have different units"
     ),
+    "telephone numbers": Messy(
+        text(IDS, A, B, [f"030 {100 + i} 456" for i in range(N)], names="id,a,b,phone").encode(),
+        refused="the column 'phone' holds text",
+    ),
+    "decimal commas beside separating commas": Messy(
+        text(IDS, A, B, form=comma).encode(), refused="5 fields where the first row has 3"
+    ),
     "one unit": Messy(
         text(IDS, [f"{a} kg" for a in A], B).encode(), columns=BOTH, says=("the unit 'kg'",)
     ),

@@ -27,6 +27,7 @@ from clusterscape.io import (
     read_labels,
     read_table,
     suspicious_columns,
+    tables,
     write_json,
     write_labels,
 )
@@ -605,3 +606,142 @@ def test_json_is_plain_and_sorted(tmp_path: Path) -> None:
     assert json.loads(text) == {"a": [3, None, [0, 1], None, "x"], "b": 0.5}
     assert text.index('"a"') < text.index('"b"')
     assert json_text({"é": True}) == '{\n  "é": true\n}'
+
+
+# ---- both ways of reading text, gaps and words ------------------------------------------------
+
+ROWS = "".join(f"p{i},{i / 7},{i * i},{'uv'[i % 2]}\n" for i in range(300))
+PLAIN = {
+    "ids by name": ("id,x,y,k\n" + ROWS, {"label_column": "k"}),
+    "ids by their look": ("who,x,y,k\n" + ROWS, {"exclude": "k"}),
+    "chosen": ("who,x,y,k\n" + ROWS, {"columns": ["y", "x"]}),
+    "comments": ("# made\n# today\nid,x,y,k\n" + ROWS, {"label_column": "k"}),
+    "quotes": ('id,x,y,k\n"a,b",1,2,"u\nv"\nc,3,4,w\n', {"label_column": "k"}),
+    "no header": ("1.5,2\n3,4\n", {}),
+    "semicolons": ("x;y\n1.5;2\n3;4\n", {}),
+    "codes": ("zip,x\n01234,1\n04321,2\n", {}),
+}
+
+
+@pytest.mark.parametrize("case", PLAIN)
+def test_plain_tables_are_read_alike_by_both_ways(case: str, monkeypatch) -> None:
+    pytest.importorskip("pyarrow")
+    text, options = PLAIN[case]
+    calls = []
+    read = tables.read_plain
+
+    def counted(*args, **kwargs):
+        calls.append(read(*args, **kwargs))
+        return calls[-1]
+
+    monkeypatch.setattr(tables, "read_plain", counted)
+    quick = table(text, **options)
+    assert calls[0] is not None, "it was not read at once"
+    monkeypatch.setattr(tables, "read_plain", lambda *args, **kwargs: None)
+    careful = table(text, **options)
+    assert np.array_equal(quick.X, careful.X)
+    for name in ("ids", "labels"):
+        one, two = getattr(quick, name), getattr(careful, name)
+        assert (one is None) == (two is None)
+        assert one is None or one.tolist() == two.tolist()
+    for name in ("feature_names", "notes", "id_column", "left_out", "codes"):
+        assert getattr(quick, name) == getattr(careful, name), name
+
+
+@pytest.mark.parametrize(
+    "cell", ["", "NA", "nan", "inf", "1e400", "1,5", "12%", "0x1F", "1_000", "=1+1", "five", "--1"]
+)
+def test_a_cell_behind_the_first_lines_is_not_overlooked(cell: str) -> None:
+    quoted = f'"{cell}"' if "," in cell else cell
+    text = "x,y\n" + "1.5,2\n" * 400 + f"{quoted},3\n" + "1,2\n" * 5
+    with pytest.raises(TableError, match=r"row 402 |column 'x'.*different units"):
+        table(text)
+
+
+def test_arrow_files(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"name": ["a", "b"], "x": [1.5, 2], "y": [3, 4]})
+    frame.to_feather(tmp_path / "t.feather")
+    read = read_table(tmp_path / "t.feather")
+    assert read.X.tolist() == [[1.5, 3], [2, 4]]
+    assert list(read.ids) == ["a", "b"]
+    held = pyarrow.Table.from_pandas(frame)
+    with pyarrow.ipc.new_stream(tmp_path / "t.arrow", held.schema) as out:
+        out.write_table(held)
+    assert read_table(tmp_path / "t.arrow").X.tolist() == read.X.tolist()
+    (tmp_path / "bad.arrow").write_bytes(b"no")
+    with pytest.raises(TableError, match="not an Arrow \\(Feather\\) file, or a damaged one"):
+        read_table(tmp_path / "bad.arrow")
+
+
+MIXED = "id,x,site\na,1,u\nb,,v\nc,3,u\nd,5,\n"
+
+
+def test_gaps_and_words() -> None:
+    kept = table(MIXED, missing="keep", categories="keep")
+    assert kept.X["x"].tolist()[0] == 1
+    assert np.isnan(kept.X["x"][1])
+    assert kept.X["site"].tolist() == ["u", "v", "u", None]
+    filled = table(MIXED, missing="impute", categories="one-hot")
+    assert filled.feature_names == ("x", "site=u", "site=v")
+    assert filled.X.tolist() == [[1, 1, 0], [3, 0, 1], [3, 1, 0], [5, 1, 0]]
+    assert "column 'x': 1 of 4 values are missing and filled with the median 3." in filled.notes
+    dropped = table(MIXED, missing="drop", categories="one-hot")
+    assert list(dropped.ids) == ["a", "c"]
+    assert dropped.n_dropped == 2
+    alone = table(MIXED, missing="drop", categories="drop")
+    assert alone.X.ravel().tolist() == [1, 3, 5]
+    assert "left out, because they hold words: 'site'." in alone.notes
+    for name in ("missing", "categories"):
+        with pytest.raises(ValueError, match=f"{name} must be one of refuse, drop"):
+            table(MIXED, **{name: "guess"})
+
+
+def test_gaps_of_matrices(tmp_path: Path) -> None:
+    values = X.copy()
+    values[1, 0] = np.nan
+    np.save(tmp_path / "t.npy", values)
+    with pytest.raises(TableError, match="row 2 .*column '1': the value is missing.*'drop'"):
+        read_table(tmp_path / "t.npy")
+    assert read_table(tmp_path / "t.npy", missing="drop").X.tolist() == X[[0, 2]].tolist()
+    assert read_table(tmp_path / "t.npy", missing="impute").X[1, 0] == np.median(X[[0, 2], 0])
+    np.save(tmp_path / "t.npy", np.full((2, 2), np.nan))
+    with pytest.raises(TableError, match="has no values at all"):
+        read_table(tmp_path / "t.npy", missing="drop")
+
+
+def test_transposed_tables() -> None:
+    text = "gene,c1,c2,c3\ng1,1,2,3\ng2,4,5,6\n"
+    read = table(text, transpose=True)
+    assert read.X.tolist() == [[1, 4], [2, 5], [3, 6]]
+    assert list(read.ids) == ["c1", "c2", "c3"]
+    assert read.feature_names == ("g1", "g2")
+    gap = table(text.replace("5", ""), transpose=True, missing="drop")
+    assert list(gap.ids) == ["c1", "c3"]
+    with pytest.raises(TableError, match="two columns are called 'c1'"):
+        table("gene,c1,c1\ng1,1,2\n", transpose=True)
+
+
+def test_labels_in_other_layouts() -> None:
+    text = "id;größe\na;x\nb;?\nc;y\n".encode("latin-1")
+    read = read_labels(io.BytesIO(text), encoding="latin-1", na="?")
+    assert read.names == ("größe",)
+    assert read.labels[:, 0].tolist() == [0, -2, 1]
+    skipped = read_labels(io.BytesIO(b"title\nid,a\n1,x\n2,y\n3,x\n"), skip=1)
+    assert skipped.n_points == 3
+
+
+def test_far_cells_are_named() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(170, 8, 50)
+    x[17] = 1750.0
+    text = "id,x,z\n" + "".join(f"p{i},{v},{i % 7}\n" for i, v in enumerate(x))
+    (found,) = suspicious_columns(table(text))
+    assert (found.kind, found.value) == ("outlier", 1750.0)
+    assert "holds 1750 (in 'p17')" in found.reason
+    tails = np.random.default_rng(1).lognormal(0, 1, (200, 20))
+    head = ",".join(f"c{j}" for j in range(20))
+    rows = "\n".join(",".join(map(str, row)) for row in tails)
+    assert suspicious_columns(table(f"{head}\n{rows}\n")) == []
+    groups = np.r_[rng.normal(0, 1, 25), rng.normal(500, 1, 25)]
+    assert suspicious_columns(table("x,y\n" + "".join(f"{v},{-v}\n" for v in groups))) == []

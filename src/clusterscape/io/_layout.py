@@ -255,7 +255,8 @@ def _marks(
         raise TableError(
             f"{source.name}: {seen.decimal_comma!r} has a decimal comma and "
             f"{seen.decimal_point!r} a decimal point, so that it is not known which one is meant",
-            "write all numbers alike, or leave the columns out of the file",
+            "write all numbers alike, or say {decimal} if the other cells are no numbers",
+            decimal=",",
         )
     if seen.decimal_comma:
         notes = ["numbers are written with a decimal comma."]

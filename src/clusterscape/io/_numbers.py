@@ -7,6 +7,7 @@ sentence of the caller.
 from __future__ import annotations
 
 import datetime
+import decimal
 import functools
 import re
 from collections.abc import Iterable, Sequence
@@ -32,6 +33,7 @@ _CELL = re.compile(
     rf"(?P<before>[$€£¥]\s*)?(?P<number>[-+−]?[\d.,{_SPACES}]*\d[.,]?(?:[eE][-+]?\d+)?|[-+]?\.\d+)"
     r"\s*(?P<unit>[^\d\s.,].*)?"
 )
+_FIRST = r"[-+]?[1-9]\d{0,2}"  # before the first mark between thousands
 _PLAIN = {
     ".": re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"),
     ",": re.compile(r"[-+]?(\d+,?\d*|,\d+)([eE][-+]?\d+)?"),
@@ -208,7 +210,7 @@ _TEXT = _Cell("text")
 def _read_cell(cell: Any, marks: Marks) -> _Cell:
     if isinstance(cell, (bool, np.bool_)):
         return _Cell("bool", float(cell))
-    if isinstance(cell, (int, float, np.number)):
+    if isinstance(cell, (int, float, np.number, decimal.Decimal)):
         return _Cell("number", float(cell))
     if isinstance(cell, (datetime.date, datetime.time, datetime.timedelta)):
         return _Cell("date")
@@ -244,11 +246,11 @@ def _plain(number: str, marks: Marks) -> tuple[float | None, bool]:
     other = {".": ",", ",": "."}[marks.decimal]
     between = rf"[{_SPACES}{re.escape(marks.thousands or '')}]"
     decimals = rf"({re.escape(marks.decimal)}\d+)?"
-    whole = re.fullmatch(rf"[-+]?\d{{1,3}}({between}\d{{3}})+{decimals}", text)
+    whole = re.fullmatch(rf"{_FIRST}({between}\d{{3}})+{decimals}", text)
     if whole is None:
         # A mark between thousands that was not seen before: sure where it repeats itself.
-        sure = rf"[-+]?\d{{1,3}}({re.escape(other)}\d{{3}}){{2,}}{decimals}"
-        also = rf"[-+]?\d{{1,3}}({re.escape(other)}\d{{3}})+{re.escape(marks.decimal)}\d+"
+        sure = rf"{_FIRST}({re.escape(other)}\d{{3}}){{2,}}{decimals}"
+        also = rf"{_FIRST}({re.escape(other)}\d{{3}})+{re.escape(marks.decimal)}\d+"
         whole = re.fullmatch(sure, text) or re.fullmatch(also, text)
         between = re.escape(other)
     if whole is None:
