@@ -492,6 +492,9 @@ SHEETS = {
         refused="cell C26: the formula '=B2\\+1'",
     ),
     "a damaged xlsx": Messy(b"PK no", name="t.xlsx", refused="not an xlsx file, or a damaged one"),
+    "a sheet of a csv file": Messy(
+        PLAIN.encode(), options=("--sheet", "2"), refused="no xlsx file.*leave out --sheet 2"
+    ),
     "xls": Messy(b"\xd0\xcf", name="t.xls", refused="save it as xlsx or CSV"),
 }
 

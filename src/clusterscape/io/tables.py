@@ -195,7 +195,7 @@ def _tokens(na: str | Sequence[str]) -> tuple[str, ...]:
 def _table(source: Source, layout: Layout, wanted: Wanted) -> Table:
     if source.format in _READERS:
         return _READERS[source.format](source, wanted)
-    if source.format in TEXT:
+    if source.format in TEXT and layout.sheet is None:
         plain = read_plain(source, layout=layout, wanted=wanted)
         if plain is not None:
             return plain
@@ -209,6 +209,12 @@ def _table(source: Source, layout: Layout, wanted: Wanted) -> Table:
 
 def _read_frame(source: Source, layout: Layout, wanted: Wanted, *, text: bool = False) -> Read:
     """Read a file whose columns may be anything."""
+    if layout.sheet is not None and source.format != "xlsx":
+        raise TableError(
+            f"{source.name} is no xlsx file, and has no sheets",
+            "leave out {sheet}",
+            sheet=layout.sheet,
+        )
     if source.format in TEXT:
         return read_delimited(source, layout=layout, wanted=wanted, text=text)
     if source.format == "xlsx":
