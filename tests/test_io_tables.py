@@ -705,6 +705,10 @@ def test_gaps_of_matrices(tmp_path: Path) -> None:
         read_table(tmp_path / "t.npy")
     assert read_table(tmp_path / "t.npy", missing="drop").X.tolist() == X[[0, 2]].tolist()
     assert read_table(tmp_path / "t.npy", missing="impute").X[1, 0] == np.median(X[[0, 2], 0])
+    np.save(tmp_path / "t.npy", np.where(np.isnan(values), -9, values))
+    assert read_table(tmp_path / "t.npy", na="-9", missing="drop").n_points == 2
+    with pytest.raises(TableError, match=r"'\?' cannot stand for a missing one"):
+        read_table(tmp_path / "t.npy", na="?")
     np.save(tmp_path / "t.npy", np.full((2, 2), np.nan))
     with pytest.raises(TableError, match="has no values at all"):
         read_table(tmp_path / "t.npy", missing="drop")

@@ -82,6 +82,7 @@ class Wanted:
     categories: str = "refuse"
     obsm: str | None = None
     layer: str | None = None
+    na: tuple[str, ...] = ()  # of matrices; text is read with it
 
 
 @dataclass(frozen=True)

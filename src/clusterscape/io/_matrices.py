@@ -146,12 +146,32 @@ def _matrix_table(
         used = set(picked)
         left_out = tuple(name for p, name in enumerate(names) if p not in used)
         X, names = X[:, picked], [names[p] for p in picked]
+    X = _with_gaps(X, wanted.na, source)
     if ids is not None:
         frame = pd.DataFrame({"ids": np.asarray(ids).astype(object)})
         ids = row_names(frame, [wanted.id_column or "ids"], position=0, where=where)
     X = np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
     table = Table(X, ids, tuple(names), source.name, labels, left_out=left_out)
     return settle_missing(table, wanted, where)
+
+
+def _with_gaps(X: Any, na: Sequence[str], source: Source) -> Any:
+    """Return the matrix with NaN in place of the numbers that stand for a missing value."""
+    if not na:
+        return X
+    if sparse.issparse(X):
+        raise TableError(
+            f"{source.name} is sparse, and has no missing values", "leave out {na}", na=na
+        )
+    try:
+        tokens = [float(token) for token in na]
+    except ValueError:
+        raise TableError(
+            f"{source.name} holds numbers alone, so that {na[0]!r} cannot stand for a missing one",
+            "leave out {na}",
+            na=na,
+        ) from None
+    return np.where(np.isin(X, np.array(tokens, dtype=X.dtype)), np.nan, X).astype(X.dtype)
 
 
 def _load_numpy(source: Source, stream: IO[bytes]) -> Any:

@@ -166,7 +166,7 @@ def read_table(
     source = open_source(path, format, encoding)
     _refuse_elsewhere(source, obsm, layer)
     layout = Layout(delimiter, header, decimal, thousands, _tokens(na), sheet, skip).checked()
-    place: Any = {"obsm": obsm, "layer": layer}
+    place: Any = {"obsm": obsm, "layer": layer, "na": layout.na}
     if transpose:
         wanted = Wanted(id_column, columns, exclude, label_column, missing="keep", **place)
         table = transposed(_table(source, layout, wanted))
@@ -219,7 +219,9 @@ def _read_frame(source: Source, layout: Layout, wanted: Wanted, *, text: bool = 
         return read_delimited(source, layout=layout, wanted=wanted, text=text)
     if source.format == "xlsx":
         frame, names, where, notes = sheet_frame(source, layout)
-        return Read(frame, names, where, Marks(), tuple(notes))
+        # Numbers are numbers there; marks are those of numbers that are kept as text.
+        marks = Marks(layout.decimal or ".", layout.thousands)
+        return Read(frame, names, where, marks, tuple(notes))
     frame = parquet_frame(source)
     return Read(frame, [str(c) for c in frame.columns], numbered_rows(source.name), Marks())
 
@@ -441,7 +443,7 @@ def describe_table(
     """
     source = open_source(path, format, encoding)
     layout = Layout(delimiter, header, decimal, thousands, _tokens(na), sheet, skip).checked()
-    wanted = Wanted(id_column, columns, exclude, missing="keep")
+    wanted = Wanted(id_column, columns, exclude, missing="keep", na=layout.na)
     if source.format in _READERS:
         return summary_of_table(_READERS[source.format](source, wanted))
     read = _read_frame(source, layout, wanted)
