@@ -124,7 +124,7 @@ def make_cells(
     --------
     >>> from clusterscape.datasets import make_cells
     >>> counts, kinds = make_cells(20, 50, n_kinds=2, random_state=0)
-    >>> counts.shape, sorted(set(kinds))
+    >>> counts.shape, sorted(set(kinds.tolist()))
     ((20, 50), ['kind 1', 'kind 2'])
     """
     rng = np.random.default_rng(root_sequence(random_state))
