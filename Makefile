@@ -9,13 +9,14 @@ MINUTES ?= 5
 LOCK := pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --no-header \
         --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml requirements/build.in
 
-.PHONY: help demo test lint types unit thorough fuzz kill docs docs-checked picture bench lock \
-        relock clean
+.PHONY: help demo test test-oldest lint types unit thorough fuzz kill docs docs-checked picture \
+        bench lock relock clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo   cluster a bundled dataset and say what came out (demo-output/)"
 	@echo "make test   style, types, documentation, all tests"
+	@echo "make test-oldest  some tests with the lowest versions that are allowed"
 	@echo "make bench  every benchmark with its bar (data folder: CLUSTERSCAPE_DATA)"
 	@echo "make fuzz   generated calls and damaged files for MINUTES=5; make kill: signals, full disks"
 	@echo "make docs   the documentation site (docs/_build/html/index.html)"
@@ -83,6 +84,20 @@ fuzz: $(ENVS)/test/.ready
 
 kill: $(ENVS)/test/.ready
 	$(ENVS)/test/bin/python fuzz/kill.py --minutes $(MINUTES)
+
+# The lowest versions that pyproject.toml allows, found by uv: what users of old installations have.
+# Old packages beside new ones warn of what goes away some day; this is not our subject here.
+OLDEST := $(ENVS)/oldest/bin/python
+OLDEST_TESTS ?= tests/test_io_tables.py tests/test_messy_tables.py tests/test_preprocess.py \
+  tests/test_cli_tables.py tests/test_anndata.py tests/test_ensemble_files.py tests/test_params.py \
+  tests/test_model.py tests/test_store.py tests/test_compare.py tests/test_combine.py
+
+test-oldest: $(ENVS)/lock/bin/uv
+	@rm -rf $(ENVS)/oldest
+	@$< venv --quiet --python $(PYTHON) $(ENVS)/oldest
+	@$< pip install --quiet --python $(OLDEST) --resolution lowest-direct \
+	  ".[anndata,excel,parquet]" "pytest>=8" "pytest-xdist>=3.5" "hypothesis>=6.100" "polars>=1.0"
+	$(OLDEST) -m pytest -n $(JOBS) -p no:cacheprovider -W ignore::DeprecationWarning $(OLDEST_TESTS)
 
 # Warnings are errors, and the gallery is run.
 SPHINX := -m sphinx -W --keep-going -q -b html docs docs/_build/html

@@ -23,6 +23,7 @@ extensions = [
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
+    "command_reference",
     "offline",
     "own_members",
     "registry_tables",

@@ -40,18 +40,29 @@ LEVELS: list[set[str]] = [
     {"linalg"},
     {"ensemble"},
     {"lifting"},
+    {"preprocess"},
     {"io", "datasets", "generate", "compare"},
     {"combine"},
     {"forest", "explore", "validate", "semisupervised"},
     {"model"},
     {"plot"},
-    {"report"},
+    {"report", "anndata"},
     {"cli"},
     {"__main__"},
 ]
 
 # Imported where they are used, because they are slow to load or optional.
-LAZY = {"numba", "matplotlib", "dask", "distributed", "pyarrow", "polars", "anndata", "ot"}
+LAZY = {
+    "numba",
+    "matplotlib",
+    "dask",
+    "distributed",
+    "openpyxl",
+    "pyarrow",
+    "polars",
+    "anndata",
+    "ot",
+}
 
 
 class Import(NamedTuple):
@@ -322,6 +333,9 @@ def test_every_public_method_is_documented(public) -> None:
 # Estimators and measures without a publication of their own, with the reason.
 UNPUBLISHED = {
     "clusterscape.combine.BaseConsensus": "the base class of the methods",
+    "clusterscape.preprocess.LogTransformer": "a logarithm",
+    "clusterscape.preprocess.TableEncoder": "medians and one-hot columns",
+    "clusterscape.preprocess.TopVariable": "a selection by variance",
 }
 
 

@@ -410,7 +410,7 @@ BAD_TABLES = {
     "ragged": ("x,y\n1,2\n3\n", "row 3 .*has 1 field"),
     "kinds": ("x,kind\n1,a\n2,a\n", "column 'kind' holds text .*--exclude kind.*--id-column kind"),
     "header": ("0,1\n2,3\n", "say --header if .* or --no-header if"),
-    "semicolons": ("x;y\n1;2\n", "say --delimiter ';'"),
+    "semicolons": ("x;y\n1;2\n3\n", "say --delimiter ';'"),
     "empty": ("", "data.csv is empty"),
 }
 

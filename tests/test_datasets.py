@@ -170,3 +170,21 @@ def test_no_structure(seed: int) -> None:
         make_no_structure(10, 2, kind="ring")
     with pytest.raises(ValueError, match="k_range must be two integers"):
         make_planted_ensemble(10, 2, k_range=(5, 2))
+
+
+def test_made_up_tables_are_the_same_for_the_same_seed(seed: int) -> None:
+    one, kinds = datasets.make_customers(200, random_state=seed)
+    two, again = datasets.make_customers(200, random_state=seed)
+    assert one.equals(two)
+    assert kinds.tolist() == again.tolist()
+    assert one["customer"].is_unique
+    assert set(kinds) <= {"occasional", "regular", "big spender", "student", "between"}
+    assert 0 < one["age"].isna().sum() < 20
+    assert not datasets.make_customers(50, missing=0, random_state=seed)[0].isna().any(axis=None)
+    spent = one["spent"] / one["visits"]
+    assert spent[kinds == "big spender"].median() > 4 * spent[kinds == "regular"].median()
+    counts, cells = datasets.make_cells(60, 100, n_kinds=3, random_state=seed)
+    assert counts.equals(datasets.make_cells(60, 100, n_kinds=3, random_state=seed)[0])
+    assert counts.shape == (60, 100)
+    assert (counts.to_numpy() >= 0).all()
+    assert set(cells) == {"kind 1", "kind 2", "kind 3"}

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _SUBPACKAGES = (
+    "anndata",
     "combine",
     "compare",
     "datasets",
@@ -26,6 +27,7 @@ _SUBPACKAGES = (
     "lifting",
     "linalg",
     "plot",
+    "preprocess",
     "report",
     "semisupervised",
     "validate",
@@ -43,6 +45,7 @@ __all__ = [
     "EnsembleGenerator",
     "PartitionRecord",
     "__version__",
+    "anndata",
     "combine",
     "compare",
     "datasets",
@@ -53,6 +56,7 @@ __all__ = [
     "lifting",
     "linalg",
     "plot",
+    "preprocess",
     "report",
     "semisupervised",
     "validate",
@@ -60,6 +64,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from clusterscape import (
+        anndata,
         combine,
         compare,
         datasets,
@@ -70,6 +75,7 @@ if TYPE_CHECKING:
         lifting,
         linalg,
         plot,
+        preprocess,
         report,
         semisupervised,
         validate,

@@ -18,6 +18,7 @@ def combine(
     scale: opt.Scale = "auto",
     seed: opt.Seed = 0,
     jobs: opt.Jobs = 1,
+    write_h5ad: opt.WriteH5ad = None,
     force: opt.ForceFile = False,
     reading: opt.Reading,
     printing: opt.Printing,
@@ -32,6 +33,8 @@ def combine(
     see; the columns that this command writes beside the labels are left out.
 
     Example: `clusterscape combine kmeans.csv ward.csv --clusters 4 -o consensus.csv`
+
+    Example: `clusterscape combine cells.h5ad --obs 'leiden_*' --write-h5ad cells-consensus.h5ad`
     """
     from clusterscape.cli import inputs
     from clusterscape.cli import output as out
@@ -44,7 +47,8 @@ def combine(
     read = inputs.all_inputs(files, features)
     if output is not None:
         out.check_file(output, read, out.LABELS, force=force)
-    ensemble, _, X = inputs.read_clusterings(
+    out.check_h5ad(write_h5ad, files, force=force)
+    ensemble, names, X = inputs.read_clusterings(
         files, features, reading, join=join, scale=scale, quiet=quiet
     )
     model = ConsensusClustering(
@@ -55,6 +59,9 @@ def combine(
         progress=False if quiet else None,
     ).fit_ensemble(ensemble, features=X)
     found = findings.of_model(model)
+    if write_h5ad is not None:
+        cells = next(name for name in files if name.lower().endswith(".h5ad"))
+        out.write_h5ad(write_h5ad, cells, model, params={"obs": names}, quiet=quiet)
     out.write_points(output, model, json=found if printing.json else None)
     for line in findings.sentences(found, ensemble.n_points):
         say(line, quiet=quiet or printing.json)

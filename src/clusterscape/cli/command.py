@@ -79,7 +79,6 @@ def command(verbs: Iterable[str] = VERBS) -> typer.Typer:
         "codes: 0 success, 1 the data or the work failed, 2 the command was not understood.\n\n"
         "Example: `clusterscape run wine.csv -o result`",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode="markdown",
         context_settings={"help_option_names": ["-h", "--help"]},

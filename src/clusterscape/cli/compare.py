@@ -24,10 +24,11 @@ def compare(
         typer.Option(
             "--metric",
             "-m",
-            metavar="NAME",
-            help="adjusted_rand, nmi, vi, jaccard_distance, ..., or with --features lift_emd, "
-            "cc_distance, ... ('clusterscape info --list measures'). Repeat it for several "
-            "tables.",
+            metavar="NAMES",
+            autocompletion=opt.names_of("metric"),
+            help="adjusted_rand (or ari), nmi, ami, vi, jaccard_distance, ..., or with --features "
+            "lift_emd, cc_distance, ... ('clusterscape info --list measures'). Several with commas "
+            "between them, or the option repeated, give several tables.",
             show_default="adjusted_rand",
             rich_help_panel=opt.WORK,
         ),
@@ -58,16 +59,14 @@ def compare(
     With several measures the tables stand below each other, and the first two columns say the
     measure and the clustering. With --json the tables, and a file for them, are JSON.
 
-    Example: `clusterscape compare kmeans.csv ward.csv --metric adjusted_rand --metric vi`
+    Example: `clusterscape compare kmeans.csv ward.csv --metric ari,nmi,vi`
     """
     from clusterscape._core.atomic import write_bytes
     from clusterscape.cli import inputs
     from clusterscape.cli import output as out
-    from clusterscape.compare import MEASURES
 
     quiet = printing.quiet
-    names = dict.fromkeys(metric or ["adjusted_rand"])
-    measures = [MEASURES[opt.choose("--metric", name, list(MEASURES))] for name in names]
+    measures = opt.chosen_measures(metric)
     for measure in measures:
         opt.choose("--noise", noise or measure.noise[0], measure.noise)
     spatial.check(measures, features)

@@ -65,10 +65,16 @@ def verb(function: F) -> F:
         name: hint for name, hint in hints.items() if dataclasses.is_dataclass(hint)
     }
     parameters = list(_flat(function, hints))
+    if "like" in hints:  # which options were given is known to the command alone
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter("context", kind, annotation=typer.Context))
 
     @functools.wraps(function)
     def wrapper(**options: Any) -> None:
         arguments = dict(options)
+        if options.get("like") is not None:
+            arguments = _like(arguments)
+        arguments.pop("context", None)
         for name, group in groups.items():
             fields = [field.name for field in dataclasses.fields(group)]
             arguments[name] = group(**{field: arguments.pop(field) for field in fields})
@@ -95,6 +101,16 @@ def verb(function: F) -> F:
     wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     wrapper.__annotations__ = {p.name: p.annotation for p in parameters}
     return wrapper  # type: ignore[return-value]
+
+
+def _like(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options with those of an earlier run (--like)."""
+    from clusterscape.cli.like import with_options_of
+
+    try:
+        return with_options_of(options["like"], options, options["context"])
+    except ValueError as error:
+        _stop(str(error), 1)
 
 
 def _flat(function: Callable[..., None], hints: dict[str, Any]) -> Iterator[inspect.Parameter]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
 from clusterscape.cli import options as opt
@@ -48,6 +47,7 @@ def generate(
     ] = False,
     force: opt.ForceFile = False,
     reading: opt.Reading,
+    preparing: opt.Preparing,
     printing: opt.Printing,
 ) -> None:
     """Cluster a table many times and write all the clusterings.
@@ -65,8 +65,12 @@ def generate(
 
     generator = opt.chosen_generator(generator, algorithm)
     out.check_file(output, [data], out.ENSEMBLES, force=force)
-    table, _ = inputs.read_table(data, reading, compares=False, quiet=printing.quiet)
-    X, _ = inputs.scaled(table.X, scale, algorithm)
+    quiet = printing.quiet
+    table, _ = inputs.read_table(data, reading, compares=False, keep=True, quiet=quiet)
+    done = inputs.scaling(table.X, scale, algorithm)
+    X = inputs.transformed(
+        table, inputs.steps(table, reading, preparing, scale=done, seed=seed, quiet=quiet)
+    )
     model = ConsensusClustering(
         clusters,
         generator=generator,
@@ -77,9 +81,7 @@ def generate(
         store=str(output.with_name(output.name + ".store")) if resume else None,
     )
     choose_algorithm(model, algorithm, table)
-    made = model.make_generator(
-        table.n_points, table.n_features, sparse=not isinstance(X, np.ndarray)
-    )
+    made = model.make_generator(*X.shape, sparse=hasattr(X, "tocsr"))
     ensemble = made.generate(X, index=table.ids)
     out.write_ensemble(ensemble, output)
     if printing.json:

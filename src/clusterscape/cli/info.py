@@ -126,17 +126,17 @@ def _describe(file: str, reading: opt.Reading) -> Description:
         return _of_model(file)
     if _is_labels(file):
         return _of_labels(file, read_labels(file, **arguments))
-    found = describe_table(file, **arguments)
+    found = describe_table(file, **reading.describe_arguments(file))
     if not any(column.is_feature for column in found.columns):
         # Text that repeats itself may be labels.
         with contextlib.suppress(TableError):
             labels = read_labels(file, **arguments)
             if 2 * labels.n_clusters.max() <= labels.n_points:
                 return _of_labels(file, labels)
-    return _of_table(file, found, arguments)
+    return _of_table(file, found, reading.describe_arguments(file))
 
 
-def _of_table(file: str, found: TableSummary, arguments: opt.ReadArguments) -> Description:
+def _of_table(file: str, found: TableSummary, arguments: opt.DescribeArguments) -> Description:
     """Describe a table, and suggest the command that clusters it."""
     from clusterscape.io import Suspicion
 
@@ -164,7 +164,11 @@ def _of_table(file: str, found: TableSummary, arguments: opt.ReadArguments) -> D
         *_column_lines(found.columns),
     ]
     suspicious: list[Suspicion] = [c.suspicion for c in found.columns if c.suspicion is not None]
-    lines += [f"Column {s.column!r} {s.reason}: is it a measurement?" for s in suspicious]
+    for s in suspicious:
+        far = s.kind in ("outlier", "sentinel")
+        lines.append(
+            f"Column {s.column!r} {s.reason}: {'is that right' if far else 'is it a measurement'}?"
+        )
     lines += remarks
     if suggestion is not None:
         lines.append(f"To cluster it: {suggestion}")
@@ -188,31 +192,46 @@ def _column_lines(columns: tuple[ColumnSummary, ...]) -> list[str]:
 
 
 def _suggested(
-    file: str, found: TableSummary, arguments: opt.ReadArguments
+    file: str, found: TableSummary, arguments: opt.DescribeArguments
 ) -> tuple[str | None, list[str]]:
     """Return the command that clusters the columns of numbers, and what it leaves out and why."""
     text = [c.name for c in found.columns if c.kind in ("text", "dates")]
     broken = [c.name for c in found.columns if c.kind == "mixed"]
     gaps = [c.name for c in found.columns if c.n_missing and c.name not in [*text, *broken]]
-    doubtful = [c.suspicion for c in found.columns if c.is_feature and c.suspicion is not None]
+    far = ("outlier", "sentinel")
+    doubtful = [
+        c.suspicion
+        for c in found.columns
+        if c.is_feature and c.suspicion is not None and c.suspicion.kind not in far
+    ]
     classes = [s.column for s in doubtful if s.kind == "classes"]
     ids = [s.column for s in doubtful if s.kind != "classes"]
-    names_rows = None if found.has_ids or not ids else ids.pop(0)
-    good = [c.name for c in found.columns if c.is_feature and c.suspicion is None]
+    rows = [s.column for s in doubtful if s.kind in ("counter", "ids")]
+    names_rows = None if found.has_ids or not rows else rows[0]
+    ids = [name for name in ids if name != names_rows]
+    odd = {s.column for s in doubtful}
+    good = [c.name for c in found.columns if c.is_feature and c.name not in odd]
     remarks = []
-    for names, why in ((broken, "holds cells that are no numbers"), (gaps, "has missing values")):
+    for names, why in (
+        (broken, "holds cells that are no numbers: correct them, or leave it out"),
+        (
+            gaps,
+            "has missing values: --missing drop leaves their rows out, --missing impute fills them",
+        ),
+        (text, "holds words or dates: --categories one-hot makes a column for each word"),
+    ):
         if names:
             several = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
-            remarks.append(
-                f"Column {names[0]!r}{several} {why}: correct the cells, or leave it out."
-            )
+            remarks.append(f"Column {names[0]!r}{several} {why}.")
     if not good:
         return None, [*remarks, "No column can be clustered as it is."]
     words = ["clusterscape", "run", file]
-    given = {name: value for name, value in arguments.items() if value not in (None, "auto")}
+    given = {name: value for name, value in arguments.items() if value not in (None, "auto", [], 0)}
     for name, value in given.items():
         if isinstance(value, bool):
             words.append("--header" if value else "--no-header")
+        elif isinstance(value, int):
+            words += ["--" + name, str(value)]
         elif name != "exclude":
             for one in value if isinstance(value, list) else [value]:
                 words += ["--" + name.replace("_", "-"), str(one)]

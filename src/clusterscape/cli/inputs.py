@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import io
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ import numpy as np
 import typer
 
 from clusterscape.cli.console import say
-from clusterscape.cli.options import ReadArguments, Reading, choose
+from clusterscape.cli.options import SCALES, Preparing, ReadArguments, Reading, choose
 
 if TYPE_CHECKING:
     from clusterscape.ensemble import Ensemble
@@ -40,17 +41,23 @@ def read_table(
     *,
     reference: str | None = None,
     compares: bool = True,
+    keep: bool = False,
     quiet: bool = False,
 ) -> tuple[Table, dict[str, Any]]:
     """Read the features, say which columns are used, and return them with their origin.
 
     The origin is what ``run.json`` says of the input. ``compares`` says that the verb has
-    the option --reference.
+    the option --reference. ``keep`` leaves gaps that are to be filled, and words that are to
+    become columns, to the first of the :func:`steps`.
     """
     from clusterscape import io as tables
     from clusterscape.io.results import file_digest
 
-    arguments = reading.arguments(data)
+    arguments = reading.table_arguments(data)
+    if keep and arguments["missing"] == "impute":
+        arguments["missing"] = "keep"
+    if keep and arguments["categories"] == "one-hot":
+        arguments["categories"] = "keep"
     if data == "-":
         content = sys.stdin.buffer.read()
         digest = hashlib.sha256(content).hexdigest()
@@ -69,43 +76,101 @@ def read_table(
         "id_column": table.id_column,
         "left_out": list(table.left_out),
         "suspicious": [f"Column {s.column!r} {s.reason}." for s in suspicious],
+        "n_dropped": table.n_dropped,
         "notes": [*table.notes, *(f"column {s.column!r} {s.reason}." for s in suspicious)],
     }
     return table, origin
 
 
+_SCALERS = {"standard": "StandardScaler", "robust": "RobustScaler", "minmax": "MinMaxScaler"}
+
+
 def scaling(X: Any, how: str, algorithm: str | None = None) -> str:
-    """Return what --scale means for these features: "standard" or "none"."""
+    """Return what --scale means for these features: the name of a scaling, or "none"."""
     from scipy import sparse
 
-    choose("--scale", how, ("auto", "standard", "none"))
-    if algorithm is not None and how != "none":
+    choose("--scale", how, SCALES)
+    if algorithm is not None and how not in ("none", "minmax"):
         from clusterscape.generate.algorithms import ALGORITHMS
 
         if ALGORITHMS[algorithm].nonnegative:
             if how == "auto":
                 return "none"
             raise ValueError(
-                f"--algorithm {algorithm} needs data without negative values, and --scale "
-                "standard makes columns of mean 0; use --scale none."
+                f"--algorithm {algorithm} needs data without negative values, and --scale {how} "
+                "makes columns with them; use --scale none or minmax."
             )
     if how == "none" or (how == "auto" and sparse.issparse(X)):
         return "none"
     if sparse.issparse(X):
+        words = {"standard": "standardised"}.get(how, f"scaled ({how})")
         raise ValueError(
-            "a sparse table cannot be standardised, it would become dense; use --scale none."
+            f"a sparse table cannot be {words}, it would become dense; use --scale none."
         )
-    return "standard"
+    return "standard" if how == "auto" else how
+
+
+def scaler(how: str) -> Any:
+    """Return the transformer of scikit-learn for a scaling."""
+    from sklearn import preprocessing
+
+    return getattr(preprocessing, _SCALERS[how])()
 
 
 def scaled(X: Any, how: str, algorithm: str | None = None) -> tuple[Any, str]:
     """Return the features as they are clustered, and what was done to them."""
     done = scaling(X, how, algorithm)
-    if done == "none":
-        return X, done
-    from sklearn.preprocessing import StandardScaler
+    return (X, done) if done == "none" else (scaler(done).fit_transform(X), done)
 
-    return StandardScaler().fit_transform(X), done
+
+def steps(
+    table: Table,
+    reading: Reading,
+    preparing: Preparing,
+    *,
+    scale: str,
+    seed: int,
+    quiet: bool = False,
+) -> list[Any]:
+    """Return the transformers that come before the clusterer; ``scale`` is a scaling or "none"."""
+    import pandas as pd
+    from scipy import sparse
+    from sklearn.decomposition import PCA, TruncatedSVD
+
+    from clusterscape.preprocess import LogTransformer, TableEncoder, TopVariable
+
+    made: list[Any] = []
+    impute = reading.missing == "impute"
+    if impute and sparse.issparse(table.X):
+        raise ValueError(
+            "a sparse table has no missing values to fill; leave --missing impute out."
+        )
+    if impute or isinstance(table.X, pd.DataFrame):
+        encoder = TableEncoder(missing="impute" if impute else "refuse").fit(framed(table.X, table))
+        for note in encoder.notes():
+            say(f"{table.source}: {note}", quiet=quiet)
+        made.append(encoder)
+    width = len(made[0].get_feature_names_out()) if made else table.n_features
+    if preparing.log:
+        made.append(LogTransformer())
+    if preparing.top_variable is not None:
+        _at_most("--top-variable", preparing.top_variable, width, "columns")
+        width = preparing.top_variable
+        made.append(TopVariable(width))
+    if scale != "none":
+        made.append(scaler(scale))
+    if preparing.pca is not None:
+        _at_most("--pca", preparing.pca, min(width, table.n_points), "columns and points")
+        svd = sparse.issparse(table.X)
+        made.append((TruncatedSVD if svd else PCA)(preparing.pca, random_state=seed))
+    return made
+
+
+def _at_most(option: str, given: int, most: int, what: str) -> None:
+    if given > most:
+        raise typer.BadParameter(
+            f"{given:,} is more than there are {what} ({most:,}).", param_hint=option
+        )
 
 
 def framed(X: Any, table: Table) -> Any:
@@ -116,32 +181,74 @@ def framed(X: Any, table: Table) -> Any:
     if sparse.issparse(X):
         return X
     names = [str(name) for name in table.feature_names]
-    return pd.DataFrame(
-        X, index=table.ids, columns=names if len(set(names)) == len(names) else None
-    )
+    columns = names if len(set(names)) == len(names) else range(len(names))
+    if isinstance(X, pd.DataFrame):
+        return X.set_axis(pd.Index(columns), axis=1).set_axis(
+            pd.RangeIndex(len(X)) if table.ids is None else pd.Index(table.ids), axis=0
+        )
+    named = columns is names
+    return pd.DataFrame(X, index=table.ids, columns=names if named else None)
 
 
-def fitted(model: ConsensusClustering, table: Table, scale: str, *, jobs: int) -> Any:
-    """Fit the model to a table, and return it, or the pipeline that scales before it.
+def fitted(model: ConsensusClustering, table: Table, before: Any, *, jobs: int) -> Any:
+    """Fit the model to a table, and return it, or the pipeline of ``before`` and it.
 
-    What only says how the work is done is not left in the model: its file then has the same bytes
-    for any number of workers, and fitting it again does not go on in this run's store.
+    ``before`` are the steps before the model, or the name of a scaling. What only says how the work
+    is done is not left in the model: its file then has the same bytes for any number of workers,
+    and fitting it again does not go on in this run's store.
     """
     import joblib
+    from scipy import sparse
+    from sklearn.pipeline import make_pipeline
 
     X = framed(table.X, table)
+    if isinstance(before, str):
+        before = [] if before == "none" else [scaler(before)]
     with joblib.parallel_config(n_jobs=jobs):
-        if scale == "none":
+        if not before:
             whole = model.fit(X, index=table.ids)
+        elif sparse.issparse(X):
+            whole = make_pipeline(*before, model)
+            whole.fit(X, **{f"{whole.steps[-1][0]}__index": table.ids})
         else:
-            from sklearn.pipeline import make_pipeline
-            from sklearn.preprocessing import StandardScaler
-
-            # Its output keeps the ids and the names of the columns.
-            scaler = StandardScaler().set_output(transform="pandas")
-            whole = make_pipeline(scaler, model).fit(X)
+            # Their output keeps the ids and the names of the columns.
+            named = [step.set_output(transform="pandas") for step in before]
+            whole = make_pipeline(*named, model).fit(X)
     model.set_params(progress=None, store=None)
     return whole
+
+
+def as_in_run(reading: Reading, fitted: Any, run: Mapping[str, Any]) -> Reading:
+    """Return how the table of a fitted model is read: gaps, words and direction as in its run."""
+    from clusterscape.preprocess import TableEncoder
+
+    first = fitted.steps[0][1] if hasattr(fitted, "steps") else fitted
+    changes: dict[str, Any] = {}
+    fills = isinstance(first, TableEncoder) and first.missing == "impute"
+    if reading.missing == "impute" and not fills:
+        raise typer.BadParameter(
+            "the run filled no missing values, so that it is not known what to fill in; use "
+            "--missing drop.",
+            param_hint="--missing",
+        )
+    done = run.get("parameters")
+    done = done if isinstance(done, dict) else {}
+    if reading.missing == "refuse" and (fills or done.get("missing") == "drop"):
+        changes["missing"] = "impute" if fills else "drop"
+    if isinstance(first, TableEncoder) and any(w is not None for w in first.categories_):
+        changes["categories"] = "one-hot"
+    if done.get("transpose") is True:
+        changes["transpose"] = True
+    return dataclasses.replace(reading, **changes)
+
+
+def transformed(table: Table, before: Sequence[Any]) -> Any:
+    """Return the features after the steps, as an array or sparse matrix."""
+    if not before:
+        return table.X
+    from sklearn.pipeline import make_pipeline
+
+    return make_pipeline(*before).fit_transform(framed(table.X, table))
 
 
 def _tell_columns(
@@ -166,14 +273,28 @@ def _tell_columns(
     prefix = f"{file}=" if file else ""
     for one in suspicious:
         name = shlex.quote(prefix + one.column)
-        other = f", or use it as the ids with --id-column {name}"
-        if one.kind == "classes":
-            other = f", or compare the result with it: --reference {name}" if compares else ""
         say(
-            f"{table.source}: warning: column {one.column!r} {one.reason}. If it is not a "
-            f"measurement, leave it out with --exclude {name}{other}.",
+            f"{table.source}: warning: column {one.column!r} {one.reason}. "
+            f"{_advice(one, name, compares=compares)}",
             quiet=quiet,
         )
+
+
+def _advice(one: Suspicion, name: str, *, compares: bool) -> str:
+    """Say what can be done about a column that may be no measurement."""
+    if one.kind == "outlier":
+        return (
+            "If it is a mistake, correct the cell: it may decide the clusters. If not, "
+            "consider --scale robust or --log."
+        )
+    if one.kind == "sentinel":
+        return f"If so, say --na {one.value:g} and what to do with it: --missing drop or impute."
+    text = f"If it is not a measurement, leave it out with --exclude {name}"
+    if one.kind == "classes":
+        return text + (f", or compare the result with it: --reference {name}." if compares else ".")
+    if one.kind in ("counter", "ids"):
+        return text + f", or use it as the ids with --id-column {name}."
+    return text + "."
 
 
 # ---- clusterings, with features or without ---------------------------------------------------
@@ -278,8 +399,9 @@ class _Reader:
         """Read one file without the names that it does not have."""
         from clusterscape.io import UnknownColumn, read_table
 
-        arguments = self.reading.arguments(file, self.files)
+        arguments: Any = self.reading.arguments(file, self.files)
         if read is read_table:
+            arguments = self.reading.table_arguments(file, self.files)
             arguments["columns"] = self.reading.given("columns", file) or None
         missing = self.missing.setdefault(file, {})
         while True:

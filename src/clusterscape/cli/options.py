@@ -6,7 +6,7 @@ parameter, and ``console.verb`` gives the command all of its options.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
@@ -29,14 +29,54 @@ def choose(option: str, given: str, known: Sequence[str]) -> str:
     return given
 
 
+def names_of(what: str) -> Callable[[], list[str]]:
+    """Return a function that lists names for the completion of the shell."""
+
+    def names() -> list[str]:
+        from clusterscape.combine import METHODS
+        from clusterscape.compare import MEASURES
+        from clusterscape.generate import ALGORITHMS, PRESETS
+
+        return {
+            "generator": list(PRESETS),
+            "algorithm": list(ALGORITHMS),
+            "consensus": ["auto", *METHODS],
+            "metric": [*MEASURES, *ALIASES],
+        }[what]
+
+    return names
+
+
+# Usual names of measures, beside their own.
+ALIASES = {
+    "ari": "adjusted_rand",
+    "rand": "pair_accuracy",
+    "ri": "pair_accuracy",
+    "fmi": "fowlkes_mallows",
+    "jaccard": "jaccard_distance",
+    "acc": "accuracy",
+    "ecs": "element_centric",
+}
+
+
+def chosen_measures(given: Sequence[str] | None) -> list[Measure]:
+    """Return the measures of --metric: names or aliases, joined by commas or repeated."""
+    from clusterscape.compare import MEASURES
+
+    names = [part.strip() for text in given or ["adjusted_rand"] for part in text.split(",")]
+    known = [*MEASURES, *ALIASES]
+    own = [ALIASES.get(choose("--metric", name.lower(), known), name.lower()) for name in names]
+    return [MEASURES[name] for name in dict.fromkeys(own)]
+
+
 # ---- reading tables -------------------------------------------------------------------------
 
 Data = Annotated[
     str,
     typer.Argument(
         metavar="TABLE",
-        help="Table with one row per point: CSV, TSV (also .gz), Parquet, NPZ, NPY, LIBSVM or "
-        "h5ad; '-' reads CSV from stdin.",
+        help="Table with one row per point: CSV, TSV or other text (also .gz), xlsx, Parquet, "
+        "Arrow, NPZ, NPY, LIBSVM or h5ad; '-' reads CSV from stdin.",
         show_default=False,
     ),
 ]
@@ -85,7 +125,7 @@ Reference = Annotated[
 
 
 class ReadArguments(TypedDict):
-    """Keyword arguments of ``read_table``, ``read_labels`` and ``describe_table``."""
+    """Keyword arguments of ``read_labels``, ``describe_table`` and ``read_table``."""
 
     id_column: str | None
     columns: list[str] | None
@@ -93,6 +133,31 @@ class ReadArguments(TypedDict):
     format: str | None
     delimiter: str | None
     header: bool | Literal["auto"]
+    encoding: str | None
+    na: list[str]
+    sheet: str | None
+    skip: int
+
+
+class DescribeArguments(ReadArguments):
+    """Keyword arguments of ``describe_table`` and ``read_table``."""
+
+    decimal: str | None
+    thousands: str | None
+
+
+class TableArguments(DescribeArguments):
+    """Keyword arguments of ``read_table``."""
+
+    missing: str
+    categories: str
+    transpose: bool
+    obsm: str | None
+    layer: str | None
+
+
+MISSING = ("refuse", "drop", "impute")
+CATEGORIES = ("refuse", "drop", "one-hot")
 
 
 @dataclass(frozen=True)
@@ -139,8 +204,8 @@ class Reading:
         typer.Option(
             "--format",
             metavar="[FILE=]FORMAT",
-            help="csv, tsv, parquet, npz, npy, libsvm or h5ad, where the ending of the name does "
-            "not say.",
+            help="csv, tsv, txt, xlsx, parquet, feather, npz, npy, libsvm or h5ad, where the "
+            "ending of the name does not say.",
             show_default=False,
             rich_help_panel=READING,
         ),
@@ -150,7 +215,8 @@ class Reading:
         typer.Option(
             "--delimiter",
             metavar="[FILE=]MARK",
-            help="What separates the fields of CSV files: one character, or 'tab'.",
+            help="What separates the fields of text: one character, 'tab' or 'space'. Without it "
+            "commas, semicolons, tabs and '|' are recognised, and a message says so.",
             show_default=False,
             rich_help_panel=READING,
         ),
@@ -165,17 +231,177 @@ class Reading:
             rich_help_panel=READING,
         ),
     ] = None
+    encoding: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--encoding",
+            metavar="[FILE=]NAME",
+            help="Encoding of text, such as latin-1 or cp1252; UTF-8, or what a byte order mark "
+            "says, when not given.",
+            show_default=False,
+            rich_help_panel=READING,
+        ),
+    ] = None
+    na: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--na",
+            metavar="[FILE=]TEXT",
+            help="Text that stands for a missing value, such as '?' or -999, beside empty cells, "
+            "NA, NaN and null; may be repeated. In clusterings: a point that was not seen.",
+            show_default=False,
+            rich_help_panel=READING,
+        ),
+    ] = None
+    decimal: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--decimal",
+            metavar="[FILE=]MARK",
+            help="Decimal mark of text, '.' or ','; recognised when not given.",
+            show_default=False,
+            rich_help_panel=READING,
+        ),
+    ] = None
+    thousands: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--thousands",
+            metavar="[FILE=]MARK",
+            help="Mark between thousands in text; recognised where it can be nothing else.",
+            show_default=False,
+            rich_help_panel=READING,
+        ),
+    ] = None
+    sheet: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--sheet",
+            metavar="[FILE=]NAME",
+            help="Sheet of an xlsx file; the first one when not given.",
+            show_default=False,
+            rich_help_panel=READING,
+        ),
+    ] = None
+    skip: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--skip",
+            metavar="[FILE=]N",
+            help="Lines before the table that are not read.",
+            show_default=False,
+            rich_help_panel=READING,
+        ),
+    ] = None
+    missing: Annotated[
+        str,
+        typer.Option(
+            "--missing",
+            metavar="refuse|drop|impute",
+            help="What is done with missing values of features: stop and say where they are; "
+            "leave their rows out; or put the median of the column (of words the most frequent "
+            "one) in their place. How many there were is always said.",
+            rich_help_panel=READING,
+        ),
+    ] = "refuse"
+    categories: Annotated[
+        str,
+        typer.Option(
+            "--categories",
+            metavar="refuse|drop|one-hot",
+            help="What is done with features that are words: stop; leave them out (dates too); or "
+            "make one column of 0 and 1 for each word.",
+            rich_help_panel=READING,
+        ),
+    ] = "refuse"
+    transpose: Annotated[
+        bool,
+        typer.Option(
+            "--transpose",
+            help="The table of features has one column per point and one row per feature.",
+            rich_help_panel=READING,
+        ),
+    ] = False
+    obsm: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--obsm",
+            metavar="[FILE=]KEY",
+            help="Of an h5ad file, the matrix of obsm to read in place of X, such as X_pca.",
+            show_default=False,
+            rich_help_panel=READING,
+        ),
+    ] = None
+    layer: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--layer",
+            metavar="[FILE=]NAME",
+            help="Of an h5ad file, the layer to read in place of X.",
+            show_default=False,
+            rich_help_panel=READING,
+        ),
+    ] = None
+    obs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--obs",
+            metavar="NAMES",
+            help="Of h5ad files, the columns of obs that are clusterings: names, or a pattern such "
+            "as 'leiden_*'.",
+            show_default=False,
+            rich_help_panel=READING,
+        ),
+    ] = None
 
     def arguments(self, file: str, files: Sequence[str] = ()) -> ReadArguments:
         """Return the arguments for one of the files that a command reads."""
         return {
             "id_column": self._one("id_column", file, files),
-            "columns": self.given("columns", file) or self.given("columns", None, files) or None,
+            "columns": (
+                (self.obs if file.lower().endswith(".h5ad") else None)
+                or self.given("columns", file)
+                or self.given("columns", None, files)
+                or None
+            ),
             "exclude": (self.given("exclude", file) + self.given("exclude", None, files)) or None,
             "format": self._one("format", file, files),
             "delimiter": self._one("delimiter", file, files),
             "header": "auto" if self.header is None else self.header,
+            "encoding": self._one("encoding", file, files),
+            "na": self.given("na", file) + self.given("na", None, [file, *files]),
+            "sheet": self._one("sheet", file, files),
+            "skip": self._lines(file, files),
         }
+
+    def describe_arguments(self, file: str, files: Sequence[str] = ()) -> DescribeArguments:
+        """Return the arguments of ``describe_table``."""
+        return {
+            **self.arguments(file, files),
+            "decimal": self._one("decimal", file, files),
+            "thousands": self._one("thousands", file, files),
+        }
+
+    def table_arguments(self, file: str, files: Sequence[str] = ()) -> TableArguments:
+        """Return the arguments of ``read_table``."""
+        layout = self.describe_arguments(file, files)
+        layout["columns"] = (
+            self.given("columns", file) or self.given("columns", None, files) or None
+        )
+        return {
+            **layout,
+            "missing": choose("--missing", self.missing, MISSING),
+            "categories": choose("--categories", self.categories, CATEGORIES),
+            "transpose": self.transpose,
+            "obsm": self._one("obsm", file, files),
+            "layer": self._one("layer", file, files),
+        }
+
+    def _lines(self, file: str, files: Sequence[str]) -> int:
+        text = self._one("skip", file, files) or "0"
+        if not text.isdecimal():
+            raise typer.BadParameter(f"{text!r} is not a number of lines.", param_hint="--skip")
+        return int(text)
 
     def given(self, name: str, file: str | None, files: Sequence[str] = ()) -> list[str]:
         """Return the values of an option for ``file``, or those that are for all ``files``."""
@@ -210,16 +436,56 @@ def _some_workers(value: int) -> int:
     return value
 
 
+SCALES = ("auto", "standard", "robust", "minmax", "none")
 Scale = Annotated[
     str,
     typer.Option(
         "--scale",
-        metavar="auto|standard|none",
-        help="standard: every column to mean 0 and standard deviation 1; auto: standard for dense "
-        "tables, none for sparse ones and with --algorithm nmf.",
+        metavar="|".join(SCALES),
+        help="standard: every column to mean 0 and standard deviation 1; robust: to median 0 and "
+        "interquartile range 1, for columns with outliers; minmax: to 0 to 1; auto: standard for "
+        "dense tables, none for sparse ones and with --algorithm nmf.",
         rich_help_panel=WORK,
     ),
 ]
+
+
+@dataclass(frozen=True)
+class Preparing:
+    """What is done to the features before they are scaled, and after."""
+
+    log: Annotated[
+        bool,
+        typer.Option(
+            "--log",
+            help="Take logarithms first, log(1 + x): for counts and amounts.",
+            rich_help_panel=WORK,
+        ),
+    ] = False
+    top_variable: Annotated[
+        int | None,
+        typer.Option(
+            "--top-variable",
+            metavar="N",
+            min=1,
+            help="Keep the N columns of largest variance, before scaling (after --log).",
+            show_default=False,
+            rich_help_panel=WORK,
+        ),
+    ] = None
+    pca: Annotated[
+        int | None,
+        typer.Option(
+            "--pca",
+            metavar="N",
+            min=1,
+            help="Cluster on the first N principal components, after scaling.",
+            show_default=False,
+            rich_help_panel=WORK,
+        ),
+    ] = None
+
+
 Clusters = Annotated[
     int | None,
     typer.Option(
@@ -277,6 +543,7 @@ Generator = Annotated[
     typer.Option(
         "--generator",
         metavar="NAME",
+        autocompletion=names_of("generator"),
         help="How the clusterings are made to differ: diverse (several kinds of clusterers; the "
         "default), random_k (k-means alone; the default with --algorithm), random_features, "
         "restarts, bagging, ... ('clusterscape info --list generators').",
@@ -289,6 +556,7 @@ Algorithm = Annotated[
     typer.Option(
         "--algorithm",
         metavar="NAME",
+        autocompletion=names_of("algorithm"),
         help="Base clusterer, for generators that take one: kmeans, cosine (for text), ward, ... "
         "('clusterscape info --list algorithms').",
         show_default=False,
@@ -301,6 +569,7 @@ Consensus = Annotated[
         "--consensus",
         "--method",
         metavar="NAME",
+        autocompletion=names_of("consensus"),
         help="How the clusterings are combined: auto (chosen by the ensemble's size), sec, eac, "
         "spectral, ... ('clusterscape info --list methods').",
         rich_help_panel=WORK,
@@ -517,6 +786,17 @@ Choices = Annotated[
         help="What was chosen in 'clusterscape explore' (choices.json).",
         show_default=False,
         rich_help_panel=READING,
+    ),
+]
+WriteH5ad = Annotated[
+    Path | None,
+    typer.Option(
+        "--write-h5ad",
+        metavar="FILE",
+        help="Write a copy of the h5ad file that was read, with the clusters, their confidence, "
+        "memberships, colours and parameters in it.",
+        show_default=False,
+        rich_help_panel=OUTPUT,
     ),
 ]
 OutputFile = Annotated[

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from clusterscape._core.atomic import why_not_writable
+from clusterscape.cli.console import say
 
 if TYPE_CHECKING:
     from clusterscape.ensemble import Ensemble
@@ -124,6 +125,38 @@ def keep_apart(files: Mapping[str, Path | None]) -> None:
                 param_hint=option,
             )
         taken[place] = option
+
+
+def check_h5ad(path: Path | None, data: Sequence[str], *, force: bool) -> None:
+    """Refuse an h5ad file to write where none is read, or where it cannot be written."""
+    if path is None:
+        return
+    if not any(name.lower().endswith(".h5ad") for name in data):
+        raise typer.BadParameter(
+            "no h5ad file is read, so there is none to add the clusters to.",
+            param_hint="--write-h5ad",
+        )
+    check_file(path, data, [".h5ad"], force=force, option="--write-h5ad")
+
+
+def write_h5ad(
+    path: Path, data: str, model: Any, *, params: Mapping[str, Any], quiet: bool
+) -> None:
+    """Write a copy of an h5ad file with the result of a model in it."""
+    import anndata
+
+    from clusterscape._core.atomic import atomic_path
+    from clusterscape.anndata import write_result
+
+    cells = anndata.read_h5ad(data)
+    names = [str(name) for name in cells.obs_names]
+    index = model.ensemble_.index
+    if index is not None and [str(i) for i in index] != names:
+        cells = cells[[str(i) for i in index]].copy()
+    write_result(cells, model, params=dict(params))
+    with atomic_path(path) as part:
+        cells.write_h5ad(part)
+    say(f"{path}: the clusters beside the cells.", quiet=quiet)
 
 
 # ---- single files -----------------------------------------------------------------------------

@@ -37,8 +37,9 @@ def predict(
 ) -> None:
     """Give other points the clusters of an earlier run, and write id, label and confidence.
 
-    The columns are matched to those of the run by name and scaled as they were there; columns
-    that the run did not use are left out, and a message names them. A point gets the cluster that
+    The columns are matched to those of the run by name and prepared as they were there (missing
+    values, words, logarithms, choice of columns, scaling, components); columns that the run did not
+    use are left out, and a message names them. A point gets the cluster that
     the members of the run agree on for it, however far it lies from the points of the run; the
     confidence is that of the run's own points. A cluster forest gives no confidence. The file
     written ends in .csv or .parquet.
@@ -53,11 +54,12 @@ def predict(
     quiet = printing.quiet
     if output is not None:
         out.check_file(output, [data, str(model)], out.LABELS, force=force)
-    fitted, names = _loaded(model)
-    if names is not None and reading.columns is None:
+    fitted, names, made = _loaded(model)
+    reading = inputs.as_in_run(reading, fitted, made)
+    if names is not None and reading.columns is None and not reading.transpose:
         reading = dataclasses.replace(reading, columns=names)
     try:
-        table, _ = inputs.read_table(data, reading, compares=False, quiet=quiet)
+        table, _ = inputs.read_table(data, reading, compares=False, keep=True, quiet=quiet)
     except UnknownColumn as error:
         raise _lacking(error, names or []) from None
     labels, confidence = _placed(fitted, matched(table, names, fitted, quiet=quiet), quiet=quiet)
@@ -91,8 +93,8 @@ def _placed(fitted: Any, X: Any, *, quiet: bool) -> tuple[Any, Any]:
     return frame["label"].to_numpy(), frame["confidence"].to_numpy()
 
 
-def _loaded(path: Path) -> tuple[Any, list[str] | None]:
-    """Return the model, and the columns that it was fitted on, where their names are known."""
+def _loaded(path: Path) -> tuple[Any, list[str] | None, Mapping[str, Any]]:
+    """Return the model, the columns that it was fitted on, where known, and its run.json."""
     from clusterscape.io import load_model
     from clusterscape.io.models import last_step
     from clusterscape.io.results import MODEL, read_run
@@ -107,7 +109,8 @@ def _loaded(path: Path) -> tuple[Any, list[str] | None]:
             f"{file} holds a model of type {type(last_step(fitted)).__name__}, which combines "
             "clusterings and cannot place other points; give a model that was fitted on features."
         )
-    return fitted, column_names(fitted, (read_run(path) or {}) if path.is_dir() else {})
+    run = (read_run(path) or {}) if path.is_dir() else {}
+    return fitted, column_names(fitted, run), run
 
 
 def column_names(fitted: Any, run: Mapping[str, Any]) -> list[str] | None:
@@ -152,7 +155,7 @@ def matched(table: Table, names: list[str] | None, fitted: Any, *, quiet: bool) 
             "position.",
             quiet=quiet,
         )
-        return table.X
+        return inputs.framed(table.X, table) if hasattr(table.X, "iloc") else table.X
     missing = [name for name in names if name not in own]
     if missing:
         raise ValueError(
@@ -162,7 +165,8 @@ def matched(table: Table, names: list[str] | None, fitted: Any, *, quiet: bool) 
     other = [name for name in [*own, *table.left_out] if name not in names]
     if other:
         say(f"{table.source}: not used, as in the run: {_listed(other)}.", quiet=quiet)
-    X = table.X[:, [own.index(name) for name in names]]
+    order = [own.index(name) for name in names]
+    X = table.X.iloc[:, order] if hasattr(table.X, "iloc") else table.X[:, order]
     if not hasattr(fitted, "feature_names_in_"):
         return X
     X = X.toarray() if sparse.issparse(X) else X  # as what the model was fitted on

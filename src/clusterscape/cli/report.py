@@ -131,9 +131,10 @@ def gathered(
             )
         return found.model, None, {"run": found.run}
     names = column_names(found.model, found.run)
-    if names is not None and reading.columns is None:
+    reading = inputs.as_in_run(reading, found.model, found.run)
+    if names is not None and reading.columns is None and not reading.transpose:
         reading = dataclasses.replace(reading, columns=names)
-    table, _ = inputs.read_table(data, reading, reference=reference, quiet=quiet)
+    table, _ = inputs.read_table(data, reading, reference=reference, keep=True, quiet=quiet)
     check_points(table, found.ensemble.index, data)
     note_positions(found, data, quiet=quiet)
     X = matched(table, names, found.model, quiet=quiet)

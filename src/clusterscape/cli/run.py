@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from clusterscape.cli import options as opt
@@ -34,9 +34,22 @@ def run(
             rich_help_panel=opt.WORK,
         ),
     ] = False,
+    like: Annotated[
+        Path | None,
+        typer.Option(
+            "--like",
+            metavar="RUN",
+            help="run.json of an earlier run, or its folder: every option that is not given here "
+            "is taken from it, except --output, --jobs, --resume and --force.",
+            show_default=False,
+            rich_help_panel=opt.WORK,
+        ),
+    ] = None,
     reference: opt.Reference = None,
+    write_h5ad: opt.WriteH5ad = None,
     force: opt.Force = False,
     reading: opt.Reading,
+    preparing: opt.Preparing,
     printing: opt.Printing,
 ) -> None:
     """Cluster a table many times and write one answer with a confidence for every point.
@@ -53,6 +66,10 @@ def run(
     of the point's votes).
 
     Example: `clusterscape run wine.csv --clusters 2-8 --reference class -o result`
+
+    Example: `clusterscape run survey.xlsx --missing impute --categories one-hot -o result`
+
+    Example: `clusterscape run new.csv --like result/run.json -o new-result`
     """
     from clusterscape.cli import inputs
     from clusterscape.cli import output as out
@@ -66,8 +83,10 @@ def run(
     opt.check_consensus(consensus, clusters)
     check_results_folder(output, names=list(out.FILES), overwrite=force)
     out.keep_inputs([output / name for name in out.FILES], [data])
-    table, origin = inputs.read_table(data, reading, reference=reference, quiet=quiet)
+    out.check_h5ad(write_h5ad, [data], force=force)
+    table, origin = inputs.read_table(data, reading, reference=reference, keep=True, quiet=quiet)
     done = inputs.scaling(table.X, scale, algorithm)
+    before = inputs.steps(table, reading, preparing, scale=done, seed=seed, quiet=quiet)
     model = ConsensusClustering(
         clusters,
         generator=generator,
@@ -79,38 +98,32 @@ def run(
         store=str(output / out.STORE) if resume else None,
     )
     choose_algorithm(model, algorithm, table)
-    sparse = not isinstance(table.X, np.ndarray)
+    sparse = hasattr(table.X, "tocsr") and preparing.pca is None
     say(
         f"clustering {table.n_points:,} points with {table.n_features:,} features "
         f"{partitions:,} times ({generator}, scaling: {done}).",
         quiet=quiet,
     )
-    whole = inputs.fitted(model, table, done, jobs=jobs)
-    parameters = {
-        "clusters": clusters,
-        "partitions": partitions,
-        "generator": generator,
-        "algorithm": algorithm,
-        "consensus": consensus,
-        "scale": scale,
-        "scaled": done,
-        "references": references,
-        "seed": seed,
-        "jobs": jobs,
-        "resume": resume,
-        "reference": reference,
-        **reading.arguments(data),
-    }
+    whole = inputs.fitted(model, table, before, jobs=jobs)
+    parameters: dict[str, Any] = {
+        "clusters": clusters, "partitions": partitions, "generator": generator,
+        "algorithm": algorithm, "consensus": consensus, "scale": scale, "scaled": done,
+        "references": references, "seed": seed, "jobs": jobs, "resume": resume,
+        "reference": reference, "like": None if like is None else like.name,
+        **dataclasses.asdict(preparing), **reading.table_arguments(data),
+    }  # fmt: skip
     found = findings.of_model(model, reference=table.labels)
-    report = out.run_report(
-        model,
-        command="run",
-        origin=origin,
-        parameters=parameters,
-        result=found,
-        sparse=sparse,
-    )
+    made: dict[str, Any] = {
+        "command": "run",
+        "origin": origin,
+        "parameters": parameters,
+        "result": found,
+    }
+    report = out.run_report(model, **made, sparse=sparse)
     X = inputs.framed(table.X, table)
     files = out.pictures(model) | out.page(whole, X, run=report, reference=table.labels)
     report = save_results(output, whole, run=report, files=files, overwrite=force)
+    if write_h5ad is not None:
+        used = {name: parameters[name] for name in ("obsm", "layer") if parameters[name]}
+        out.write_h5ad(write_h5ad, data, model, params=used, quiet=quiet)
     out.show_run(report, output, json=printing.json, quiet=quiet)

@@ -18,6 +18,7 @@ from clusterscape.datasets.synthetic import (
     make_overlapping_blobs,
     make_planted_ensemble,
 )
+from clusterscape.datasets.tables import make_cells, make_customers
 from clusterscape.datasets.triples import Triple, make_2d2c, make_2d3c
 
 __all__ = [
@@ -28,6 +29,8 @@ __all__ = [
     "load",
     "make_2d2c",
     "make_2d3c",
+    "make_cells",
+    "make_customers",
     "make_g1",
     "make_g2",
     "make_g3",

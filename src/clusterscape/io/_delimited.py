@@ -1,102 +1,77 @@
-"""CSV and TSV: pandas reads, and the standard library's reader finds the line when it fails."""
+"""CSV, TSV and other text: read at once where all is plain, and cell by cell where it is not.
+
+Where pyarrow is installed and every feature is a plain number, it reads the file; both ways give
+the same bits. Otherwise pandas reads, and the standard library's reader finds the line when that
+fails.
+"""
 
 from __future__ import annotations
 
 import csv
+import dataclasses
+import importlib.util
 from collections.abc import Iterator, Sequence
-from typing import IO, Literal
+from dataclasses import dataclass
+from typing import IO, Any
 
+import numpy as np
 import pandas as pd
 
-from clusterscape.io._columns import Wanted, Where, plan_roles, unnamed
+from clusterscape.io._columns import Roles, Table, Wanted, Where, plan_roles, row_names, unnamed
 from clusterscape.io._errors import TableError
-from clusterscape.io._source import TEXT_COLUMNS, Source, check_width
-
-Header = bool | Literal["auto"]
-
-
-def _records(stream: IO[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, fields) of each record that is not blank, as pandas counts them."""
-    # readline, not iteration, so that the stream stands right behind the record just read.
-    reader = csv.reader(iter(stream.readline, ""), delimiter=delimiter)
-    line = 1
-    for fields in reader:
-        if len(fields) > 1 or (fields and fields[0].strip()):
-            yield line, fields
-        line = reader.line_num + 1
+from clusterscape.io._layout import WHITESPACE, Layout, Opening, opening, records
+from clusterscape.io._numbers import Marks, is_plain_number, read_cells
+from clusterscape.io._source import Source
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text
+@dataclass(frozen=True, eq=False)
+class Read:
+    """A file of text as a frame, with the words for its places."""
+
+    frame: pd.DataFrame
+    names: list[str]
+    where: Where
+    marks: Marks
+    notes: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()  # columns with cells such as 007
 
 
-def _counts_up(fields: Sequence[str]) -> bool:
-    """Say whether the fields are 0, 1, 2, ... or 1, 2, 3, ..., as programs name columns."""
-    starts = ([str(i + start) for i in range(len(fields))] for start in (0, 1))
-    return len(fields) > 1 and list(fields) in starts
+def read_delimited(source: Source, *, layout: Layout, wanted: Wanted, text: bool = False) -> Read:
+    """Read a file of text as a frame; ``text`` keeps every cell as text."""
+    first = opening(source, layout)
+    names = column_names(first)
+    where = _where(source, first)
+    roles = plan_roles(names, wanted, where)
+    frame = _frame(source, first, layout=layout, texts={roles.ids, roles.labels}, text=text)
+    codes = leading_zeros(first, names, range(len(names)))
+    return _without_trailing(Read(frame, names, where, first.marks, first.notes, codes), first)
 
 
-def _has_header(first: Sequence[str], source: Source) -> bool:
-    """Decide whether the first record holds names; refuse to guess where a row could be lost."""
-    fields = [field.strip() for field in first]
-    numeric = [_is_number(field) for field in fields]
-    named_id = fields[0].lower() == "id" or (fields[0] == "" and _counts_up(fields[1:]))
-    if not any(numeric) or (named_id and len(fields) > 1):
-        return True
-    if all(numeric) and not _counts_up(fields):
-        return False
-    reason = "numbers that count up" if all(numeric) else "both names and numbers"
-    shown = ", ".join(fields[:4]) + (", ..." if len(fields) > 4 else "")
-    raise TableError(
-        f"{source.name}: the first row has {reason} ({shown})",
-        "say {header} if it holds the column names, or {header__no} if it is data",
-        header=True,
-        header__no=False,
-    )
+def column_names(first: Opening) -> list[str]:
+    """Return the names in the first record, or numbers from 1."""
+    if not first.named:
+        return [str(i + 1) for i in range(len(first.first))]
+    return [name.strip() or unnamed(p) for p, name in enumerate(first.first)]
 
 
-def _wrong_delimiter(first: Sequence[str], delimiter: str, source: Source) -> None:
-    other = max(";\t|,", key=lambda mark: first[0].count(mark))
-    if len(first) == 1 and other != delimiter and other in first[0]:
-        word = "tabs" if other == "\t" else repr(other)
-        raise TableError(
-            f"{source.name}: every row is one field, and the first one holds {word}",
-            "if that is what separates the columns, say {delimiter}",
-            delimiter="tab" if other == "\t" else other,
-        )
-
-
-def read_delimited(
-    source: Source, *, delimiter: str, header: Header, wanted: Wanted, text: bool = False
-) -> tuple[pd.DataFrame, list[str], Where, tuple[str, ...]]:
-    """Return (frame, column names, words for places, notes); ``text`` keeps every cell as text."""
-    notes: list[str] = []
+def _frame(
+    source: Source, first: Opening, *, layout: Layout, texts: set[int | None], text: bool
+) -> pd.DataFrame:
+    width = len(first.first)
     try:
         with source.open_text() as stream:
-            _, first = next(_records(stream, delimiter), (0, []))
-            if not first:
-                raise TableError(f"{source.name} is empty")
-            check_width(source, len(first), TEXT_COLUMNS)
-            _wrong_delimiter(first, delimiter, source)
-            named = _has_header(first, source) if header == "auto" else header
-            names = _names_of(first) if named else [str(i + 1) for i in range(len(first))]
-            if not named and header == "auto":
-                notes.append("the first row is all numbers: it is data, and columns go by number.")
-            where = _where(source, delimiter, named)
-            roles = plan_roles(names, wanted, where)
-            if named:
-                frame = _parse(stream, delimiter, {roles.ids, roles.labels}, text)
-        if not named:
-            with source.open_text() as stream:
-                frame = _parse(stream, delimiter, {roles.ids, roles.labels}, text)
+            skipped = first.start
+            if first.named:
+                next(records(stream, first.delimiter, first.start))
+                skipped = 0
+            for _ in range(skipped):
+                stream.readline()
+            # For labels no cell is missing by decree: an empty one is found by its column.
+            frame = _parse(stream, first, texts=texts, text=text, na=layout.na, width=width)
     except pd.errors.EmptyDataError:
         raise TableError(f"{source.name} has column names but no rows of data") from None
     except (pd.errors.ParserError, csv.Error) as error:
-        _refuse_ragged(source, delimiter, len(first))
+        _refuse_ragged(source, first)
         reason = (
             str(error).strip().splitlines()[-1].removeprefix("Error tokenizing data. C error: ")
         )
@@ -106,36 +81,75 @@ def read_delimited(
         ) from None
     # pandas fills short rows with empty cells, so the last column betrays them.
     last = frame.iloc[:, -1]
-    if frame.shape[1] != len(first) or last.isna().any() or (last.astype(object) == "").any():
-        _refuse_ragged(source, delimiter, len(first))
-    return frame, names, where, tuple(notes)
+    if frame.shape[1] != width or last.isna().any() or (last.astype(object) == "").any():
+        _refuse_ragged(source, first)
+    _refuse_nul(source)
+    return frame
 
 
-def _parse(stream: IO[str], delimiter: str, texts: set[int | None], text: bool) -> pd.DataFrame:
+def _parse(
+    stream: IO[str],
+    first: Opening,
+    *,
+    texts: set[int | None],
+    text: bool,
+    na: Sequence[str],
+    width: int,
+) -> pd.DataFrame:
     # No cell is missing by decree: "NA" is a fine id, and an empty cell is found by its column.
-    return pd.read_csv(
-        stream,
-        sep=delimiter,
-        header=None,
-        dtype=str if text else {p: str for p in texts if p is not None},
-        keep_default_na=False,
-        na_values=[],
-        low_memory=False,
-        float_precision="round_trip",
+    kept = {p for p in texts if p is not None}
+    tokens = {p: list(na) for p in range(width) if p not in kept} if na and not text else []
+    options: dict[str, Any] = {
+        "sep": r"\s+" if first.delimiter == WHITESPACE else first.delimiter,
+        "header": None,
+        "dtype": str if text else dict.fromkeys(kept, str),
+        "keep_default_na": False,
+        "na_values": tokens,
+        "low_memory": False,
+        "decimal": first.marks.decimal,
+        "float_precision": "round_trip",
+    }
+    return pd.read_csv(stream, **options)
+
+
+def _refuse_nul(source: Source) -> None:
+    """Refuse NUL characters, at which numbers would be cut short."""
+    with source.open() as raw:
+        wide = source.text_encoding().startswith(("utf-16", "utf-32"))
+        while block := raw.read(1 << 20):
+            if b"\0" in block and not wide:
+                raise TableError(
+                    f"{source.name} holds NUL characters, as damaged files and UTF-16 read as "
+                    "another encoding do",
+                    "say {encoding} if it is UTF-16, or save the file again",
+                    encoding="utf-16-le",
+                )
+
+
+def _without_trailing(read: Read, first: Opening) -> Read:
+    """Leave out a last column without name and cells, as separators at the ends of lines make."""
+    if not first.named or first.first[-1].strip() or len(read.names) < 2:
+        return read
+    last = read.frame.iloc[:, -1]
+    if not (last.isna() | (last.astype(object) == "")).all():
+        return read
+    note = "every line ends with a separator: the empty last column is left out."
+    return dataclasses.replace(
+        read, frame=read.frame.iloc[:, :-1], names=read.names[:-1], notes=(*read.notes, note)
     )
 
 
-def _names_of(first: Sequence[str]) -> list[str]:
-    return [name.strip() or unnamed(p) for p, name in enumerate(first)]
+# ---- where things are --------------------------------------------------------------------------
 
 
-def _where(source: Source, delimiter: str, named: bool) -> Where:
-    convention = "its line in the file, header included" if named else "its line in the file"
+def _where(source: Source, first: Opening) -> Where:
+    convention = "its line in the file, header included" if first.named else "its line in the file"
 
     def row(index: int) -> str:
-        wanted = index + int(named)
+        wanted = index + int(first.named)
         with source.open_text() as stream:
-            for count, (line, _) in enumerate(_records(stream, delimiter)):
+            found = records(stream, first.delimiter, first.start)
+            for count, (line, _) in enumerate(found):
                 if count == wanted:
                     return f"row {line} ({convention})"
         return f"row {wanted + 1} ({convention})"
@@ -143,22 +157,198 @@ def _where(source: Source, delimiter: str, named: bool) -> Where:
     return Where(source.name, row)
 
 
-def _refuse_ragged(source: Source, delimiter: str, width: int) -> None:
+def _refuse_ragged(source: Source, first: Opening) -> None:
     """Raise for the first row that does not have as many fields as the first one."""
+    width = len(first.first)
     with source.open_text() as stream:
-        for count, (line, fields) in enumerate(_records(stream, delimiter)):
+        for count, (line, fields) in enumerate(records(stream, first.delimiter, first.start)):
             if len(fields) == width:
                 continue
-            hint = ""
-            if count == 1 and len(fields) == width + 1:
-                hint = " (the header may lack a name for the first column)"
-            raise TableError(
-                f"{source.name}, row {line} (its line in the file), has {_fields(len(fields))} "
-                f"where the first row has {width}{hint}",
-                "give every row the same number, and put quotation marks around text that holds "
-                f"the separator {delimiter!r}",
-            )
+            _ragged(source, first, line, fields, count)
+
+
+def _ragged(source: Source, first: Opening, line: int, fields: Sequence[str], count: int) -> None:
+    width = len(first.first)
+    options: dict[str, Any] = {}
+    hint = ""
+    remedy = (
+        "give every row the same number, and put quotation marks around text that holds the "
+        f"separator {first.delimiter!r}"
+    )
+    if count == 1 and len(fields) == width + 1:
+        trailing = not fields[-1].strip()
+        hint = (
+            " (the rows end with a separator, and the first one does not)"
+            if trailing
+            else " (the header may lack a name for the first column)"
+        )
+    elif count == 1 and width == 1:
+        remedy += "; if the first lines are a title, say how many with {skip}"
+        options["skip"] = "1"
+    raise TableError(
+        f"{source.name}, row {line} (its line in the file), has {_fields(len(fields))} "
+        f"where the first row has {width}{hint}",
+        remedy,
+        **options,
+    )
 
 
 def _fields(count: int) -> str:
     return "1 field" if count == 1 else f"{count} fields"
+
+
+# ---- at once -----------------------------------------------------------------------------------
+
+
+def read_plain(source: Source, *, layout: Layout, wanted: Wanted) -> Table | None:
+    """Return the table where every feature is a plain number; None where that is not so."""
+    usable = importlib.util.find_spec("pyarrow") is not None and not layout.na
+    if not usable or source.text_encoding() != "utf-8-sig":
+        return None
+    first = opening(source, layout)
+    names = column_names(first)
+    if not first.sample or first.marks != Marks() or first.delimiter == WHITESPACE:
+        return None
+    if first.named and not first.first[-1].strip():
+        return None
+    where = _where(source, first)
+    roles = plan_roles(names, wanted, where)
+    roles = _with_text_ids(roles, names, first)
+    if not roles.features or not all(
+        is_plain_number(row[p].strip(), ".")
+        for row in first.sample
+        for p in roles.features
+        if len(row) == len(names)
+    ):
+        return None
+    columns = _plain_columns(source, first, roles)
+    return None if columns is None else _plain_table(columns, names, roles, where, first)
+
+
+def _with_text_ids(roles: Roles, names: Sequence[str], first: Opening) -> Roles:
+    """Take the first column as ids, where it is words; whether they differ is seen later."""
+    free = roles.ids is None and roles.labels != 0
+    free &= 0 not in roles.features if roles.chosen else 0 in roles.features
+    cells = [row[0].strip() for row in first.sample if row]
+    if not free or not all(cell and not cell[0].isdigit() and cell.isascii() for cell in cells):
+        return roles
+    note = f"column {names[0]!r} holds text, different in every row: it is taken as the ids."
+    others = tuple(p for p in roles.features if p != 0)
+    return Roles(0, roles.labels, others, roles.chosen, (*roles.notes, note), words=True)
+
+
+def _arrow_batches(source: Source, first: Opening, roles: Roles) -> Iterator[Any]:
+    """Yield the columns that are used, features first, block of rows by block of rows."""
+    import pyarrow
+    from pyarrow import csv as arrow_csv
+
+    keys = [str(p) for p in range(len(first.first))]
+    used = [*roles.features, *(p for p in (roles.ids, roles.labels) if p is not None)]
+    types = {keys[p]: pyarrow.float64() for p in roles.features}
+    types |= {keys[p]: pyarrow.string() for p in used if p not in roles.features}
+    plain = source.path is not None and not source.gzipped
+    with source.open() as opened:
+        reader = arrow_csv.open_csv(
+            str(source.path) if plain else opened,
+            read_options=arrow_csv.ReadOptions(
+                column_names=keys,
+                skip_rows=first.start,
+                skip_rows_after_names=int(first.named),
+                block_size=1 << 20,
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=first.delimiter, newlines_in_values=True
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=types,
+                include_columns=[keys[p] for p in used],
+                null_values=[],
+                strings_can_be_null=False,
+            ),
+        )
+        with reader:
+            yield from reader
+
+
+def _plain_columns(
+    source: Source, first: Opening, roles: Roles
+) -> tuple[np.ndarray, dict[int, pd.Series]] | None:
+    """Return the features, and ids and labels as text; None where a cell is no plain number.
+
+    Blocks of rows are read and let go one by one, into a matrix that is made for as many rows as
+    the file should have by its size; memory that is not filled is not taken.
+    """
+    import pyarrow
+
+    width = len(roles.features)
+    others = [p for p in (roles.ids, roles.labels) if p is not None]
+    X, n = np.empty((_expected_rows(source, first), width)), 0
+    texts: dict[int, list[pd.Series]] = {p: [] for p in others}
+    try:
+        for batch in _arrow_batches(source, first, roles):
+            stop = n + batch.num_rows
+            if stop > len(X):
+                larger = np.empty((max(stop, 2 * len(X)), width))
+                larger[:n] = X[:n]
+                X = larger
+            for j in range(width):
+                X[n:stop, j] = batch.column(j).to_numpy()
+            n = stop
+            for k, p in enumerate(others):
+                texts[p].append(batch.column(width + k).to_pandas())
+    except (pyarrow.ArrowException, ValueError):
+        return None
+    if n == 0:
+        return None
+    return X[:n], {p: pd.concat(parts, ignore_index=True) for p, parts in texts.items()}
+
+
+def _expected_rows(source: Source, first: Opening) -> int:
+    """Return a few more rows than the file should have by its size and its first rows."""
+    if source.path is None or source.gzipped:
+        return 10_000
+    sizes = [sum(map(len, row)) + len(row) for row in first.sample]
+    return int(1.1 * source.path.stat().st_size * len(sizes) / max(1, sum(sizes))) + 100
+
+
+def _plain_table(
+    columns: tuple[np.ndarray, dict[int, pd.Series]],
+    names: Sequence[str],
+    roles: Roles,
+    where: Where,
+    first: Opening,
+) -> Table | None:
+    """Finish a table of plain numbers."""
+    X, texts = columns
+    with np.errstate(all="ignore"):
+        if not np.isfinite(X.sum()) and not np.isfinite(X).all():
+            return None  # a sentence about the cell is found by the other way
+    ids = None
+    if roles.ids is not None:
+        values = texts[roles.ids].astype(object)
+        if roles.words and (values.duplicated().any() or read_cells(values).kind != "text"):
+            return None
+        ids = row_names(pd.DataFrame({0: values}), [names[roles.ids]], position=0, where=where)
+    labels = None if roles.labels is None else texts[roles.labels].to_numpy(dtype=object)
+    used = {roles.ids, roles.labels, *roles.features}
+    return Table(
+        X,
+        ids,
+        tuple(names[p] for p in roles.features),
+        where.name,
+        labels,
+        (*first.notes, *roles.notes),
+        None if roles.ids is None else names[roles.ids],
+        tuple(name for p, name in enumerate(names) if p not in used),
+        codes=leading_zeros(first, names, roles.features),
+    )
+
+
+def leading_zeros(first: Opening, names: Sequence[str], features: Sequence[int]) -> tuple[str, ...]:
+    """Return the columns with cells such as 007, which are codes rather than numbers."""
+    found = []
+    for p in features:
+        cells = [row[p].strip() for row in first.sample if p < len(row)]
+        if any(len(c) > 1 and c.isdecimal() and c[0] == "0" for c in cells):
+            found.append(names[p])
+    return tuple(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,12 +14,11 @@ from scipy import sparse
 from clusterscape.io._columns import (
     Table,
     Wanted,
-    Where,
-    missing_cells,
     plan_roles,
-    take_first_text_column,
-    to_numbers,
 )
+from clusterscape.io._delimited import Read
+from clusterscape.io._features import take_first_text_column
+from clusterscape.io._numbers import Cells, read_cells
 
 # Words that name a column of classes, and the most values that such a column is expected to have.
 # fmt: off
@@ -32,6 +31,12 @@ _MOST_CLASSES = 50
 # Below this number of rows whole numbers differ from row to row by chance too often.
 _FEWEST_ROWS = 5
 _CHECKED_FIRST = 1000
+# A cell is far when its distance from the others is so many times their range; few cells are
+# at most this share of the rows.
+_FEWEST_FAR = 8
+_EXACT = 2.0**53  # above, whole numbers are rounded
+_FAR = 5.0
+_RARE = 0.05
 
 
 @dataclass(frozen=True)
@@ -42,15 +47,20 @@ class Suspicion:
     ----------
     column : str
         Its name.
-    kind : {"counter", "ids", "classes"}
-        It counts the rows, differs in every row, or looks like known classes.
+    kind : {"counter", "ids", "classes", "codes", "dates", "outlier", "sentinel"}
+        It counts the rows, differs in every row, looks like known classes, holds codes such as
+        007, dates such as 20240131, a few values far from all others, or a value such as -999 that
+        often stands for a missing one.
     reason : str
         What was seen, as the rest of a sentence that begins with the column.
+    value : float or None
+        The value that is far from all others.
     """
 
     column: str
-    kind: Literal["counter", "ids", "classes"]
+    kind: Literal["counter", "ids", "classes", "codes", "dates", "outlier", "sentinel"]
     reason: str
+    value: float | None = None
 
 
 def suspicious_columns(table: Table) -> list[Suspicion]:
@@ -58,7 +68,10 @@ def suspicious_columns(table: Table) -> list[Suspicion]:
 
     A column is named when it counts the rows (1, 2, 3, ...), when it holds whole numbers that are
     different in every row, or when it holds few whole numbers and is called class, label, cluster,
-    target, species, y or the like. Tables of fewer than five rows are not judged.
+    target, species, y or the like; when it holds codes with leading zeros, or dates written as
+    whole numbers; and when one to three cells are so far from all others that they would decide the
+    clusters, as a mistyped cell does, or a value such as -999 in place of a missing one. Tables
+    of fewer than five rows are not judged, for far cells of fewer than eight.
 
     Parameters
     ----------
@@ -93,28 +106,101 @@ def suspicious_columns(table: Table) -> list[Suspicion]:
         X = X.tocsc()
     found = []
     for j in candidates:
-        values = X[:, [j]].toarray().ravel() if sparse.issparse(X) else X[:, j]
-        suspicion = suspect(table.feature_names[j], values)
+        values = _column(X, j)
+        name = table.feature_names[j]
+        if not np.issubdtype(np.asarray(values).dtype, np.number):
+            continue  # words, in a table that keeps them
+        values = np.asarray(values)
+        suspicion = suspect(name, values[~np.isnan(values)], table.ids)
+        if suspicion is None and name in table.codes:
+            suspicion = _code(name)
         if suspicion is not None:
             found.append(suspicion)
     return found
 
 
-def suspect(name: str, values: np.ndarray) -> Suspicion | None:
+def _code(name: str) -> Suspicion:
+    return Suspicion(name, "codes", "holds cells that begin with 0, such as 007: codes, or numbers")
+
+
+def _column(X: Any, j: int) -> Any:
+    if isinstance(X, pd.DataFrame):
+        return X.iloc[:, j].to_numpy()
+    return X[:, [j]].toarray().ravel() if sparse.issparse(X) else X[:, j]
+
+
+def suspect(name: str, values: np.ndarray, ids: np.ndarray | None = None) -> Suspicion | None:
     """Return why a column of finite numbers may be no measurement, or None."""
     n = values.size
-    if n < _FEWEST_ROWS or not (_whole(values[:_CHECKED_FIRST]) and _whole(values)):
+    if n < _FEWEST_ROWS:
         return None
+    if not (_whole(values[:_CHECKED_FIRST]) and _whole(values)):
+        return _far(name, values, ids)
+    if _are_dates(values):
+        return Suspicion(
+            name, "dates", f"may hold dates ({values[0]:.0f}, ...) rather than amounts"
+        )
     if (np.abs(np.diff(values)) == 1).all() and abs(values[-1] - values[0]) == n - 1:
         shown = ", ".join(f"{v:.0f}" for v in values[:3])
         return Suspicion(name, "counter", f"counts the rows ({shown}, ...)")
     distinct = np.unique(values).size
+    largest = np.abs(values).max()
+    if largest > _EXACT and (distinct > n // 2 or np.ptp(values) < 1e-6 * largest):
+        return Suspicion(
+            name, "ids", "holds whole numbers of so many digits that they are not kept exactly"
+        )
     if distinct == n:
         return Suspicion(name, "ids", "holds whole numbers that are different in every row")
     if _names_classes(name) and distinct <= min(_MOST_CLASSES, n // 2):
         reason = f"holds {distinct} different whole numbers, and its name suggests known classes"
         return Suspicion(name, "classes", reason)
+    return _far(name, values, ids)
+
+
+def _are_dates(values: np.ndarray) -> bool:
+    """Say whether whole numbers are all days written as 20240131."""
+    if values.min() < 19000101 or values.max() > 21001231:
+        return False
+    months, days = values // 100 % 100, values % 100
+    return bool(((months >= 1) & (months <= 12) & (days >= 1) & (days <= 31)).all())
+
+
+def _far(name: str, values: np.ndarray, ids: np.ndarray | None) -> Suspicion | None:
+    """Return one to three cells, or one value, that are far from all others."""
+    if values.size < _FEWEST_FAR:
+        return None
+    different = np.unique(values)
+    if different.size < 3:
+        return None
+    for count in range(1, min(3, different.size - 2) + 1):
+        for lower in (False, True):
+            rest = different[count:] if lower else different[:-count]
+            far = different[:count] if lower else different[-count:]
+            span = rest[-1] - rest[0]
+            gap = rest[0] - far[-1] if lower else far[0] - rest[-1]
+            if span > 0 and gap > _FAR * span:
+                return _far_cells(name, values, far, gap / span, ids)
     return None
+
+
+def _far_cells(
+    name: str, values: np.ndarray, far: np.ndarray, times: float, ids: np.ndarray | None
+) -> Suspicion | None:
+    places = np.flatnonzero(np.isin(values, far))
+    value = float(values[places[0]])
+    if far.size == 1 and re.fullmatch(r"-?9{2,}", f"{value:.0f}") and value == round(value):
+        count = f"{places.size:,} times" if places.size > 1 else "once"
+        reason = f"holds {value:g} ({count}), far from all other values: it may mean missing"
+        return Suspicion(name, "sentinel", reason, value)
+    if places.size > 3 or places.size > max(1, _RARE * values.size):
+        return None  # a group of its own
+    row = f"row {places[0] + 1}" if ids is None or len(ids) != values.size else repr(ids[places[0]])
+    cells = "" if places.size == 1 else f" and {places.size - 1} more cells"
+    reason = (
+        f"holds {value:g} (in {row}){cells}, {times:.0f} times as far from the other values as "
+        "these are from each other"
+    )
+    return Suspicion(name, "outlier", reason, value)
 
 
 def _whole(values: np.ndarray) -> bool:
@@ -212,21 +298,25 @@ def summary_of_table(table: Table) -> TableSummary:
     )
 
 
-def summary_of_frame(
-    frame: pd.DataFrame, names: Sequence[str], *, wanted: Wanted, where: Where
-) -> TableSummary:
+def summary_of_frame(read: Read, *, wanted: Wanted, na: Sequence[str]) -> TableSummary:
     """Summarise a frame whose cells may be anything."""
-    planned = plan_roles(names, wanted, where)
-    roles = take_first_text_column(frame, names, planned)
+    frame, names = read.frame, read.names
+    planned = plan_roles(names, wanted, read.where)
+    roles = take_first_text_column(frame, names, planned, marks=read.marks, na=na)
     if not roles.features:
         roles = planned  # nothing would be left to cluster, so the column itself is described
+    cells = {p: read_cells(frame.iloc[:, p], read.marks, na) for p in roles.features}
+    notes = tuple(f"column {names[p]!r} {c.note}." for p, c in cells.items() if c.note)
     return TableSummary(
-        where.name,
+        read.where.name,
         len(frame),
-        tuple(_of_series(names[p], frame.iloc[:, p]) for p in roles.features),
+        tuple(
+            _of_series(names[p], frame.iloc[:, p], c, code=names[p] in read.codes)
+            for p, c in cells.items()
+        ),
         None if roles.ids is None else names[roles.ids],
         roles.ids is not None,
-        notes=roles.notes,
+        notes=roles.notes + notes,
     )
 
 
@@ -242,25 +332,22 @@ def _of_numbers(name: str, values: np.ndarray) -> ColumnSummary:
         int(np.unique(present).size),
         float(present.min()),
         float(present.max()),
-        suspicion=suspect(name, values) if np.isfinite(values).all() else None,
+        suspicion=suspect(name, present) if np.isfinite(present).all() else None,
     )
 
 
-def _of_series(name: str, values: pd.Series) -> ColumnSummary:
-    missing = missing_cells(values)
-    n_missing, present = int(missing.sum()), values[~missing]
-    if len(present) == 0:
+def _of_series(name: str, values: pd.Series, cells: Cells, *, code: bool) -> ColumnSummary:
+    n_missing, present = int(cells.missing.sum()), values[~cells.missing]
+    if cells.kind == "empty":
         return ColumnSummary(name, "empty", n_missing, 0)
-    if values.dtype.kind in "Mm":
-        return ColumnSummary(
-            name, "dates", n_missing, present.nunique(), example=str(present.iloc[0])
-        )
-    numbers = to_numbers(values)
-    wrong = np.isnan(numbers) & ~missing
-    if wrong.any():
-        kind: Literal["text", "mixed"] = "text" if wrong.sum() == len(present) else "mixed"
+    if cells.kind in ("dates", "text", "mixed"):
+        wrong = ~cells.missing if cells.wrong is None else cells.wrong
         example = str(values.iloc[int(wrong.argmax())])
-        return ColumnSummary(name, kind, n_missing, present.nunique(), example=example)
-    if values.dtype.kind == "b":
+        return ColumnSummary(name, cells.kind, n_missing, present.nunique(), example=example)
+    if cells.kind == "yes/no":
         return ColumnSummary(name, "yes/no", n_missing, present.nunique(), 0.0, 1.0)
-    return _of_numbers(name, numbers)
+    assert cells.numbers is not None
+    found = _of_numbers(name, cells.numbers)
+    if code and found.suspicion is None:
+        found = replace(found, suspicion=_code(name))
+    return found

@@ -51,7 +51,12 @@ class LabelTable:
 
 
 def labels_of_frame(
-    frame: pd.DataFrame, names: Sequence[str], *, wanted: Wanted, where: Where
+    frame: pd.DataFrame,
+    names: Sequence[str],
+    *,
+    wanted: Wanted,
+    where: Where,
+    na: Sequence[str] = (),
 ) -> LabelTable:
     """Turn a table of labels into an ensemble with its ids."""
     if len(frame) == 0:
@@ -73,7 +78,10 @@ def labels_of_frame(
             raise TableError(
                 f"{where.name}: two columns are called {names[p]!r}", "give them different names"
             )
-        columns[names[p]] = _labels(frame.iloc[:, p], names[p], where=where, chosen=roles.chosen)
+        values = frame.iloc[:, p]
+        if na:
+            values = values.where(~values.astype(str).str.strip().isin(list(na)), None)
+        columns[names[p]] = _labels(values, names[p], where=where, chosen=roles.chosen)
     try:
         ensemble = Ensemble.from_labels(pd.DataFrame(columns), columns=list(columns))
     except (TypeError, ValueError) as error:

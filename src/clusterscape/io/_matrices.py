@@ -1,12 +1,14 @@
-"""Files that hold a matrix: Parquet, NPZ, NPY, LIBSVM and h5ad. Nothing is ever unpickled."""
+"""Files that hold a matrix: Parquet, Arrow, NPZ, NPY, LIBSVM, h5ad. Nothing is ever unpickled."""
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import IO, Any
 
 import numpy as np
@@ -19,7 +21,6 @@ from clusterscape.ensemble.files import BROKEN_ARCHIVE, BROKEN_PARQUET, FORMAT, 
 from clusterscape.io._columns import (
     Table,
     Wanted,
-    check_finite,
     find_column,
     numbered_rows,
     pick_columns,
@@ -28,6 +29,7 @@ from clusterscape.io._columns import (
     unnamed,
 )
 from clusterscape.io._errors import TableError, UnknownColumn
+from clusterscape.io._features import settle_missing
 from clusterscape.io._source import FORMATS, SPARSE_COLUMNS, Source, check_width
 
 
@@ -76,26 +78,40 @@ def refuse_ensemble(source: Source) -> None:
 
 
 def parquet_frame(source: Source) -> pd.DataFrame:
-    """Read a Parquet file; an index that holds names becomes the first column."""
+    """Read a Parquet or Arrow file; an index that holds names becomes the first column."""
+    kind = "a Parquet file" if source.format == "parquet" else "an Arrow (Feather) file"
     try:
         import pyarrow
     except ImportError:
         raise TableError(
-            f"{source.name}: Parquet files need pyarrow",
+            f"{source.name}: {kind.split()[1]} files need pyarrow",
             "install it: pip install 'clusterscape[parquet]'",
         ) from None
     refuse_ensemble(source)
     with source.open() as stream:
         try:
-            frame = parquet_table(stream).to_pandas()
+            read = parquet_table if source.format == "parquet" else _read_arrow
+            frame = read(stream).to_pandas()
         except (*BROKEN_PARQUET, pyarrow.ArrowException) as error:
-            raise _damaged(source, "a Parquet file", error) from None
+            raise _damaged(source, kind, error) from None
     if isinstance(frame.index, pd.MultiIndex):
         return frame.reset_index()
     if not isinstance(frame.index, pd.RangeIndex):
         name = frame.index.name or unnamed(0)
         frame.insert(0, name, frame.index)
     return frame.reset_index(drop=True)
+
+
+def _read_arrow(stream: IO[bytes]) -> Any:
+    """Read Arrow's file format (Feather), or its stream format."""
+    import pyarrow
+    from pyarrow import feather
+
+    try:
+        return feather.read_table(stream)
+    except pyarrow.ArrowInvalid:
+        stream.seek(0)
+        return pyarrow.ipc.open_stream(stream).read_all()
 
 
 def _damaged(source: Source, kind: str, error: Exception) -> TableError:
@@ -133,13 +149,32 @@ def _matrix_table(
         used = set(picked)
         left_out = tuple(name for p, name in enumerate(names) if p not in used)
         X, names = X[:, picked], [names[p] for p in picked]
-    if not wanted.allow_missing:
-        check_finite(X, names, where)
+    X = _with_gaps(X, wanted.na, source)
     if ids is not None:
         frame = pd.DataFrame({"ids": np.asarray(ids).astype(object)})
         ids = row_names(frame, [wanted.id_column or "ids"], position=0, where=where)
     X = np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
-    return Table(X, ids, tuple(names), source.name, labels, left_out=left_out)
+    table = Table(X, ids, tuple(names), source.name, labels, left_out=left_out)
+    return settle_missing(table, wanted, where)
+
+
+def _with_gaps(X: Any, na: Sequence[str], source: Source) -> Any:
+    """Return the matrix with NaN in place of the numbers that stand for a missing value."""
+    if not na:
+        return X
+    if sparse.issparse(X):
+        raise TableError(
+            f"{source.name} is sparse, and has no missing values", "leave out {na}", na=na
+        )
+    try:
+        tokens = [float(token) for token in na]
+    except ValueError:
+        raise TableError(
+            f"{source.name} holds numbers alone, so that {na[0]!r} cannot stand for a missing one",
+            "leave out {na}",
+            na=na,
+        ) from None
+    return np.where(np.isin(X, np.array(tokens, dtype=X.dtype)), np.nan, X).astype(X.dtype)
 
 
 def _load_array(source: Source, stream: IO[bytes]) -> np.ndarray:
@@ -344,7 +379,26 @@ def _libsvm_error(source: Source, error: Exception) -> TableError:
 
 
 def read_h5ad(source: Source, wanted: Wanted) -> Table:
-    """Read ``X`` of an AnnData file; the names of ``obs`` are the ids."""
+    """Read ``X``, a layer or a matrix of ``obsm``; the names of ``obs`` are the ids."""
+    if wanted.obsm is not None and wanted.layer is not None:
+        raise TableError("a layer belongs to X", "give {obsm} or {layer}, not both", **_NOT_BOTH)
+    # A matrix of obsm is small: X then stays in the file.
+    with open_h5ad(source, backed=wanted.obsm is not None) as data:
+        X, names = _h5ad_matrix(data, source, wanted)
+        known = [str(c) for c in data.obs.columns]
+        _no_such_column(source, wanted.id_column, known or ("",))
+        _no_such_column(source, wanted.label_column, known or ("",))
+        ids = np.asarray(data.obs_names if wanted.id_column is None else data.obs[wanted.id_column])
+        labels = None if wanted.label_column is None else np.asarray(data.obs[wanted.label_column])
+    return _matrix_table(X, source, wanted, names=names, ids=ids, labels=labels)
+
+
+_NOT_BOTH = {"obsm": "X_pca", "layer": "counts"}
+
+
+@contextmanager
+def open_h5ad(source: Source, *, backed: bool = False) -> Iterator[Any]:
+    """Open an h5ad file; with ``backed`` its matrix X stays in the file."""
     if source.path is None:
         raise TableError("h5ad files cannot be read from a pipe", "give the name of the file")
     with source.open():  # a missing file is a sentence here already
@@ -358,17 +412,69 @@ def read_h5ad(source: Source, wanted: Wanted) -> Table:
         ) from None
     _verify_hdf5(source)
     try:
-        data = anndata.read_h5ad(source.path)
+        data = anndata.read_h5ad(source.path, backed="r" if backed else None)
     except Exception as error:  # anndata adds its own kinds to those of h5py
         raise _damaged(source, "an h5ad file", error) from None
+    try:
+        yield data
+    finally:
+        if backed:
+            data.file.close()
+
+
+def _h5ad_matrix(data: Any, source: Source, wanted: Wanted) -> tuple[Any, list[str]]:
+    """Return what is clustered, and the names of its columns."""
+    genes = [str(name) for name in data.var_names]
+    for kind, key, known in (
+        ("obsm", wanted.obsm, data.obsm),
+        ("layer", wanted.layer, data.layers),
+    ):
+        if key is not None and key not in known:
+            shown = ", ".join(str(k) for k in known) or "none"
+            raise TableError(
+                f"{source.name} has no {kind} {key!r}",
+                f"it has {shown}".replace("{", "{{").replace("}", "}}"),
+            )
+    if wanted.obsm is not None:
+        found = data.obsm[wanted.obsm]
+        if isinstance(found, pd.DataFrame):
+            return found.to_numpy(), [str(c) for c in found.columns]
+        stem = wanted.obsm.removeprefix("X_")
+        return found, [f"{stem}_{j + 1}" for j in range(found.shape[1])]
+    if wanted.layer is not None:
+        return data.layers[wanted.layer], genes
     if data.X is None:
-        raise TableError(f"{source.name} has no matrix X", "store one, or export a layer as NPZ")
-    known = [str(c) for c in data.obs.columns]
-    _no_such_column(source, wanted.id_column, known or ("",))
-    _no_such_column(source, wanted.label_column, known or ("",))
-    ids = np.asarray(data.obs_names if wanted.id_column is None else data.obs[wanted.id_column])
-    labels = None if wanted.label_column is None else np.asarray(data.obs[wanted.label_column])
-    return _matrix_table(data.X, source, wanted, names=list(data.var_names), ids=ids, labels=labels)
+        raise TableError(
+            f"{source.name} has no matrix X",
+            "name a matrix with {obsm}, or a layer",
+            obsm=next(iter(data.obsm), "X_pca"),
+        )
+    return data.X, genes
+
+
+def h5ad_labels(source: Source, wanted: Wanted) -> Ensemble:
+    """Read clusterings from the columns of ``obs``, by name or pattern."""
+    given = split_names(wanted.columns)
+    with open_h5ad(source, backed=True) as data:
+        known = [str(c) for c in data.obs.columns]
+        if not given:
+            shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
+            raise TableError(
+                f"{source.name}: it is not said which columns of obs are clusterings (it has "
+                f"{shown or 'none'})",
+                "name them, or give a pattern: {columns}",
+                columns="leiden_*",
+            )
+        names: dict[str, None] = {}
+        for pattern in given:
+            here = [pattern] if pattern in known else fnmatch.filter(known, pattern)
+            if not here:
+                find_column(known, pattern, numbered_rows(source.name))
+            names.update(dict.fromkeys(here))
+        left = [n for n in known if n in names and n not in split_names(wanted.exclude)]
+        ids = np.asarray(data.obs_names).astype(str)
+        frame = data.obs[left].reset_index(drop=True)
+    return Ensemble.from_labels(frame, columns=left).with_index(ids)
 
 
 # Reads every value of an HDF5 file, after a look at the size that each dataset claims. It runs in

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import os
@@ -19,15 +20,27 @@ from clusterscape.io._errors import TableError
 FORMATS = {
     "csv": (".csv",),
     "tsv": (".tsv", ".tab"),
+    "txt": (".txt", ".dat"),
+    "xlsx": (".xlsx", ".xlsm"),
     "parquet": (".parquet", ".pq"),
+    "feather": (".feather", ".arrow", ".ipc"),
     "npz": (".npz",),
     "npy": (".npy",),
     "libsvm": (".libsvm", ".svm", ".svmlight"),
     "h5ad": (".h5ad",),
 }
-"""The formats that are read, and the endings of their files (CSV, TSV and LIBSVM also ``.gz``)."""
+"""The formats that are read, and the endings of their files (text also ``.gz``)."""
 
-_PACKED = ("csv", "tsv", "libsvm")
+TEXT = ("csv", "tsv", "txt")
+_PACKED = (*TEXT, "libsvm")
+# Marks at the beginning of a file, the longer ones first: UTF-32 begins as UTF-16 does.
+_BYTE_ORDER = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 PathOrStream = str | os.PathLike[str] | IO[bytes]
 
 
@@ -63,6 +76,7 @@ class Source:
     path: Path | None = None
     data: bytes = b""
     gzipped: bool = False
+    encoding: str | None = None  # of text; found from the first bytes where it is not given
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
@@ -94,16 +108,41 @@ class Source:
 
     @contextmanager
     def open_text(self) -> Iterator[IO[str]]:
-        """Open as UTF-8 text, with or without a byte order mark."""
+        """Open as text: UTF-8 unless the encoding was given or a byte order mark says otherwise."""
+        encoding = self.text_encoding()
         with self.open() as raw:
             try:
-                yield io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
-            except UnicodeDecodeError:
-                raise TableError(
-                    f"{self.name}, row {self._undecodable_line()} (its line in the file), is not "
-                    "UTF-8 text",
-                    "save the file again as CSV with UTF-8 encoding",
-                ) from None
+                yield io.TextIOWrapper(raw, encoding=encoding, newline="")
+            except (UnicodeDecodeError, UnicodeError):
+                raise self._undecodable(encoding) from None
+
+    def text_encoding(self) -> str:
+        """Return the encoding that was given, or that the first bytes tell."""
+        if self.encoding is not None:
+            # A byte order mark is no part of the first name.
+            return {"utf-8": "utf-8-sig", "utf8": "utf-8-sig"}.get(self.encoding, self.encoding)
+        with self.open() as raw:
+            first = raw.read(4)
+        return next((name for mark, name in _BYTE_ORDER if first.startswith(mark)), "utf-8-sig")
+
+    def _undecodable(self, encoding: str) -> TableError:
+        if self.encoding is not None:
+            return TableError(
+                f"{self.name} is not text in the encoding {self.encoding}",
+                "say another, for example {encoding}",
+                encoding="utf-8" if self.encoding != "utf-8" else "latin-1",
+            )
+        if encoding != "utf-8-sig":
+            return TableError(
+                f"{self.name} begins as {encoding} text does, but is not", "save the file again"
+            )
+        return TableError(
+            f"{self.name}, row {self._undecodable_line()} (its line in the file), is not UTF-8 "
+            "text",
+            "say which encoding it is in, for example {encoding} (western European, as older "
+            "Windows programs write), or save it again as UTF-8",
+            encoding="cp1252",
+        )
 
     def _undecodable_line(self) -> int:
         line = 0
@@ -116,14 +155,20 @@ class Source:
         return line
 
 
-def open_source(path: PathOrStream, format: str | None = None) -> Source:
+def open_source(
+    path: PathOrStream, format: str | None = None, encoding: str | None = None
+) -> Source:
     """Say what ``path`` is and in which format; ``"-"`` is standard input, CSV unless said."""
+    _check_encoding(encoding)
     if format is not None and format not in FORMATS:
         raise TableError(f"the format {format!r} is not known", f"use one of {', '.join(FORMATS)}")
     if not isinstance(path, (str, os.PathLike)):
-        return Source(getattr(path, "name", "stdin"), format or "csv", data=path.read())
+        return Source(
+            getattr(path, "name", "stdin"), format or "csv", data=path.read(), encoding=encoding
+        )
     if path == "-":
-        return Source("stdin", format or "csv", data=sys.stdin.buffer.read())
+        content = sys.stdin.buffer.read()
+        return Source("stdin", format or "csv", data=content, encoding=encoding)
     name = os.fspath(path)
     if os.path.isdir(name):
         raise TableError(f"{name} is a folder", "name a file in it")
@@ -135,16 +180,33 @@ def open_source(path: PathOrStream, format: str | None = None) -> Source:
         if not os.path.exists(name):
             raise TableError(f"there is no file {name}", "check the name and the folder")
         endings = ", ".join(ending for group in FORMATS.values() for ending in group)
-        excel = stem.endswith((".xlsx", ".xls", ".ods"))
+        sheet = stem.endswith((".xls", ".xlsb", ".ods", ".numbers"))
         remedy = (
-            "save it as CSV" if excel else f"say which it is with {{format}} (known: {endings})"
+            "save it as xlsx or CSV"
+            if sheet
+            else f"say which it is with {{format}} (known: {endings})"
         )
         raise TableError(
             f"{name}: the ending of the name is not that of a format that can be read",
             remedy,
             format="csv",
         )
-    return Source(name, format or known[0], path=Path(path), gzipped=gzipped)
+    kind = format or known[0]
+    return Source(name, kind, path=Path(path), gzipped=gzipped, encoding=encoding)
+
+
+def _check_encoding(encoding: str | None) -> None:
+    """Refuse the name of an encoding that Python does not know, or that is none of text."""
+    if encoding is None:
+        return
+    try:
+        "".encode(encoding)
+    except LookupError:
+        raise TableError(
+            f"the encoding {encoding!r} is not known",
+            "use utf-8, latin-1, cp1252, utf-16 or another one of Python, for example {encoding}",
+            encoding="latin-1",
+        ) from None
 
 
 SPARSE_COLUMNS = 20_000_000

@@ -33,7 +33,17 @@ _DEEPEST = 60
 # Where scikit-learn's base clusterers are looked for.
 _SKLEARN = ("sklearn.cluster", "sklearn.mixture")
 # Transformers whose fitted state is numbers and text alone.
-_TRANSFORMERS = ("MaxAbsScaler", "MinMaxScaler", "Normalizer", "RobustScaler", "StandardScaler")
+_TRANSFORMERS = {
+    "MaxAbsScaler": "sklearn.preprocessing",
+    "MinMaxScaler": "sklearn.preprocessing",
+    "Normalizer": "sklearn.preprocessing",
+    "PCA": "sklearn.decomposition",
+    "RobustScaler": "sklearn.preprocessing",
+    "SimpleImputer": "sklearn.impute",
+    "StandardScaler": "sklearn.preprocessing",
+    "TruncatedSVD": "sklearn.decomposition",
+}
+_OWN_TRANSFORMERS = ("LogTransformer", "TableEncoder", "TopVariable")
 _BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 
 
@@ -101,7 +111,12 @@ def _transformer_class(name: str) -> type | None:
     """Return the transformer of scikit-learn that can stand in a pipeline in a file."""
     if name not in _TRANSFORMERS:
         return None
-    return getattr(importlib.import_module("sklearn.preprocessing"), name)
+    return getattr(importlib.import_module(_TRANSFORMERS[name]), name)
+
+
+def _own_transformer(step: Any) -> bool:
+    name = type(step).__name__
+    return name in _OWN_TRANSFORMERS and public_estimator(name) is type(step)
 
 
 # ---- values to JSON ----------------------------------------------------------------------------
@@ -266,11 +281,12 @@ class Encoder:
 
     def _pipeline(self, value: Pipeline, where: str, depth: int) -> Node:
         for name, step in value.steps[:-1]:
-            if _transformer_class(type(step).__name__) is not type(step):
+            known = _transformer_class(type(step).__name__) is type(step)
+            if not known and not _own_transformer(step):
                 raise ValueError(
                     f"{where}: the step {name!r} is of type {type(step).__name__}; before the "
-                    f"clusterer only {', '.join(_TRANSFORMERS)} of sklearn.preprocessing can be "
-                    "saved."
+                    f"clusterer only {', '.join(_TRANSFORMERS)} of scikit-learn and "
+                    f"{', '.join(_OWN_TRANSFORMERS)} of clusterscape.preprocess can be saved."
                 )
         steps = [
             [name, self.encode(step, f"{where}.{name}", depth + 1)] for name, step in value.steps

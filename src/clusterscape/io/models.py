@@ -51,8 +51,9 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     model : estimator
         A fitted public estimator of clusterscape: :class:`~clusterscape.ConsensusClustering`,
         :class:`~clusterscape.forest.ClusterForest`, or a consensus method; or a scikit-learn
-        ``Pipeline`` that ends with one, after StandardScaler, MinMaxScaler, MaxAbsScaler,
-        RobustScaler or Normalizer. A base clusterer given
+        ``Pipeline`` that ends with one, after transformers of :mod:`clusterscape.preprocess` and
+        scikit-learn's StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, Normalizer,
+        SimpleImputer, PCA and TruncatedSVD. A base clusterer given
         as ``algorithm=`` of its generator is saved by its name and parameters when it is one of
         ``sklearn.cluster`` or ``sklearn.mixture`` and they are plain values.
     path : str or path
