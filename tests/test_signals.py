@@ -147,6 +147,28 @@ with atomic_folder(home / "out", last="b") as stage, atomic_path(home / "file") 
 """
 
 
+def test_a_thread_that_goes_on_writing_leaves_nothing(tmp_path):
+    code = """
+import os, pathlib, signal, sys, threading, time
+from clusterscape.cli import signals
+from clusterscape._core.atomic import write_bytes
+home = pathlib.Path(sys.argv[1])
+def write(i):
+    while True:
+        write_bytes(home / f"file{i}", b"x")
+with signals.ended_cleanly():
+    for i in range(3):
+        threading.Thread(target=write, args=(i,), daemon=True).start()
+    time.sleep(0.1)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(30)
+"""
+    for _ in range(3):
+        found = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True)
+        assert found.returncode == 143
+        assert [path for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
 def test_a_trial_of_writing_leaves_nothing(tmp_path, monkeypatch):
     left = tmp_path / ".clusterscape.0123456789abcdef.tmp"  # of a process that was killed
     left.mkdir()

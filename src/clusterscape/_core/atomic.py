@@ -13,6 +13,7 @@ import os
 import re
 import secrets
 import shutil
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,8 @@ except ImportError:  # not a POSIX system: left-overs of killed processes stay
 
 SUFFIX = ".tmp"
 _unfinished: set[Path] = set()
+# Held while a hidden file is made, and for good when the process is about to end.
+_making = threading.Lock()
 
 
 @contextmanager
@@ -70,10 +73,11 @@ def _temporary(target: Path, *, folder: bool) -> Iterator[Path]:
         path = target.with_name(f".{target.name}.{secrets.token_hex(8)}{SUFFIX}")
         _unfinished.add(path.absolute())  # before it exists, so that no signal comes in between
         try:
-            if folder:
-                path.mkdir()
-            else:
-                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
+            with _making:
+                if folder:
+                    path.mkdir()
+                else:
+                    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
         except OSError:
             _unfinished.discard(path.absolute())
             raise
@@ -122,7 +126,11 @@ def _sweep(home: Path, name: str) -> None:
 
 
 def remove_unfinished() -> None:
-    """Remove everything that this process has begun to write, before it ends without unwinding."""
+    """Remove everything that this process has begun to write, before it ends without unwinding.
+
+    Other threads, which may still run, can begin nothing new.
+    """
+    _making.acquire(timeout=1.0)
     for path in list(_unfinished):
         _remove(path)
 

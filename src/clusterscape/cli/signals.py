@@ -85,9 +85,6 @@ def _end(code: int, text: str) -> NoReturn:
         for name in (*_NAMES, "SIGINT"):
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), signal.SIG_IGN)
-    atomic: Any = sys.modules.get("clusterscape._core.atomic")
-    if atomic is not None:
-        atomic.remove_unfinished()
     with contextlib.suppress(Exception):
         sys.stdout.flush()
         sys.stderr.flush()
@@ -95,6 +92,9 @@ def _end(code: int, text: str) -> NoReturn:
         with contextlib.suppress(OSError):
             os.write(2, f"clusterscape: {text}\n".encode())
     with_workers = _end_workers()
+    atomic: Any = sys.modules.get("clusterscape._core.atomic")
+    if atomic is not None:
+        atomic.remove_unfinished()
     if main and with_workers:
         # joblib removes what its workers shared when Python ends, which must not take long either.
         threading.Thread(target=_end_after, args=(GRACE, code), daemon=True).start()
