@@ -16,7 +16,7 @@ def main() -> None:
     # The imports make a million objects that live to the end, and looking through them for garbage
     # takes a tenth of a short run.
     gc.set_threshold(50_000, 20, 20)
-    # Nor need the interpreter look through them when it ends; what must be closed is closed by then.
+    # Nor need it be done once more at the end: what must be closed is closed by then.
     atexit.register(gc.freeze)
     from clusterscape.cli.command import VERBS, command
 
