@@ -97,7 +97,7 @@ print("alive")
     assert (found.returncode, found.stdout, found.stderr) == (0, "alive\n", "")
 
 
-@pytest.mark.parametrize("module", ["clusterscape.cli.app", "typer"])
+@pytest.mark.parametrize("module", ["clusterscape.cli.command", "typer"])
 def test_ctrl_c_during_the_imports_shows_no_traceback(module):
     code = f"""
 import sys

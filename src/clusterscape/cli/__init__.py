@@ -10,12 +10,15 @@ from __future__ import annotations
 
 def main() -> None:
     """Run the command ``clusterscape``."""
+    import atexit
     import gc
     import sys
 
     # The imports make a million objects that live to the end, and looking through them for garbage
     # takes a tenth of a short run.
     gc.set_threshold(50_000, 20, 20)
+    # Nor need it be done once more at the end: what must be closed is closed by then.
+    atexit.register(gc.freeze)
     from clusterscape.cli.signals import ended_cleanly
 
     with ended_cleanly():
