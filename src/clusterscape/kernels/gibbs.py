@@ -5,7 +5,7 @@ here follows. ``basis`` is (n, width): all kernel values (n, n), or one feature 
 whose inner products are the kernel's values. ``part`` is the state of one partition:
 
 labels (n,)          cluster of each point
-table (s + 1, s + 7) one row per cluster, see the names below, and then from column PAIRS on
+table (s + 1, s + 6) one row per cluster, see the names below, and then from column PAIRS on
                      S[j, l], the kernel summed over the pairs of a point of j and one of l; the
                      last row has the sum of the clusters' terms and the squared length of the sum
                      of their means
@@ -40,9 +40,11 @@ _SHARP = 8.0  # how surely a point follows the nearer seed when a cluster is spl
 
 
 # Columns of a cluster's row of the table: its size n, 1 / n, 1 / (n + 1) and 1 / (n - 1), because
-# division is slow; what it adds to the quality; its mean times the sum of all means; the sum of its
-# points' own inner products, which only the qualities of centroids keep.
-SIZE, PER_SIZE, GROWN, SHRUNK, TERM, MEANS, SQUARES, PAIRS = range(8)
+# division is slow; what it adds to the quality; its mean times the sum of all means.
+SIZE, PER_SIZE, GROWN, SHRUNK, TERM, MEANS, PAIRS = range(7)
+# Column of the last row from which on the qualities of centroids keep, for each cluster, the sum of
+# its points' own inner products.
+SQUARES = 2
 
 
 @inlined
@@ -127,8 +129,9 @@ def _pair_sums(labels, sums, is_dense, table):
 @jit
 def _squares(basis, is_dense, labels, table):
     """Sum the inner products of points with themselves over each cluster."""
-    for j in range(table.shape[0] - 1):
-        table[j, SQUARES] = 0.0
+    last = table.shape[0] - 1
+    for j in range(last):
+        table[last, SQUARES + j] = 0.0
     for x in range(labels.size):
         own = 0.0
         if is_dense:
@@ -136,7 +139,7 @@ def _squares(basis, is_dense, labels, table):
         else:
             for f in range(basis.shape[1]):
                 own += basis[x, f] * basis[x, f]
-        table[labels[x], SQUARES] += own
+        table[last, SQUARES + labels[x]] += own
 
 
 @jit
@@ -215,7 +218,7 @@ def centroid_index(rule, n, table, rows, own, a, b):
         return 0.0
     mean = wide = 0.0
     for j in range(s):
-        squares = table[j, SQUARES] + _change(j, a, b) * own
+        squares = table[s, SQUARES + j] + _change(j, a, b) * own
         inside = max(squares / sizes[j] - lengths[j], 0.0)
         wide = max(wide, inside)
         mean += sizes[j] * near[j] / (inside + near[j] + tiny)
@@ -284,8 +287,9 @@ def _move_in_table(kind, table, rows, own_kernel, a, b):
     cross = table[a, PAIRS + b] - rows[b] + (rows[a] - own_kernel)
     table[a, PAIRS + a] += own_kernel - 2.0 * rows[a]
     table[b, PAIRS + b] += own_kernel + 2.0 * rows[b]
-    table[a, SQUARES] -= own_kernel
-    table[b, SQUARES] += own_kernel
+    if kind >= SILHOUETTE:
+        table[s, SQUARES + a] -= own_kernel
+        table[s, SQUARES + b] += own_kernel
     for j in range(s):
         if j != a and j != b:
             table[a, PAIRS + j] -= rows[j]
@@ -394,7 +398,7 @@ def _draw(rule, power, n, table, rows, own_kernel, a, state, values, weights, co
     """Draw the cluster of a point that is in cluster ``a``, all others held fixed."""
     if table[a, SIZE] <= rule[5]:
         return a
-    candidates(rule, n, table, rows, own_kernel, a, values)
+    _term_candidates(rule, n, table, rows, own_kernel, a, values)
     b = choose(rule, power, values, a, state, weights)
     if b >= rows.size:
         counts[1] += 1
@@ -455,9 +459,34 @@ def _sweep_features(basis, diagonal, rule, power, part, state, work, counts, is_
 
 
 @jit
+def _sweep_centroids(basis, is_dense, diagonal, rule, power, part, order, state, work, counts):
+    """Sweep by a quality of centroids; apart, because its code would slow the others down."""
+    labels, table, sums = part
+    n, s = labels.size, sums.shape[0]
+    values, weights, rows = work[0], work[1], work[2]
+    for x in order:
+        a = labels[x]
+        if table[a, SIZE] <= rule[5]:
+            continue
+        row_sums(basis, is_dense, sums, x, rows)
+        for j in range(s):
+            values[j] = centroid_index(rule, n, table, rows, diagonal[x], a, j)
+        b = choose(rule, power, values, a, state, weights)
+        if b >= s:
+            counts[1] += 1
+            b -= s
+        if b != a:
+            counts[0] += 1
+            move(basis, rule, part, rows, diagonal[x], x, b)
+
+
+@jit
 def sweep(basis, is_dense, diagonal, rule, power, part, order, state, work, counts, is_busy):
     """Draw the cluster of every point once, in random order, all others held fixed."""
-    if is_dense:
+    if rule[0] >= SILHOUETTE:
+        shuffle(order, state)
+        _sweep_centroids(basis, is_dense, diagonal, rule, power, part, order, state, work, counts)
+    elif is_dense:
         shuffle(order, state)
         _sweep_dense(basis, diagonal, rule, power, part, order, state, work, counts)
     else:
