@@ -13,10 +13,14 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.cluster import AgglomerativeClustering, KMeans
-from sklearn.decomposition import PCA
 from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MinMaxScaler,
+    RobustScaler,
+    StandardScaler,
+)
 
 from clusterscape import ConsensusClustering, Ensemble, EnsembleGenerator, PartitionRecord
 from clusterscape._core.atomic import atomic_folder
@@ -497,8 +501,8 @@ def test_pipelines_are_saved_and_read_back(scaler, tmp_path):
 
 def test_pipelines_with_other_steps_are_refused(tmp_path):
     model = ConsensusClustering(2, n_references=0, n_partitions=3, random_state=0)
-    pipe = make_pipeline(PCA(2), model).fit(X)
-    with pytest.raises(ValueError, match="step 'pca' is of type PCA; before the clusterer only"):
+    pipe = make_pipeline(FunctionTransformer(), model).fit(X)
+    with pytest.raises(ValueError, match="is of type FunctionTransformer; before the clusterer"):
         save_model(pipe, tmp_path / "model.npz")
     with pytest.raises(ValueError, match="is not fitted"):
         save_model(make_pipeline(StandardScaler(), ConsensusClustering()), tmp_path / "model.npz")

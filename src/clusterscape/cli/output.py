@@ -155,6 +155,7 @@ def write_h5ad(
         cells = cells[[str(i) for i in index]].copy()
     write_result(cells, model, params=dict(params))
     with atomic_path(path) as part:
+        part.unlink()  # the HDF5 library makes the file itself: it takes a lock of its own
         cells.write_h5ad(part)
     say(f"{path}: the clusters beside the cells.", quiet=quiet)
 
