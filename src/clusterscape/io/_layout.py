@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import IO, Literal
 
 from clusterscape.io._errors import TableError
-from clusterscape.io._numbers import Marks, comma_evidence, is_plain_number
+from clusterscape.io._numbers import Marks, comma_evidence, doubtful_point, is_plain_number
 from clusterscape.io._source import TEXT_COLUMNS, Source, check_width
 
 Header = bool | Literal["auto"]
@@ -117,6 +117,8 @@ def opening(source: Source, layout: Layout) -> Opening:
         notes.append("the first row is all numbers: it is data, and columns go by number.")
     sample = rows[1:] if named else rows
     marks, more = _marks(sample, layout, source)
+    if layout.decimal is None and marks == Marks():
+        _refuse_doubtful_points(sample, first if named else (), source)
     return Opening(delimiter, start, named, first, marks, sample, (*notes, *more))
 
 
@@ -277,3 +279,23 @@ def _marks(
         note = f"',' is the mark between thousands, as in {seen.grouped_comma!r}."
         return Marks(".", ","), [note]
     return Marks(".", None), []
+
+
+def _refuse_doubtful_points(
+    sample: Sequence[Sequence[str]], names: Sequence[str], source: Source
+) -> None:
+    """Refuse points that may stand between thousands, where no number of the file says which."""
+    if comma_evidence(cell.strip() for row in sample for cell in row).decimal_point:
+        return
+    for p in range(max(map(len, sample), default=0)):
+        found = doubtful_point(row[p].strip() for row in sample if p < len(row))
+        if found is None:
+            continue
+        name = names[p].strip() if p < len(names) and names[p].strip() else str(p + 1)
+        raise TableError(
+            f"{source.name}, column {name!r}: {found[0]!r} may have a decimal point or a point "
+            f"between thousands, as {found[1]!r} stands beside it and no other number says which",
+            "say {decimal} for decimals, or {thousands} for thousands",
+            decimal=".",
+            thousands=".",
+        )
