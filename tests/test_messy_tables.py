@@ -148,6 +148,16 @@ def test_labels_in_a_sheet_beside_numbers() -> None:
     assert read_labels(io.BytesIO(content), format="xlsx").n_points == 3
 
 
+def test_points_are_doubted_for_a_whole_number_behind_the_first_lines() -> None:
+    rows = [f"k{i};{9 - i // 80}.{999 - i}" for i in range(600)]
+    content = "\n".join(["id;sales", *rows, "z;975"]).encode()
+    with pytest.raises(TableError, match="'9.999' may have .* as '975' stands beside it"):
+        read_table(io.BytesIO(content))
+    assert read_table(io.BytesIO(content), thousands=".").X.min() == 975
+    assert read_table(io.BytesIO(content + b"\ny;0.5")).X.min() == 0.5
+    assert read_table(io.BytesIO("\n".join(["id;sales", *rows]).encode())).X.max() == 9.999
+
+
 def test_python_says_the_same_as_the_shell(tmp_path: Path) -> None:
     path = placed(TABLES["gaps"], tmp_path)
     with pytest.raises(TableError, match="missing='drop'.*missing='impute'"):
