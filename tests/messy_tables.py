@@ -64,6 +64,10 @@ PLAIN = text(IDS, A, B)
 BOTH = {"a": A, "b": B}
 
 
+# Points before three digits, and whole numbers below 1000 beside them.
+POINTED = [f"{1 + i % 9}.{207 + 31 * i}" for i in range(N - 2)] + ["975", "31"]
+
+
 def comma(value: Any) -> str:
     """Write a number with a decimal comma."""
     return str(value).replace(".", ",")
@@ -83,8 +87,13 @@ def without(values: np.ndarray, *rows: int) -> np.ndarray:
     return np.delete(values, rows)
 
 
-def xlsx(rows: list[list[Any]], *, sheets: tuple[str, ...] = ("data",)) -> bytes:
-    """Return an xlsx file with the rows in its first sheet."""
+def xlsx(
+    rows: list[list[Any]],
+    *,
+    sheets: tuple[str, ...] = ("data",),
+    second: list[list[Any]] | None = None,
+) -> bytes:
+    """Return an xlsx file with the rows in its first sheet, and others in the further sheets."""
     import openpyxl
 
     book = openpyxl.Workbook()
@@ -93,7 +102,9 @@ def xlsx(rows: list[list[Any]], *, sheets: tuple[str, ...] = ("data",)) -> bytes
     for row in rows:
         first.append(row)
     for name in sheets[1:]:
-        book.create_sheet(name).append(["something", "else"])
+        further = book.create_sheet(name)
+        for row in second or [["something", "else"]]:
+            further.append(row)
     content = io.BytesIO()
     book.save(content)
     return content.getvalue()
@@ -338,6 +349,32 @@ CELLS = {
         options=("--decimal", ","),
         columns={"a": [1 + i + i / 1000 for i in range(N)], "b": B.astype(int)},
     ),
+    "points that may be either": Messy(
+        text(IDS, POINTED, POINTED[::-1], sep=";").encode(),
+        refused="column 'a': '1.207' may have a decimal point or a point between thousands.*'975'"
+        ".*--decimal . for decimals, or --thousands . for",
+    ),
+    "points that may be either, thousands": Messy(
+        text(IDS, POINTED, POINTED[::-1], sep=";").encode(),
+        options=("--thousands", "."),
+        columns={"a": [float(p.replace(".", "")) for p in POINTED]},
+    ),
+    "points that may be either, decimals": Messy(
+        text(IDS, POINTED, POINTED[::-1], sep=";").encode(),
+        options=("--decimal", "."),
+        columns={"a": [float(p) for p in POINTED]},
+    ),
+    "three decimals": Messy(
+        text(IDS, [p for p in POINTED if "." in p] + ["8.123", "9.456"], range(N)).encode(),
+        columns={"b": range(N)},
+    ),
+    "three decimals, whole numbers and a smaller one": Messy(
+        text(IDS, ["0.123", *POINTED[1:]], range(N)).encode(), columns={"b": range(N)}
+    ),
+    "three decimals and zeros": Messy(
+        text(IDS, [p if "." in p else "0" for p in POINTED], range(N)).encode(),
+        columns={"b": range(N)},
+    ),
     "both decimal marks": Messy(
         text(IDS, [comma(a) for a in A], B, sep=";").encode(),
         refused="has a decimal comma and .* a decimal point",
@@ -463,6 +500,10 @@ GAPS = {
         options=("--missing", "impute"),
         refused="the column 'c' has no values",
     ),
+    "empty rows at the end": Messy(
+        (PLAIN + ",,\n" * 3).encode(), columns=BOTH, says=("3 rows are empty at the end",)
+    ),
+    "empty rows alone": Messy(b"id,a,b\n,,\n,,\n", refused="no rows of data"),
     "no rows": Messy(b"id,a,b\n", refused="no rows of data"),
     "nothing": Messy(b"", refused="is empty"),
 }
@@ -474,6 +515,16 @@ SHEETS = {
         name="t.xlsx",
         columns=BOTH,
         says=("of several sheets 'May' is read",),
+    ),
+    "xlsx with numbers in another sheet": Messy(
+        xlsx([["note"], ["made in May"]], sheets=("Readme", "June"), second=cells()),
+        name="t.xlsx",
+        refused="first sheet, 'Readme', is read, and it holds no num.* in 'June'.*--sheet June",
+    ),
+    "xlsx with an empty first sheet": Messy(
+        xlsx([], sheets=("Readme", "June"), second=cells()),
+        name="t.xlsx",
+        refused="first sheet, 'Readme', is read, and it is empty.* in 'June'.*--sheet June",
     ),
     "no such sheet": Messy(
         xlsx(cells()),

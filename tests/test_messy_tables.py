@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +16,8 @@ pytest.importorskip("openpyxl")
 
 from clusterscape.cli import inputs
 from clusterscape.cli.app import app
-from clusterscape.io import TableError, read_table
-from messy_tables import TABLES, Messy
+from clusterscape.io import TableError, read_labels, read_table
+from messy_tables import TABLES, Messy, xlsx
 
 each_table = pytest.mark.parametrize("name", TABLES)
 # As little work as a run can be: what is clustered is looked at where it is handed over.
@@ -115,6 +117,45 @@ def test_whole_runs(name: str, tmp_path: Path) -> None:
     labels = [line.split(",")[:2] for line in again.stdout.splitlines()]
     own = [line.split(",")[:2] for line in (out / "labels.csv").read_text().splitlines()]
     assert labels == own
+
+
+def test_what_info_suggests_keeps_the_ids(tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "t.csv"
+    rows = "".join(f"p{i},{i * i / 7},{'uv'[i % 2]},{'st'[i % 2]}\n" for i in range(12))
+    path.write_text("name,x,city,kind\n" + rows)
+    done = CliRunner().invoke(app, ["info", str(path), "--json"])
+    words = shlex.split(json.loads(done.stdout)["suggestion"])
+    assert words[3:] == ["--id-column", "name", "--exclude", "city", "--exclude", "kind"]
+    messy = Messy(path.read_bytes(), options=tuple(words[3:]))
+    _, seen = handed(messy, path, monkeypatch)
+    assert list(seen["table"].ids) == [f"p{i}" for i in range(12)]
+
+
+def test_empty_rows_at_the_end_change_nothing_else() -> None:
+    plain = b"name,x,flag\n" + b"".join(b"p%d,0%d,%s\n" % (i, i, b"True") for i in range(9))
+    tables = [read_table(io.BytesIO(content)) for content in (plain, plain + b",,\n , ,\n")]
+    assert np.array_equal(tables[0].X, tables[1].X)
+    assert list(tables[0].ids) == list(tables[1].ids)
+    assert tables[0].codes == tables[1].codes == ("x",)
+    note = "2 rows are empty at the end of the file: not read."
+    assert set(tables[1].notes) - set(tables[0].notes) == {note}
+    # A clustering may have seen no point of a row: its length is kept.
+    assert read_labels(io.BytesIO(b"a,b\nu,v\nu,w\n,\n")).n_points == 3
+
+
+def test_labels_in_a_sheet_beside_numbers() -> None:
+    content = xlsx([["a"], ["u"], ["u"], ["v"]], sheets=("one", "two"), second=[["x"], [1.5]])
+    assert read_labels(io.BytesIO(content), format="xlsx").n_points == 3
+
+
+def test_points_are_doubted_for_a_whole_number_behind_the_first_lines() -> None:
+    rows = [f"k{i};{9 - i // 80}.{999 - i}" for i in range(600)]
+    content = "\n".join(["id;sales", *rows, "z;975"]).encode()
+    with pytest.raises(TableError, match="'9.999' may have .* as '975' stands beside it"):
+        read_table(io.BytesIO(content))
+    assert read_table(io.BytesIO(content), thousands=".").X.min() == 975
+    assert read_table(io.BytesIO(content + b"\ny;0.5")).X.min() == 0.5
+    assert read_table(io.BytesIO("\n".join(["id;sales", *rows]).encode())).X.max() == 9.999
 
 
 def test_python_says_the_same_as_the_shell(tmp_path: Path) -> None:

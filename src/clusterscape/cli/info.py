@@ -195,7 +195,8 @@ def _suggested(
     file: str, found: TableSummary, arguments: opt.DescribeArguments
 ) -> tuple[str | None, list[str]]:
     """Return the command that clusters the columns of numbers, and what it leaves out and why."""
-    text = [c.name for c in found.columns if c.kind in ("text", "dates")]
+    named = _text_ids(found, arguments)
+    text = [c.name for c in found.columns if c.kind in ("text", "dates") and c.name != named]
     broken = [c.name for c in found.columns if c.kind == "mixed"]
     gaps = [c.name for c in found.columns if c.n_missing and c.name not in [*text, *broken]]
     far = ("outlier", "sentinel")
@@ -207,11 +208,13 @@ def _suggested(
     classes = [s.column for s in doubtful if s.kind == "classes"]
     ids = [s.column for s in doubtful if s.kind != "classes"]
     rows = [s.column for s in doubtful if s.kind in ("counter", "ids")]
-    names_rows = None if found.has_ids or not rows else rows[0]
+    names_rows = named if found.has_ids or named or not rows else rows[0]
     ids = [name for name in ids if name != names_rows]
     odd = {s.column for s in doubtful}
     good = [c.name for c in found.columns if c.is_feature and c.name not in odd]
     remarks = []
+    if named is not None:
+        remarks.append(f"Column {named!r} holds text, different in every row: it names the rows.")
     for names, why in (
         (broken, "holds cells that are no numbers: correct them, or leave it out"),
         (
@@ -243,6 +246,15 @@ def _suggested(
     for name in [*(arguments["exclude"] or ()), *left_out]:
         words += ["--exclude", name]
     return shlex.join(words), remarks
+
+
+def _text_ids(found: TableSummary, arguments: opt.DescribeArguments) -> str | None:
+    """Return the first column where ``run`` takes it as the ids once other words are left out."""
+    if found.has_ids or arguments["columns"] or not found.columns:
+        return None
+    first = found.columns[0]
+    whole = first.n_missing == 0 and first.n_distinct == found.n_points
+    return first.name if whole and first.kind in ("text", "dates") else None
 
 
 def _of_labels(file: str, labels: Ensemble) -> Description:

@@ -42,9 +42,36 @@ def read_delimited(source: Source, *, layout: Layout, wanted: Wanted, text: bool
     names = column_names(first)
     where = _where(source, first)
     roles = plan_roles(names, wanted, where)
-    frame = _frame(source, first, layout=layout, texts={roles.ids, roles.labels}, text=text)
+    texts = {roles.ids, roles.labels}
+    frame = _frame(source, first, layout=layout, texts=texts, text=text)
+    notes = first.notes
+    # A row of labels may be empty: a point that no clustering saw.
+    empty = 0 if text else _empty_at_end(frame)
+    if empty:
+        # Their empty cells make columns of numbers text, so the others are read again alone.
+        rows = len(frame) - empty
+        frame = (
+            _frame(source, first, layout=layout, texts=texts, text=text, rows=rows)
+            if rows
+            else frame.iloc[:0]
+        )
+        word = "1 row is" if empty == 1 else f"{empty:,} rows are"
+        notes = (*notes, f"{word} empty at the end of the file: not read.")
     codes = leading_zeros(first, names, range(len(names)))
-    return _without_trailing(Read(frame, names, where, first.marks, first.notes, codes), first)
+    return _without_trailing(Read(frame, names, where, first.marks, notes, codes), first)
+
+
+def _empty_at_end(frame: pd.DataFrame) -> int:
+    """Return how many rows at the end have no cell that holds anything, as spreadsheets leave."""
+    filled = np.zeros(len(frame), dtype=bool)
+    for p in range(frame.shape[1]):
+        column = frame.iloc[:, p]
+        if column.dtype.kind in "iufb":
+            return 0
+        filled |= [not isinstance(cell, str) or bool(cell.strip()) for cell in column]
+        if filled[-1:].all():
+            return 0
+    return len(frame) - int(np.flatnonzero(filled).max(initial=-1)) - 1
 
 
 def column_names(first: Opening) -> list[str]:
@@ -55,7 +82,13 @@ def column_names(first: Opening) -> list[str]:
 
 
 def _frame(
-    source: Source, first: Opening, *, layout: Layout, texts: set[int | None], text: bool
+    source: Source,
+    first: Opening,
+    *,
+    layout: Layout,
+    texts: set[int | None],
+    text: bool,
+    rows: int | None = None,
 ) -> pd.DataFrame:
     width = len(first.first)
     try:
@@ -67,7 +100,9 @@ def _frame(
             for _ in range(skipped):
                 stream.readline()
             # For labels no cell is missing by decree: an empty one is found by its column.
-            frame = _parse(stream, first, texts=texts, text=text, na=layout.na, width=width)
+            frame = _parse(
+                stream, first, texts=texts, text=text, na=layout.na, width=width, rows=rows
+            )
     except pd.errors.EmptyDataError:
         raise TableError(f"{source.name} has column names but no rows of data") from None
     except (pd.errors.ParserError, csv.Error) as error:
@@ -95,6 +130,7 @@ def _parse(
     text: bool,
     na: Sequence[str],
     width: int,
+    rows: int | None = None,
 ) -> pd.DataFrame:
     # No cell is missing by decree: "NA" is a fine id, and an empty cell is found by its column.
     kept = {p for p in texts if p is not None}
@@ -102,6 +138,7 @@ def _parse(
     options: dict[str, Any] = {
         "sep": r"\s+" if first.delimiter == WHITESPACE else first.delimiter,
         "header": None,
+        "nrows": rows,
         "dtype": str if text else dict.fromkeys(kept, str),
         "keep_default_na": False,
         "na_values": tokens,

@@ -6,12 +6,13 @@ What is not given is found from the first lines, and said.
 from __future__ import annotations
 
 import csv
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Literal
 
 from clusterscape.io._errors import TableError
-from clusterscape.io._numbers import Marks, comma_evidence, is_plain_number
+from clusterscape.io._numbers import Marks, comma_evidence, doubtful_point, is_plain_number
 from clusterscape.io._source import TEXT_COLUMNS, Source, check_width
 
 Header = bool | Literal["auto"]
@@ -19,6 +20,7 @@ WHITESPACE = " "  # any number of spaces and tabs
 _CANDIDATES = (",", ";", "\t", "|")
 _WORDS = {"\t": "tabs", ";": "semicolons", "|": "'|'", ",": "commas", " ": "spaces"}
 _LOOKED_AT = 200  # lines
+_CELLS_LOOKED_AT = 200_000  # where a point may be either mark
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,10 @@ def opening(source: Source, layout: Layout) -> Opening:
         notes.append("the first row is all numbers: it is data, and columns go by number.")
     sample = rows[1:] if named else rows
     marks, more = _marks(sample, layout, source)
-    return Opening(delimiter, start, named, first, marks, sample, (*notes, *more))
+    found = Opening(delimiter, start, named, first, marks, sample, (*notes, *more))
+    if layout.decimal is None and marks == Marks():
+        _refuse_doubtful_points(found, source, whole=len(lines) + start < _LOOKED_AT)
+    return found
 
 
 def _first_lines(stream: IO[str]) -> list[str]:
@@ -277,3 +282,39 @@ def _marks(
         note = f"',' is the mark between thousands, as in {seen.grouped_comma!r}."
         return Marks(".", ","), [note]
     return Marks(".", None), []
+
+
+def _refuse_doubtful_points(found: Opening, source: Source, *, whole: bool) -> None:
+    """Refuse points that may stand between thousands, where no number of the file says which."""
+    sample: Sequence[Sequence[str]] = found.sample
+    seen = comma_evidence(cell.strip() for row in sample for cell in row)
+    if seen.grouped_point and not seen.decimal_point and not whole:
+        # Rows are often sorted, so that the first ones hold no number below 1000.
+        sample = _further(found, source)
+        seen = comma_evidence(cell.strip() for row in sample for cell in row)
+    if seen.decimal_point or not seen.grouped_point:
+        return
+    names = found.first if found.named else ()
+    for p in range(max(map(len, sample), default=0)):
+        pair = doubtful_point(row[p].strip() for row in sample if p < len(row))
+        if pair is None:
+            continue
+        name = names[p].strip() if p < len(names) and names[p].strip() else str(p + 1)
+        raise TableError(
+            f"{source.name}, column {name!r}: {pair[0]!r} may have a decimal point or a point "
+            f"between thousands, as {pair[1]!r} stands beside it and no other number says which",
+            "say {decimal} for decimals, or {thousands} for thousands",
+            decimal=".",
+            thousands=".",
+        )
+
+
+def _further(found: Opening, source: Source) -> list[list[str]]:
+    """Return the records after the names, more than the first lines hold."""
+    most = max(len(found.sample), _CELLS_LOOKED_AT // len(found.first))
+    with source.open_text() as stream:
+        rows = (fields for _, fields in records(stream, found.delimiter, found.start))
+        try:
+            return list(itertools.islice(rows, int(found.named), most))
+        except csv.Error:
+            return found.sample  # what is wrong is said where the rows are read

@@ -123,6 +123,35 @@ def _add_evidence(seen: CommaEvidence, number: str, cell: str) -> None:
         seen.decimal_point = seen.decimal_point or cell
 
 
+def doubtful_point(cells: Iterable[str]) -> tuple[str, str] | None:
+    """Return a cell of a column whose point may stand between thousands, and a whole number there.
+
+    With whole numbers below 1000 beside them, cells such as 7.311 are either all decimals or all
+    thousands, and the wrong choice mixes two scales. Zeros and cells with a point alone decide
+    nothing: there the wrong choice only multiplies the column.
+
+    Examples
+    --------
+    >>> doubtful_point(["7.311", "975", "2.208"])
+    ('7.311', '975')
+    >>> doubtful_point(["7.311", "975", "0.208"]) is None, doubtful_point(["7.311"]) is None
+    (True, True)
+    """
+    pointed = whole = ""
+    for cell in cells:
+        found = _CELL.fullmatch(cell) if cell else None
+        if found is None or not _known_unit(found["unit"]):
+            continue
+        number = found["number"].lstrip("-+−")
+        if re.fullmatch(r"[1-9]\d{0,2}(\.\d{3})+", number):
+            pointed = pointed or cell
+        elif re.fullmatch(r"[1-9]\d{0,2}", number):
+            whole = whole or cell
+        elif number.strip("0"):
+            return None  # written as no number with marks between thousands is
+    return (pointed, whole) if pointed and whole else None
+
+
 # ---- one column --------------------------------------------------------------------------------
 
 Kind = Literal["numbers", "yes/no", "dates", "text", "mixed", "empty"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -10,14 +11,22 @@ import pandas as pd
 from clusterscape.io._columns import Where, unnamed
 from clusterscape.io._errors import TableError
 from clusterscape.io._layout import Layout
+from clusterscape.io._numbers import is_plain_number
 from clusterscape.io._source import Source
 
 
-def sheet_frame(source: Source, layout: Layout) -> tuple[pd.DataFrame, list[str], Where, list[str]]:
-    """Return a sheet as (frame, names of columns, words for places, notes)."""
+def sheet_frame(
+    source: Source, layout: Layout, *, numbers: bool = False
+) -> tuple[pd.DataFrame, list[str], Where, list[str]]:
+    """Return a sheet as (frame, names of columns, words for places, notes).
+
+    ``numbers`` refuses a first sheet without numbers where another sheet has some.
+    """
     sheet, rows, others = _rows(source, layout.sheet)
     rows = rows[layout.skip :]
     filled = [i for i, row in enumerate(rows) if any(_is_filled(v) for v in row)]
+    if others and (not filled or (numbers and not _has_numbers(rows))):
+        _refuse_for_another(source, sheet, others, empty=not filled)
     if not filled:
         raise TableError(f"{source.name}: the sheet {sheet!r} is empty")
     start = filled[0]
@@ -55,6 +64,37 @@ def sheet_frame(source: Source, layout: Layout) -> tuple[pd.DataFrame, list[str]
 
 def _is_filled(value: Any) -> bool:
     return value is not None and str(value).strip() != ""
+
+
+def _has_numbers(rows: Iterable[Sequence[Any]]) -> bool:
+    """Say whether a cell is a number, or text that is one."""
+
+    def is_number(value: Any) -> bool:
+        if isinstance(value, str):
+            text = value.strip()
+            return is_plain_number(text, ".") or is_plain_number(text, ",")
+        return isinstance(value, (int, float))
+
+    return any(is_number(value) for row in rows for value in row)
+
+
+def _refuse_for_another(source: Source, sheet: str, others: list[str], *, empty: bool) -> None:
+    """Raise where another sheet holds numbers, and name all sheets."""
+    with source.open() as stream:
+        book = _open(source, stream, values=True)
+        able = [name for name in others if _has_numbers(book[name].iter_rows(values_only=True))]
+        book.close()
+    if not able:
+        return
+    what = "is empty" if empty else "holds no numbers"
+    more = [name for name in others if name not in able]
+    besides = f" (there is also {', '.join(map(repr, more))})" if more else ""
+    raise TableError(
+        f"{source.name}: the first sheet, {sheet!r}, is read, and it {what}; numbers are in "
+        f"{', '.join(map(repr, able))}{besides}",
+        "name the sheet to read with {sheet}",
+        sheet=able[0],
+    )
 
 
 def _open(source: Source, stream: Any, *, values: bool) -> Any:

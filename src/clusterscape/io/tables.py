@@ -218,7 +218,7 @@ def _read_frame(source: Source, layout: Layout, wanted: Wanted, *, text: bool = 
     if source.format in TEXT:
         return read_delimited(source, layout=layout, wanted=wanted, text=text)
     if source.format == "xlsx":
-        frame, names, where, notes = sheet_frame(source, layout)
+        frame, names, where, notes = sheet_frame(source, layout, numbers=not text)
         # Numbers are numbers there; marks are those of numbers that are kept as text.
         marks = Marks(layout.decimal or ".", layout.thousands)
         return Read(frame, names, where, marks, tuple(notes))
