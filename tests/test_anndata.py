@@ -123,3 +123,23 @@ def test_the_command_line(cells, tmp_path, monkeypatch) -> None:
     refused = CliRunner().invoke(app, ["run", "t.csv", "--write-h5ad", "x.h5ad"])
     assert refused.exit_code == 2
     assert "no h5ad file is read" in refused.stderr
+
+
+def test_what_nothing_would_read_is_refused(cells) -> None:
+    for options, words in (
+        ({"n_partitions": 5}, r"n_partitions=5: nothing is clustered where obs='leiden_\*'"),
+        ({"generator": "random_k", "n_references": 0}, "generator='random_k', n_references=0: "),
+        ({"layer": "counts"}, "layer='counts': nothing"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            cs.anndata.consensus(cells, obs="leiden_*", **options)
+    assert "consensus" not in cells.obs
+    X = cells.obsm["X_pca"]
+    model = cs.anndata.consensus(cells, obs="leiden_*", n_clusters=2, max_clusters=4)
+    for call in (
+        lambda: cs.anndata.consensus(X),
+        lambda: cs.anndata.ensemble(X, "leiden_*"),
+        lambda: cs.anndata.write_result(X, model),
+    ):
+        with pytest.raises(TypeError, match="adata must be an AnnData object; got ndarray"):
+            call()

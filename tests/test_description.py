@@ -151,3 +151,21 @@ def test_columns_that_are_mostly_zero_are_described_by_who_has_them() -> None:
     assert "word not 0 for 40%, elsewhere 10%" in found.sentences()[0]
     with pytest.raises(ValueError, match="names has 2 entries for 1 columns"):
         describe_clusters(X, np.repeat([0, 1], 20), names=["a", "b"])
+
+
+@pytest.mark.parametrize("ids", [[f"p{i}" for i in range(20)], range(20)])
+def test_rows_in_another_order_than_the_fit_are_refused(ids) -> None:
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(c, 0.3, (10, 2)) for c in (0, 5)])
+    frame = pd.DataFrame(X, columns=["a", "b"], index=pd.Index(ids))
+    model = ConsensusClustering(2, n_partitions=5, n_references=0, random_state=0).fit(frame)
+    right = model.describe(frame).table
+    shuffled = frame.sample(frac=1, random_state=0)
+    with pytest.raises(ValueError, match=r"in the order of the fit, X\.loc\[") as caught:
+        model.describe(shuffled)
+    first = shuffled.index.tolist()[0]
+    assert f"row 0 of X is {first!r}, and the fit had {ids[0]!r} there" in str(caught.value)
+    pd.testing.assert_frame_equal(model.describe(shuffled.loc[list(ids)]).table, right)
+    # An index that counts the rows says nothing of other ids.
+    pd.testing.assert_frame_equal(model.describe(frame.reset_index(drop=True)).table, right)
+    model.describe(shuffled.to_numpy())  # without an index, by position

@@ -269,3 +269,9 @@ def test_csv_keeps_distinct_text_when_asked(tmp_path):
     back = Ensemble.from_csv(path, columns=["own"])
     assert back["own"].tolist() == ["p", "q", "r"]
     assert list(back.index) == ["a", "a", "b"]
+
+
+def test_a_record_has_one_order_wherever_it_comes_from():
+    made = PartitionRecord(params={"n_clusters": 3, "init": "k-means++", "b": {"z": 1, "a": 2}})
+    read = PartitionRecord(**json.loads(json.dumps(made.as_dict(), sort_keys=True)))
+    assert json.dumps(made.as_dict()["params"]) == json.dumps(read.as_dict()["params"])

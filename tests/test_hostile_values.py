@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from clusterscape import Ensemble, EnsembleGenerator, linalg
+from clusterscape import ConsensusClustering, Ensemble, EnsembleGenerator, linalg
 from clusterscape._core.weights import computable_weights
 from clusterscape.combine import METHODS, MajorityVote
 from clusterscape.compare import MEASURES, mirkin, pairwise
@@ -180,3 +180,18 @@ def test_cells_that_a_spreadsheet_would_run_are_marked_on_demand(tmp_path):
     assert path.read_text().split() == ["id,a", "'@r,'=x", "s,y", "t,'-1x"]
     ensemble.to_csv(path)
     assert Ensemble.from_csv(path, columns=["a"]) == ensemble
+
+
+def test_masked_values_are_refused_and_never_clustered():
+    X = np.ma.masked_greater(np.arange(20.0).reshape(10, 2), 17)
+    for call in (
+        lambda: ConsensusClustering(3).fit(X),
+        lambda: EnsembleGenerator().generate(X),
+        lambda: EnsembleGenerator().generate([X.filled(0.0), X]),
+    ):
+        with pytest.raises(ValueError, match=r"has 2 masked values; .*Fill them in .*or impute"):
+            call()
+    model = ConsensusClustering(2, n_partitions=5, n_references=0, random_state=0)
+    model.fit(np.ma.masked_greater(X.data, 99))  # nothing is masked
+    with pytest.raises(ValueError, match="masked"):
+        model.predict(X)

@@ -159,3 +159,19 @@ def test_a_saved_pipeline_takes_every_step_again(tmp_path) -> None:
     assert [type(s).__name__ for _, s in again.steps] == [type(s).__name__ for _, s in whole.steps]
     save_model(again, tmp_path / "n.npz")
     assert (tmp_path / "n.npz").read_bytes() == (tmp_path / "m.npz").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        (pd.to_datetime(["2024-01-01"] * 3), "dates"),
+        (pd.to_datetime(["2024-01-01"] * 3, utc=True), "dates"),
+        (pd.to_timedelta([1, 2, 3], unit="D"), "durations"),
+    ],
+)
+def test_dates_beside_numbers_are_refused_with_a_sentence(values: pd.Index, what: str) -> None:
+    frame = pd.DataFrame({"when": values, "b": [1.0, 2.0, 3.0]})
+    with pytest.raises(ValueError, match=f"the column 'when' holds {what}; turn them into numbers"):
+        TableEncoder().fit_transform(frame)
+    with pytest.raises(ValueError, match=f"X holds {what}"):
+        TableEncoder().fit(frame[["when"]].to_numpy(f"{'M' if what == 'dates' else 'm'}8[ns]"))

@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from clusterscape import ConsensusClustering, Ensemble
 from clusterscape._core.labels import numbered_like
 from clusterscape.combine import EAC
-from clusterscape.report import collect, contents, render, write
+from clusterscape.report import collect, contents, findings, render, write
 from clusterscape.report.tracking import cuts_of
 
 
@@ -255,6 +255,17 @@ def test_rows_that_are_not_the_points_are_refused(model: ConsensusClustering, na
         collect(model, **{name: np.zeros((3, 2))})
 
 
+@pytest.mark.parametrize("name", ["X", "table", "coordinates", "reference"])
+def test_rows_in_another_order_are_refused(
+    model: ConsensusClustering, table: pd.DataFrame, name: str
+) -> None:
+    given = table["length"] if name == "reference" else table.iloc[:, :2]
+    shuffled = given.sample(frac=1, random_state=0)
+    with pytest.raises(ValueError, match=f"{name} and the points of the fit have different index"):
+        collect(model, **{name: shuffled})
+    collect(model, **{name: shuffled.to_numpy()})
+
+
 # ---- the page ---------------------------------------------------------------------------------
 
 
@@ -313,3 +324,16 @@ def test_a_heavy_file_is_said(
 ) -> None:
     with pytest.warns(UserWarning, match="smaller max_points"):
         write(model, tmp_path / "page.html", X=table, max_mb=0.01)
+
+
+def test_a_resumed_run_gives_the_same_page(table: pd.DataFrame, tmp_path: Path) -> None:
+    settings = {"n_partitions": 6, "n_references": 0, "random_state": 0, "store": tmp_path / "s"}
+    first = ConsensusClustering(3, **settings).fit(table)
+    again = ConsensusClustering(3, **settings).fit(table)  # all of it comes from the store
+    assert render(collect(again, X=table)) == render(collect(first, X=table))
+
+
+def test_a_share_that_misses_a_limit_by_its_last_digit_reaches_it() -> None:
+    shares = np.array([0.5 - 1e-16, 0.8 - 1e-16, 0.49, np.nan])
+    found = findings._confidence(shares, None)
+    assert (found["confident"], found["doubtful"], found["missing"]) == (1, 1, 1)

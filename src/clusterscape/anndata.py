@@ -31,6 +31,7 @@ from clusterscape.plot import cluster_colors
 __all__ = ["consensus", "ensemble", "write_result"]
 
 _SHOWN = 12  # names in a message
+_GENERATION = ("generator", "n_partitions", "n_references", "metric", "store")
 
 
 def consensus(
@@ -55,7 +56,8 @@ def consensus(
         With ``use_rep="X"``, a layer in place of the matrix.
     obs : str or list of str, optional
         Combine clusterings that are there already in place of making new ones: names of columns
-        of ``obs``, or patterns such as ``"leiden_*"``. Nothing is clustered then.
+        of ``obs``, or patterns such as ``"leiden_*"``. Nothing is clustered then, and parameters
+        of the making of clusterings, such as ``n_partitions``, are refused.
     key_added : str
         Name of what is written, see Notes.
     random_state : int, generator or None
@@ -94,8 +96,16 @@ def consensus(
     >>> list(cells.obs["consensus"])
     ['0', '0', '0', '1', '1', '1']
     """
+    _check_object(adata)
     model = ConsensusClustering(random_state=random_state, **parameters)
     if obs is not None:
+        unread = [f"{name}={parameters[name]!r}" for name in _GENERATION if name in parameters]
+        unread += [] if layer is None else [f"layer={layer!r}"]
+        if unread:
+            raise ValueError(
+                f"{', '.join(unread)}: nothing is clustered where obs={obs!r} names clusterings "
+                "that are there already; leave out either these parameters or obs."
+            )
         runs = ensemble(adata, obs)
         model.fit_ensemble(runs)
         used: dict[str, Any] = {"obs": list(runs.names)}
@@ -135,9 +145,18 @@ def ensemble(adata: Any, columns: str | Sequence[str]) -> Ensemble:
     >>> ensemble(cells, "leiden_*").names
     ('leiden_0.5', 'leiden_1.0')
     """
+    _check_object(adata)
     frame = adata.obs
     names = matching([str(name) for name in frame.columns], columns)
     return Ensemble.from_labels(frame[names], columns=names)
+
+
+def _check_object(adata: Any) -> None:
+    if not all(hasattr(adata, part) for part in ("X", "obs", "obsm", "uns")):
+        raise TypeError(
+            f"adata must be an AnnData object; got {type(adata).__name__}. Wrap a matrix, "
+            "anndata.AnnData(matrix), or cluster it with clusterscape.ConsensusClustering."
+        )
 
 
 def matching(known: Sequence[str], wanted: str | Sequence[str]) -> list[str]:
@@ -221,6 +240,7 @@ def write_result(
     """
     from clusterscape.io import versions
 
+    _check_object(adata)
     labels = np.asarray(model.labels_)
     if len(labels) != adata.n_obs:
         raise ValueError(

@@ -64,6 +64,7 @@ from clusterscape.validate import (
     select_k,
     structure_test,
 )
+from clusterscape.validate.description import check_order
 
 _MORE_CLUSTERS = 20  # than were chosen, that are tried where constraints do not fit
 _SHARE = 5  # one member more, with the number of clusters that was chosen, for so many
@@ -609,7 +610,8 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         ----------
         X : (n, d) array, sparse matrix or data frame
             The points of ``fit`` in the same order: the features, best in their own units, or any
-            other columns, also of words.
+            other columns, also of words. An index that names other points, or in another order, is
+            refused.
         n_columns : int
             Columns for each cluster.
 
@@ -619,6 +621,7 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
             See :func:`~clusterscape.validate.describe_clusters`, also for what it cannot say.
         """
         check_is_fitted(self)
+        check_order(X, self.ensemble_, "X")
         return describe_clusters(X, self.labels_, n_columns=n_columns)
 
     def suggest_queries(self, n: int = 10, *, constraints: Any = None) -> pd.DataFrame:

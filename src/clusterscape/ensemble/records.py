@@ -25,7 +25,7 @@ class PartitionRecord:
     algorithm : str
         The base clusterer.
     params : mapping
-        Its parameters; kept as plain JSON values.
+        Its parameters; kept as plain JSON values, in the order of their names.
     seed : mapping or None
         The member's seed (entropy and spawn key).
     view : int
@@ -112,7 +112,8 @@ class PartitionRecord:
 
 def _freeze(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return MappingProxyType({k: _freeze(v) for k, v in value.items()})
+        # In one order, that of files and stores: a record that was read is like one just made.
+        return MappingProxyType({k: _freeze(v) for k, v in sorted(value.items())})
     return tuple(_freeze(v) for v in value) if isinstance(value, (list, tuple)) else value
 
 

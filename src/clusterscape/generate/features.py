@@ -58,8 +58,8 @@ def read_features(X: Any, *, index: Any = None, contiguous: bool = True) -> Feat
     ------
     ValueError, TypeError
         A sentence for no rows or columns, one dimension, text, dates, complex numbers, NaN or
-        infinity (with the row and the column), an AnnData object, and views of unequal length or
-        with different ids.
+        infinity (with the row and the column), masked values, an AnnData object, and views of
+        unequal length or with different ids.
     """
     several = isinstance(X, (list, tuple)) and len(X) > 0 and all(_is_matrix(v) for v in X)
     given = list(X) if several else [X]
@@ -124,6 +124,14 @@ def refuse_unreadable(X: Any, name: str) -> None:
         raise TypeError(
             f"{name} is of type {type(X).__name__}, which holds several matrices; give the one to "
             f"cluster, for example {name}.X{other}."
+        )
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        count = int(np.ma.count_masked(X))
+        values = "1 masked value" if count == 1 else f"{count:,} masked values"
+        raise ValueError(
+            f"{name} has {values}; what stands behind a mask is not data. Fill them in "
+            f"({name}.filled(value)), or impute them: sklearn.impute.SimpleImputer takes "
+            f"{name}.filled(numpy.nan)."
         )
     if _is_frame(X):
         refuse_repeated_columns(X, name)

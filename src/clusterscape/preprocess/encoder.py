@@ -234,6 +234,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Return X as a frame of numbers and words, after scikit-learn's own checks."""
         allowed = self.missing == "impute"
         frame_like = isinstance(X, pd.DataFrame)
+        # Before scikit-learn looks for a common type of dates and numbers, which there is not.
+        if frame_like:
+            for name, kind in zip(X.columns, X.dtypes, strict=True):
+                _refuse_dates(kind, f"the column {name!r}")
+        elif hasattr(X, "dtype"):
+            _refuse_dates(X.dtype, "X")
         mixed = frame_like or (not sparse.issparse(X) and np.asarray(X).dtype.kind == "O")
         checked = validate_data(
             self,
@@ -253,8 +259,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _check_column(self, values: pd.Series, column: int, *, allowed: bool) -> None:
         name = self._name(column)
-        if values.dtype.kind in "Mm":
-            raise ValueError(f"{name} holds dates; turn them into numbers, or leave it out.")
+        _refuse_dates(values.dtype, name)
         if not allowed and values.isna().any():
             raise ValueError(f"{name} has missing values; fill them in, or use missing='impute'.")
         if _is_number(values):
@@ -273,6 +278,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "impute"
         return tags
+
+
+def _refuse_dates(kind: Any, name: str) -> None:
+    if getattr(kind, "kind", "") in ("M", "m"):
+        raise ValueError(
+            f"{name} holds {'dates' if kind.kind == 'M' else 'durations'}; turn them into numbers, "
+            "or leave it out."
+        )
 
 
 def _is_number(values: pd.Series) -> bool:

@@ -22,6 +22,7 @@ from clusterscape.report.cautions import cautions, far_from_all
 from clusterscape.report.choices import Choices, point_id
 from clusterscape.report.tracking import tracking_of
 from clusterscape.validate import describe_clusters
+from clusterscape.validate.description import check_order
 
 VERSION = 1  # of the dictionary's form
 _NAMED = 5  # points of highest and of lowest confidence of each cluster
@@ -79,7 +80,8 @@ def collect(
         cluster forest, a consensus method; or a pipeline that ends with one.
     X : (n, d) array, sparse matrix or data frame, optional
         The points as they were given to ``fit``: they are drawn, and clusters described by them.
-        Without them there is neither.
+        Without them there is neither. An index that names other points, or in another order, is
+        refused, here and in the tables below.
     table : data frame, optional
         Other columns to describe the clusters by, in the same order, such as the table before
         words were encoded. By default X.
@@ -130,10 +132,12 @@ def collect(
     n = len(estimator.labels_)
     if coordinates is not None and np.shape(coordinates)[1:] != (2,):
         raise ValueError(f"coordinates must have two columns; got {np.shape(coordinates)}.")
-    for name, given in (("X", X), ("table", table), ("coordinates", coordinates)):
-        _check_rows(name, given, n)
     classes = None if reference is None else findings.known_classes(reference)
-    _check_rows("reference", classes, n)
+    rows = {"X": X, "table": table, "coordinates": coordinates}
+    for name, given in {**rows, "reference": classes}.items():
+        _check_rows(name, given, n)
+    for name, given in {**rows, "reference": reference}.items():
+        check_order(given, estimator.ensemble_, name)
     original = estimator
     if choices is not None:
         estimator = choices.applied_to(estimator)

@@ -71,11 +71,12 @@ def _how(k: int, model: ConsensusClustering | ClusterForest) -> str:
 def _confidence(confidence: np.ndarray, ids: Any) -> dict[str, Any]:
     """Summarise the points' confidence; a missing value counts for neither side."""
     known = confidence[~np.isnan(confidence)]
+    shares = np.round(known, 12)  # sums of votes, which may miss a limit by their last digit
     doubt = np.argsort(confidence, kind="stable")[: min(_LEAST, known.size)]
     return {
         "mean": float(known.mean()) if known.size else None,
-        "confident": int((known >= CONFIDENT).sum()),
-        "doubtful": int((known < DOUBTFUL).sum()),
+        "confident": int((shares >= CONFIDENT).sum()),
+        "doubtful": int((shares < DOUBTFUL).sum()),
         "missing": int(confidence.size - known.size),
         "confident_from": CONFIDENT,
         "doubtful_below": DOUBTFUL,

@@ -13,6 +13,8 @@ from scipy.stats import rankdata
 
 from clusterscape._core.params import Integer, Null, Seed, checked
 from clusterscape._core.seeds import RandomState, root_sequence
+from clusterscape.ensemble.ensemble import Ensemble, ids_or_count
+from clusterscape.ensemble.inputs import first_difference, may_be_joined
 
 _BLOCK = 2_000_000  # values that are looked at together
 _RANKED = 500  # columns whose values are all ranked; of more, those with different means
@@ -190,6 +192,26 @@ def describe_clusters(
     chosen = _chosen(columns, which, rows[first], labels, n_columns)
     return ClusterDescription(
         _table(columns, chosen, rows, second, labels), sizes, len(columns), held_back
+    )
+
+
+def check_order(given: Any, ensemble: Ensemble, name: str) -> None:
+    """Refuse a pandas object whose index names other points than the fit, or in another order.
+
+    An index that only counts the rows names no points, unless the other one holds the same numbers
+    in another order; what has no index is taken by position.
+    """
+    index = ids_or_count(ensemble)
+    if index is None or not isinstance(given, (pd.DataFrame, pd.Series)):
+        return
+    if may_be_joined(given.index, index):
+        return
+    row, mine, theirs = first_difference(given.index, index)
+    known = "range(len(model.labels_))" if ensemble.index is None else "model.ensemble_.index"
+    raise ValueError(
+        f"{name} and the points of the fit have different indexes: row {row} of {name} is {mine}, "
+        f"and the fit had {theirs} there. Give the rows in the order of the fit, "
+        f"{name}.loc[{known}]; where only the index is another one, {name}.set_axis({known})."
     )
 
 
