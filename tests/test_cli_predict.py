@@ -90,7 +90,7 @@ def test_columns_are_matched_by_name_and_scaled_as_in_the_run(folder: str) -> No
     assert found["labels"] == [int(label) for _, label, _ in lines[1:]]
     assert all(0 <= c <= 1 for c in found["confidence"])
     assert len(found["confidence"]) == 10
-    assert found["ids"] is None
+    assert found["ids"] == [f"p{i}" for i in range(25, 35)]  # the run says which column
     assert call("predict", folder, "few.csv", "-o", "p.parquet", "-q").exit_code == 0
     assert pd.read_parquet("p.parquet")["label"].tolist() == found["labels"]
 
@@ -251,3 +251,69 @@ def test_a_place_that_cannot_be_written_is_reported_before_the_work(tmp_path, mo
         assert re.match(f"clusterscape: {place}{rest}", done.stderr), done.stderr
     with pytest.raises(ValueError, match=f"/proc/zz{rest}folder"):
         check_results_folder("/proc/zz")
+
+
+# ---- what the run knows of its table ------------------------------------------------------------
+
+
+def test_the_column_of_the_ids_is_that_of_the_run(folder: str) -> None:
+    few = points().iloc[25:35][["flat", "name", "narrow", "wide"]]
+    few.to_csv("few.csv", index=False)
+    done = call("predict", folder, "few.csv")
+    assert done.exit_code == 0, done.stderr
+    assert [line.split(",")[0] for line in done.stdout.splitlines()[1:]] == few["name"].tolist()
+    assert "the column 'name' names the points, as in the run" in done.stderr
+    assert "not used" not in done.stderr
+    piped = call("predict", folder, "-", data=Path("few.csv").read_bytes())
+    assert piped.exit_code == 0, piped.stderr
+    assert "say --id-column name if it names them here" in piped.stderr
+    assert "as in the run: the column name" not in piped.stderr
+    few.assign(name="same").to_csv("few.csv", index=False)
+    done = call("predict", folder, "few.csv")
+    assert done.exit_code == 0, done.stderr
+    assert "the column 'name', which named the points of the run, is not used" in done.stderr
+    few.drop(columns="name").to_csv("few.csv", index=False)
+    done = call("predict", folder, "few.csv", "-q")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.splitlines()[1].startswith("0,")
+
+
+@pytest.mark.parametrize("words", [("report",), ("plot", "description")])
+def test_rows_are_not_matched_by_position_to_points_with_ids(folder: str, words: tuple) -> None:
+    frame = points()[["flat", "narrow", "wide", "name"]]
+    frame.to_csv("same.csv", index=False)
+    done = call(*words, folder, "same.csv")
+    assert done.exit_code == 0, done.stderr
+    frame.iloc[::-1].to_csv("turned.csv", index=False)
+    assert "in another order" in refused(*words, folder, "turned.csv", "--force")
+    frame.drop(columns="name").to_csv("bare.csv", index=False)
+    message = refused(*words, folder, "bare.csv", "--force", "-q")
+    assert "the points of the run have ids and those of bare.csv have none" in message
+    assert "--id-column" in message
+
+
+def test_the_table_is_read_as_that_of_the_run_was(folder: str) -> None:
+    frame = points().drop(columns="kind")
+    frame["name"] = [f"Jürgen {i}" for i in range(60)]
+    frame.loc[3, "flat"] = -999
+    text = "A title, and more\n" + frame.to_csv(index=False)
+    Path("old.csv").write_bytes(text.encode("cp1252"))
+    words = ("--encoding", "cp1252", "--skip", "1", "--na", "-999", "--missing", "impute")
+    assert call("run", "old.csv", *words, "-o", "read", *QUICK).exit_code == 0
+    done = call("predict", "read", "old.csv")
+    assert done.exit_code == 0, done.stderr
+    said = "old.csv: read as the table of the run was: --na -999 --encoding cp1252 --skip 1."
+    assert said in done.stderr
+    assert done.stdout.splitlines()[1].startswith("Jürgen 0,")
+    # What is filled is said, as the run says it.
+    assert "column 'flat': 1 of 60 values are missing and filled with the median" in done.stderr
+    done = call("report", "read", "old.csv", "-o", "page.html")
+    assert done.exit_code == 0, done.stderr
+    # What is given goes first, and another kind of file is written otherwise.
+    Path("new.csv").write_text(frame.to_csv(index=False), encoding="utf-8")
+    done = call("predict", "read", "new.csv", "--encoding", "utf-8", "--skip", "0")
+    assert done.exit_code == 0, done.stderr
+    frame.to_parquet("new.parquet")
+    done = call("predict", "read", "new.parquet")
+    assert done.exit_code == 0, done.stderr
+    assert "the run was: --na -999." in done.stderr

@@ -121,6 +121,19 @@ def test_like_repeats_a_run(home: Path) -> None:
     assert (run["partitions"], run["seed"], run["scale"]) == (7, 5, "minmax")
 
 
+def test_like_names_the_points_by_the_same_column(home: Path) -> None:
+    frame = customers()[["visits", "noise", "name"]]
+    frame[["name", "visits", "noise"]].to_csv("march.csv", index=False)
+    assert call("run", "march.csv", *QUICK, "-o", "one").exit_code == 0
+    frame.to_csv("april.csv", index=False)
+    done = call("run", "april.csv", "--like", "one", "-o", "two")
+    assert done.exit_code == 0, done.stderr
+    assert pd.read_csv("two/labels.csv")["id"].tolist() == frame["name"].tolist()
+    frame.drop(columns="name").to_csv("may.csv", index=False)
+    done = call("run", "may.csv", "--like", "two/run.json", "-o", "three")
+    assert done.exit_code == 0, done.stderr
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [

@@ -189,6 +189,35 @@ def test_export_refuses_another_table(run: Path) -> None:
     assert "holds the ids of the run" in result.output
 
 
+def test_export_reads_the_table_as_the_run_did(run: Path) -> None:
+    frame = pd.read_csv(run / "table.csv", dtype={"id": str})
+    frame["id"] = [f"Jürgen {i}" for i in range(36)]
+    text = "A title; of one line\n" + frame.to_csv(index=False, sep=";", decimal=",")
+    (run / "old.csv").write_bytes(text.encode("cp1252"))
+    with pd.ExcelWriter(run / "old.xlsx") as book:
+        pd.DataFrame({"x": [1]}).to_excel(book, sheet_name="notes", index=False)
+        frame.to_excel(book, sheet_name="data", index=False)
+    quick = ("-k", "3", "--partitions", "5", "--references", "0", "-q")
+    for file, words in (
+        ("old.csv", ("--encoding", "cp1252", "--skip", "1")),
+        ("old.xlsx", ("--sheet", "data")),
+    ):
+        out = run / f"out-{file}"
+        invoked("run", run / file, *words, *quick, "-o", out)
+        invoked("export", out, run / file, "-o", run / "joined.csv", "--force")
+        found = pd.read_csv(run / "joined.csv", dtype=str, encoding="utf-8-sig")
+        assert found["id"].tolist() == frame["id"].tolist()
+        assert [float(a.replace(",", ".")) for a in found["a"]] == frame["a"].tolist()
+        assert "label" in found
+    said = invoked("export", run / "out", run / "old.csv", code=1)
+    assert "old.csv is not text in the encoding UTF-8; save it again as CSV in UTF-8" in said
+    frame.to_parquet(run / "old.parquet")
+    said = invoked("export", run / "out", run / "old.parquet", code=1)
+    assert "old.parquet is a parquet file" in said
+    (run / "bad.xlsx").write_bytes(b"no sheet")
+    assert "save it as CSV in UTF-8" in invoked("export", run / "out", run / "bad.xlsx", code=1)
+
+
 def test_report_is_written_again_with_other_limits(run: Path) -> None:
     file = run / "again.html"
     given = ["report", str(run / "out"), str(run / "table.csv"), "--points", "9", "-o", str(file)]

@@ -48,6 +48,7 @@ def predict(
     """
     from clusterscape.cli import inputs
     from clusterscape.cli import output as out
+    from clusterscape.cli.like import id_column_of, read_with_ids, with_layout_of
     from clusterscape.io import UnknownColumn
     from clusterscape.io.results import json_text, labels_csv, labels_frame, write_labels
 
@@ -55,14 +56,19 @@ def predict(
     if output is not None:
         out.check_file(output, [data, str(model)], out.LABELS, force=force)
     fitted, names, made = _loaded(model)
-    reading = inputs.as_in_run(reading, fitted, made)
+    reading = with_layout_of(made, inputs.as_in_run(reading, fitted, made), data, quiet=quiet)
     if names is not None and reading.columns is None and not reading.transpose:
         reading = dataclasses.replace(reading, columns=names)
     try:
-        table, _ = inputs.read_table(data, reading, compares=False, keep=True, quiet=quiet)
+        table, _ = read_with_ids(
+            data, reading, id_column_of(made), compares=False, keep=True, quiet=quiet
+        )
     except UnknownColumn as error:
         raise _lacking(error, names or []) from None
-    labels, confidence = _placed(fitted, matched(table, names, fitted, quiet=quiet), quiet=quiet)
+    X = matched(table, names, fitted, ids=id_column_of(made), quiet=quiet)
+    for note in _filled(fitted, X, table):
+        say(f"{table.source}: {note}", quiet=quiet)
+    labels, confidence = _placed(fitted, X, quiet=quiet)
     if output is not None:
         write_labels(output, table.ids, labels, confidence=confidence)
         say(f"{output}: the cluster of {table.n_points:,} points.", quiet=quiet)
@@ -73,6 +79,29 @@ def predict(
         typer.echo(json_text({"model": str(model), "n_points": table.n_points, **where}))
     elif output is None:
         typer.echo(labels_csv(labels_frame(table.ids, labels, confidence=confidence)), nl=False)
+
+
+def _filled(fitted: Any, X: Any, table: Table) -> list[str]:
+    """Say how many missing values of each column the first step fills, and with what."""
+    import pandas as pd
+
+    from clusterscape.preprocess import TableEncoder
+
+    first = fitted.steps[0][1] if hasattr(fitted, "steps") else fitted
+    if not isinstance(first, TableEncoder) or first.missing != "impute":
+        return []
+    known = getattr(first, "feature_names_in_", table.feature_names)
+    made = []
+    for name, count, fill, words in zip(
+        known, pd.DataFrame(X).isna().sum(), first.fill_, first.categories_, strict=True
+    ):
+        what = f"median {fill:g}" if words is None else f"most frequent word {fill!r}"
+        if count:
+            made.append(
+                f"column {str(name)!r}: {count:,} of {len(X):,} values are missing and filled with "
+                f"the {what} of the run."
+            )
+    return made
 
 
 def _placed(fitted: Any, X: Any, *, quiet: bool) -> tuple[Any, Any]:
@@ -137,8 +166,14 @@ def _lacking(error: UnknownColumn, names: list[str]) -> Exception:
     return UnknownColumn(error.column, problem, error.remedy, **error.options)
 
 
-def matched(table: Table, names: list[str] | None, fitted: Any, *, quiet: bool) -> Any:
-    """Return the features in the order of the model's columns."""
+def matched(
+    table: Table, names: list[str] | None, fitted: Any, *, ids: str | None = None, quiet: bool
+) -> Any:
+    """Return the features in the order of the model's columns.
+
+    ``ids`` is the column that named the points of the run, of which it is not said that the run
+    did not use it.
+    """
     from scipy import sparse
 
     from clusterscape.cli import inputs
@@ -162,7 +197,7 @@ def matched(table: Table, names: list[str] | None, fitted: Any, *, quiet: bool) 
             f"the model was fitted on {_listed(names)}, and of these {_listed(missing)} of "
             f"{table.source} would not be used; leave --columns and --exclude out."
         )
-    other = [name for name in [*own, *table.left_out] if name not in names]
+    other = [name for name in [*own, *table.left_out] if name not in names and name != ids]
     if other:
         say(f"{table.source}: not used, as in the run: {_listed(other)}.", quiet=quiet)
     order = [own.index(name) for name in names]

@@ -119,6 +119,7 @@ def gathered(
 ) -> tuple[Any, Any, dict[str, Any]]:
     """Return the model of a run, its points where the table is given, and what else is known."""
     from clusterscape.cli import inputs
+    from clusterscape.cli.like import id_column_of, read_with_ids, with_layout_of
     from clusterscape.io import load_results
 
     if results.is_file():
@@ -132,12 +133,14 @@ def gathered(
         return found.model, None, {"run": found.run}
     names = column_names(found.model, found.run)
     reading = inputs.as_in_run(reading, found.model, found.run)
+    reading = with_layout_of(found.run, reading, data, quiet=quiet)
     if names is not None and reading.columns is None and not reading.transpose:
         reading = dataclasses.replace(reading, columns=names)
-    table, _ = inputs.read_table(data, reading, reference=reference, keep=True, quiet=quiet)
+    ids = id_column_of(found.run)
+    table, _ = read_with_ids(data, reading, ids, reference=reference, keep=True, quiet=quiet)
     check_points(table, found.ensemble.index, data)
     note_positions(found, data, quiet=quiet)
-    X = matched(table, names, found.model, quiet=quiet)
+    X = matched(table, names, found.model, ids=ids, quiet=quiet)
     return found.model, X, {"run": found.run, "reference": table.labels}
 
 
@@ -197,8 +200,16 @@ def note_positions(found: Any, data: str, *, quiet: bool) -> None:
 
 def check_points(table: io.Table, ids: Any, data: str) -> None:
     """Refuse a table whose rows are not the points of the run."""
-    if ids is None or table.ids is None:
+    if ids is None:
         return
+    if table.ids is None:
+        if [str(value) for value in ids] == [str(i) for i in range(table.n_points)]:
+            return  # they count the rows
+        raise ValueError(
+            f"the points of the run have ids and those of {data} have none, so that it is not "
+            "known which row is which point; name the column of the ids with --id-column, or give "
+            "the table that was clustered."
+        )
     if [str(value) for value in ids] != [str(value) for value in table.ids]:
         raise ValueError(
             f"the rows of {data} are not those of the run, or are in another order; give the table "

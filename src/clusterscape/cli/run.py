@@ -74,6 +74,7 @@ def run(
     from clusterscape.cli import inputs
     from clusterscape.cli import output as out
     from clusterscape.cli.generate import choose_algorithm
+    from clusterscape.cli.like import id_column_of_file, read_with_ids
     from clusterscape.io import check_results_folder, save_results
     from clusterscape.model import ConsensusClustering
     from clusterscape.report import findings
@@ -84,7 +85,8 @@ def run(
     check_results_folder(output, names=list(out.FILES), overwrite=force)
     out.keep_inputs([output / name for name in out.FILES], [data])
     out.check_h5ad(write_h5ad, [data], force=force)
-    table, origin = inputs.read_table(data, reading, reference=reference, keep=True, quiet=quiet)
+    ids = None if like is None else id_column_of_file(like)
+    table, origin = read_with_ids(data, reading, ids, reference=reference, keep=True, quiet=quiet)
     done = inputs.scaling(table.X, scale, algorithm)
     before = inputs.steps(table, reading, preparing, scale=done, seed=seed, quiet=quiet)
     model = ConsensusClustering(
