@@ -82,3 +82,12 @@ def test_the_subset_agrees_and_is_nearly_the_largest(seed: int) -> None:
 def test_what_has_no_clusters_is_refused() -> None:
     with pytest.raises(ValueError, match="every point is in a cluster"):
         surest_subset([[0, -1, 1], [0, 0, 1]])
+
+
+def test_results_print_in_one_line() -> None:
+    sample = list(noisy(0))
+    ball = credible_ball(np.arange(12) % 3, sample, level=0.8)
+    assert repr(ball).startswith(f"CredibleBall(radius={ball.radius:.4g}")
+    assert "of 60 partitions" in repr(ball)
+    surest = surest_subset(sample)
+    assert f"{surest.size} of 12 points" in repr(surest)

@@ -47,11 +47,16 @@ def save(display, folder: Path) -> None:
 
 def test_the_map_shows_all_that_were_compared(landscape: Landscape, tmp_path: Path) -> None:
     display = LandscapeDisplay.from_estimator(landscape)
-    dots, squares = display.ax_.collections[:2]
-    assert len(dots.get_offsets()) == landscape.n_compared_
+    many = np.unique(display.groups).size
+    drawn = display.ax_.collections  # a group each, then a representative each
+    dots = np.concatenate([c.get_offsets() for c in drawn[:many]])
+    assert len(dots) == landscape.n_compared_
     chosen = landscape.embedding_[landscape.representative_indices_]
-    assert np.asarray(squares.get_offsets()) == pytest.approx(chosen)
-    assert dots.get_sizes().argmax() == landscape.counts_.argmax()
+    shown = np.concatenate([c.get_offsets() for c in drawn[many : many + len(chosen)]])
+    assert np.asarray(shown) == pytest.approx(chosen)
+    areas = np.concatenate([c.get_sizes() for c in drawn[:many]])
+    most = landscape.embedding_[landscape.compared_][landscape.counts_.argmax()]
+    assert np.asarray(dots[areas.argmax()]) == pytest.approx(most)
     save(display, tmp_path)
 
 
@@ -148,3 +153,21 @@ def test_the_verb_refuses_names_that_it_does_not_know(table: str) -> None:
         done = call("landscape", table, option, "other")
         assert done.exit_code == 2
         assert option in done.stderr
+
+
+def test_the_verb_takes_a_range_of_numbers(table: str) -> None:
+    few = ("--samples", "40", "--representatives", "4", "--scale", "none", "--seed", "1")
+    done = call("landscape", table, "-k", "2-3", "--json", *few)
+    assert done.exit_code == 0, done.stderr
+    assert {row["n_clusters"] for row in json.loads(done.stdout)["representatives"]} == {2, 3}
+    done = call("landscape", table, "-k", "auto", *few)
+    assert done.exit_code == 2
+    assert "'auto' is not a number" in done.stderr
+
+
+def test_groups_of_the_map_differ_by_shape_too() -> None:
+    landscape = Landscape(2, n_samples=40, n_representatives=3, random_state=1).fit(corners())
+    display = LandscapeDisplay.from_estimator(landscape)
+    drawn = {path.get_paths()[0].vertices.tobytes() for path in display.ax_.collections}
+    assert len(drawn) == np.unique(display.groups).size
+    plt.close(display.figure_)

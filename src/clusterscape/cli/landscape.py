@@ -43,13 +43,13 @@ def landscape(
         ),
     ] = None,
     clusters: Annotated[
-        list[int] | None,
+        list[Any] | None,
         typer.Option(
             "--clusters",
             "-k",
             metavar="K",
-            min=1,
-            help="Number of clusters; repeat it for several numbers.",
+            parser=opt.numbers,
+            help="Number of clusters: 3, or 2-4 for each from 2 to 4; may be repeated.",
             show_default="3",
             rich_help_panel=opt.WORK,
         ),
@@ -134,7 +134,7 @@ def landscape(
         out.keep_apart({"--output": output, "--map": picture})
     table, _ = inputs.read_table(data, reading, reference=None, quiet=quiet)
     X, done = inputs.scaled(table.X, scale)
-    counts = list(dict.fromkeys(clusters or [3]))
+    counts = list(dict.fromkeys(k for several in clusters or [[3]] for k in several))
     say(
         f"sampling {samples:,} clusterings of {table.n_points:,} points with "
         f"{table.n_features:,} features (scaling: {done}).",

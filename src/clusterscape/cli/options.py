@@ -514,6 +514,14 @@ def number_or_range(text: str) -> int | str | tuple[int, int]:
     raise typer.BadParameter(f"{text!r} is not a number, a range such as 2-8, or auto.")
 
 
+def numbers(text: str) -> list[int]:
+    """Read numbers of clusters to be taken each: a number, or a range such as 2-4."""
+    found = number_or_range(text)
+    if isinstance(found, str):
+        raise typer.BadParameter(f"{text!r} is not a number or a range such as 2-4.")
+    return [found] if isinstance(found, int) else list(range(found[0], found[1] + 1))
+
+
 ClustersOrRange = Annotated[
     Any,
     typer.Option(

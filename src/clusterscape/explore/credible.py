@@ -50,6 +50,13 @@ class CredibleBall:
     upper: np.ndarray
     lower: np.ndarray
 
+    def __repr__(self) -> str:
+        """Say what the ball is; its arrays have an entry per sampled partition."""
+        return (
+            f"CredibleBall(radius={self.radius:.4g}, share={self.share:.4g}, "
+            f"{int(self.inside.sum())} of {self.inside.size} partitions)"
+        )
+
 
 @checked({"metric": (Choice(*_METRICS),), "level": (Number(0, 1, open_low=True),)})
 def credible_ball(
@@ -100,6 +107,8 @@ def credible_ball(
     >>> ball = credible_ball([0, 0, 1, 1], sample, level=0.75)
     >>> ball.inside, round(ball.radius, 3), ball.lower
     (array([ True,  True,  True, False]), 0.347, array([2]))
+    >>> ball
+    CredibleBall(radius=0.3466, share=0.75, 3 of 4 partitions)
     """
     drawn = as_ensemble(sample, "sample").with_index(None)
     every = Ensemble.from_labels([labels]).concat(drawn)
@@ -155,6 +164,13 @@ class SurestSubset:
     share: float
     order: np.ndarray
     shares: np.ndarray
+
+    def __repr__(self) -> str:
+        """Say how many points are in the subset; its arrays have an entry per point."""
+        return (
+            f"SurestSubset({self.size} of {self.labels.size} points in "
+            f"{int(self.labels.max(initial=-1)) + 1} clusters, share={self.share:.4g})"
+        )
 
 
 @checked(

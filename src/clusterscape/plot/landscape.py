@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from clusterscape.plot._axes import Frame, cluster_legend
-from clusterscape.plot.palette import cluster_colors
+from clusterscape.plot.palette import cluster_colors, cluster_marker
 
 _ALL, _SHOWN, _OTHER = "#0072B2", "#E69F00", "#009E73"
 
@@ -116,17 +116,15 @@ class LandscapeDisplay(Frame):
         ax = self._begin(ax, (6.4, 5))
         area = 12.0 + 100.0 * self.counts / max(self.counts.max(), 1.0)
         colours = np.array(cluster_colors(self.groups))
-        ax.scatter(*self.coordinates.T, s=area, c=colours, alpha=0.5, linewidths=0)
+        for group in np.unique(self.groups):
+            at = self.groups == group
+            look = {"marker": cluster_marker(int(group)), "c": colours[at]}
+            ax.scatter(*self.coordinates[at].T, s=area[at], alpha=0.5, linewidths=0, **look)
         chosen = self.coordinates[self.representatives]
-        ax.scatter(
-            *chosen.T,
-            s=70,
-            marker="s",
-            c=colours[self.representatives],
-            edgecolors="black",
-            linewidths=1.0,
-        )
-        for group, (x, y) in zip(self.groups[self.representatives], chosen, strict=True):
+        for p, (x, y) in zip(self.representatives, chosen, strict=True):
+            group = int(self.groups[p])
+            look = {"marker": cluster_marker(group), "c": colours[p : p + 1]}
+            ax.scatter([x], [y], s=80, edgecolors="black", linewidths=1.0, **look)
             ax.annotate(str(group), (x, y), xytext=(5, 5), textcoords="offset points", fontsize=8)
         cluster_legend(ax, self.groups, title="group")
         shown = "" if np.isnan(self.share) else f" ({self.share:.0%} of the squared distances)"
