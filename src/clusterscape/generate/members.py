@@ -153,7 +153,7 @@ def _cluster(work: Work, member: Member) -> tuple[np.ndarray | None, BaseResult,
         work.init,
         work.n_init,
         work.max_iter,
-        options=turn.settings(child(member.seed, "settings")),
+        options=turn.settings(member.index),
         most_clusters=member.most_clusters,
         pieces=work.pieces[member.view] if whole and work.pieces else Pieces(),
     )
