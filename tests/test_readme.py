@@ -82,7 +82,18 @@ def test_examples_are_numbered_from_one() -> None:
 
 @pytest.mark.parametrize(
     "verb",
-    "generate compare combine forest explore validate semisupervised report plot io".split(),
+    [
+        "generate",
+        "compare",
+        "combine",
+        "forest",
+        "explore",
+        "validate",
+        "semisupervised",
+        "report",
+        "plot",
+        "io",
+    ],
 )
 def test_every_verb_of_the_library_has_an_example(verb: str) -> None:
     examples = [f.read_text(encoding="utf8") for f in (ROOT / "examples").glob("plot_*.py")]
