@@ -87,7 +87,7 @@ def plot(
 
     With --json the table is printed as JSON, beside the picture.
 
-    Example: `clusterscape plot scatter result wine.csv -o wine.svg --table wine.csv`
+    Example: `clusterscape plot scatter result wine.csv -o wine.svg --table points.csv`
     """
     from clusterscape.cli import output as out
     from clusterscape.cli.pictures import PICTURES
