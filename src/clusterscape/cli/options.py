@@ -17,16 +17,20 @@ import typer
 if TYPE_CHECKING:
     from clusterscape.compare import Measure
 
+# The panels of the help.
+READING = "Reading tables"
+WORK = "The work"
+SPACE = "Distances in space"
+OUTPUT = "Output"
+
 
 def _panel(title: str) -> Callable[..., Any]:
-    """Return ``typer.Option`` for the options of one panel of the help."""
+    """Return ``typer.Option`` for the options of one panel."""
     return partial(typer.Option, rich_help_panel=title)
 
 
-reading_option = _panel("Reading tables")
-work_option = _panel("The work")
-space_option = _panel("Distances in space")
-output_option = _panel("Output")
+reading_option, work_option = _panel(READING), _panel(WORK)
+space_option, output_option = _panel(SPACE), _panel(OUTPUT)
 
 
 def choose(option: str, given: str, known: Sequence[str]) -> str:
