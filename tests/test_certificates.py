@@ -495,7 +495,7 @@ def test_best_jaccard_by_hand() -> None:
     assert np.isnan(_best_jaccard(old, new, 3)[2])
 
 
-def test_failed_resamples_are_told() -> None:
+def test_failed_resamples_are_reported() -> None:
     X, labels = blobs(0, k=2, d=2, n=6)
     found = cluster_stability(
         X, KMeans(7, n_init=1), labels=labels, scheme="subsample", ratio=0.3, n_resamples=3,

@@ -167,7 +167,7 @@ def test_a_damaged_h5ad_file_never_ends_the_process(tmp_path):
             io.read_table(path)
 
 
-def test_what_ends_the_reader_of_hdf5_is_told(tmp_path, monkeypatch):
+def test_what_ends_the_reader_of_hdf5_is_reported(tmp_path, monkeypatch):
     pytest.importorskip("anndata")
     from clusterscape.io import _matrices
 

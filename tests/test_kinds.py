@@ -24,7 +24,7 @@ from clusterscape.generate import (
     usenc,
 )
 from clusterscape.generate.algorithms import Pieces
-from clusterscape.generate.kinds import one_round
+from clusterscape.generate.kinds import one_round, turns_of
 from clusterscape.linalg import genie as genie_module
 from clusterscape.linalg import mst as mst_module
 from clusterscape.linalg.kmeans import kmeans
@@ -84,6 +84,19 @@ def test_turns_of_a_round_are_even():
     assert one_round([1, 1, 1]) == [0, 1, 2]
     assert sorted(one_round([4, 4, 2, 1])) == [0] * 4 + [1] * 4 + [2] * 2 + [3]
     assert one_round([3, 1]) == [0, 0, 1, 0]
+
+
+def test_settings_follow_the_number_of_the_member_and_no_seed():
+    kind = Kind("genie", (2, 6), settings={"reachability": [1, 3], "gini_threshold": (0.1, 0.7)})
+    turn = turns_of([kind])[0]
+    assert len({turn.settings(i)["gini_threshold"] for i in range(8)}) == 8
+    made = [
+        EnsembleGenerator(4, algorithm=[kind], random_state=seed).generate(np.eye(12))
+        for seed in (0, np.random.SeedSequence(5, spawn_key=(7, 9)))
+    ]
+    for ensemble in made:
+        drawn = [record.params["gini_threshold"] for record in ensemble.records]
+        assert drawn == [turn.settings(i)["gini_threshold"] for i in range(4)]
 
 
 def test_members_share_spanning_trees_and_a_piece_is_made_once(moons, monkeypatch):

@@ -136,7 +136,7 @@ def corners() -> np.ndarray:
 
 @pytest.mark.parametrize("how", grouping.GROUPINGS)
 @pytest.mark.parametrize("distance", ["lift_emd", "density", "vi", "adjusted_rand"])
-def test_what_is_told_fits_together(how: str, distance: str) -> None:
+def test_the_findings_agree_with_each_other(how: str, distance: str) -> None:
     found = Landscape(
         2, distance=distance, grouping=how, n_representatives=3, random_state=0, **FEW
     ).fit(corners())

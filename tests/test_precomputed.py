@@ -229,7 +229,7 @@ def test_consensus_clustering_from_distances_chooses_k_and_refuses_presets_of_fe
 
 
 @pytest.mark.parametrize("kind", ["distance", "affinity"])
-def test_matrices_that_tell_nothing_are_refused(kind):
+def test_constant_matrices_are_refused(kind):
     same = np.full((5, 5), 2.0) - (2.0 * np.eye(5) if kind == "distance" else 0.0)
     with pytest.raises(ValueError, match="tells no points apart: all .* are 2"):
         read_relation(same, kind=kind)

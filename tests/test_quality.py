@@ -146,7 +146,7 @@ def test_random_features_come_near_the_kernel() -> None:
     assert separation_quality(X, labels, n_components=1000) == pytest.approx(exact, abs=0.05)
 
 
-def test_wrong_arguments_are_told() -> None:
+def test_wrong_arguments_are_reported() -> None:
     X, labels = some(0)
     with pytest.raises(ValueError, match="one label per row"):
         kmeans_quality(X, labels[:-1])

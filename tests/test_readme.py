@@ -80,6 +80,26 @@ def test_examples_are_numbered_from_one() -> None:
         assert title.startswith(f"{number}. "), f"{file.name}: the title {title!r} has no number"
 
 
+@pytest.mark.parametrize(
+    "verb",
+    [
+        "generate",
+        "compare",
+        "combine",
+        "forest",
+        "explore",
+        "validate",
+        "semisupervised",
+        "report",
+        "plot",
+        "io",
+    ],
+)
+def test_every_verb_of_the_library_has_an_example(verb: str) -> None:
+    examples = [f.read_text(encoding="utf8") for f in (ROOT / "examples").glob("plot_*.py")]
+    assert any(re.search(rf"\b(cs|clusterscape)\.{verb}\b", text) for text in examples)
+
+
 def test_links_of_the_readme_lead_somewhere() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf8")
     for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):

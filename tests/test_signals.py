@@ -116,7 +116,7 @@ main()
 
 
 @pytest.mark.parametrize("place", ["typer.core.TyperGroup.invoke", "console.showing"])
-def test_ctrl_c_is_told_once_wherever_it_comes(place):
+def test_ctrl_c_is_reported_once_wherever_it_comes(place):
     """Inside a verb, which says it itself, and in typer, which says nothing."""
     code = f"""
 import sys

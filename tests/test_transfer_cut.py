@@ -150,9 +150,9 @@ def test_one_cluster() -> None:
 
 def test_refusals() -> None:
     B = links(0, 10, 3)
-    with pytest.raises(ValueError, match="column_weight must be 3 finite numbers"):
+    with pytest.raises(ValueError, match="column_weight must have one entry per column, 3 in all"):
         transfer_cut(B, 2, column_weight=[1.0])
-    with pytest.raises(ValueError, match="sample_weight is 0 for every point"):
+    with pytest.raises(ValueError, match="sample_weight is zero for every point"):
         transfer_cut(B, 2, sample_weight=np.zeros(10))
     with pytest.raises(ValueError, match="finite weights >= 0"):
         transfer_cut(-B, 2)

@@ -210,7 +210,8 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
     References
     ----------
     A. Strehl, J. Ghosh, "Cluster ensembles: a knowledge reuse framework for combining multiple
-    partitions", Journal of Machine Learning Research 3, 2002.
+    partitions", Journal of Machine Learning Research 3, 2002,
+    doi:10.1162/153244303321897735.
 
     S. Monti, P. Tamayo, J. Mesirov, T. Golub, "Consensus clustering: a resampling-based method for
     class discovery and visualization of gene expression microarray data", Machine Learning 52,

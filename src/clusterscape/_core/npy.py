@@ -21,6 +21,10 @@ _SMALLEST = 2**28  # bytes of text that a packed file may always hold
 _RATIO = 100  # how much smaller packing makes text of different numbers, with room to spare
 
 
+class HoldsObjects(ValueError):
+    """An array of Python objects: reading it would mean to run what the file says."""
+
+
 def _given_limit() -> int | None:
     """Return the limit that the environment sets, in bytes."""
     text = os.environ.get(VARIABLE, "").strip()
@@ -88,7 +92,7 @@ def read_array(stream: IO[bytes], size: int) -> np.ndarray:
     except Exception as error:  # NumPy parses the text of the header with Python's own tokenizer
         raise ValueError(f"its header cannot be read: {error}") from None
     if dtype.hasobject:
-        raise ValueError("it holds Python objects, which only a pickle could restore")
+        raise HoldsObjects("it holds Python objects, which only a pickle could restore")
     claimed = math.prod(shape) * dtype.itemsize
     there = size - (stream.tell() - begin)
     if claimed > there or (dtype.itemsize == 0 and math.prod(shape) > 0):

@@ -558,7 +558,9 @@ def _by_id(
     places = [_places(table, ids) for table, ids in zip(tables, every, strict=True)]
     if how == "outer":
         wanted = list(dict.fromkeys(name for ids in every for name in ids))
-        parts = [_spread(t.ensemble, p, wanted) for t, p in zip(tables, places, strict=True)]
+        parts = [
+            _over_all_points(t.ensemble, p, wanted) for t, p in zip(tables, places, strict=True)
+        ]
         return parts, np.array(wanted, dtype=object)
     if how == "same":
         _refuse_different(tables, places)
@@ -603,7 +605,7 @@ def _taken(ensemble: Ensemble, rows: list[int]) -> Ensemble:
     return ensemble if in_order else ensemble.subset(rows)
 
 
-def _spread(ensemble: Ensemble, places: dict[str, int], wanted: list[str]) -> Ensemble:
+def _over_all_points(ensemble: Ensemble, places: dict[str, int], wanted: list[str]) -> Ensemble:
     """Return the ensemble over more points, those that it does not hold being unsampled."""
     from scipy import sparse
 

@@ -39,7 +39,7 @@ _FLOOR = 1e-3  # of the mean distance of neighbours: shorter gaps are equally ba
 
 @dataclass(frozen=True)
 class Judgement:
-    """What speaks for a candidate; the larger, the better.
+    """The scores of a candidate; the larger, the better.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class ConsensusChoice(BaseConsensus):
     agreement_ : float
         Adjusted Rand index of these two: near 1, the choice made no difference.
     candidates_ : dict of str to Judgement
-        All candidates by descending score, and what speaks for each.
+        All candidates by descending score, with their scores.
     candidate_labels_ : (l, c) array
         Their labels, in the same order, for the points of ``sample_``.
     sample_ : (l,) array
@@ -329,7 +329,7 @@ class ConsensusChoice(BaseConsensus):
         return sample.select(np.sort(np.concatenate([which, groups[_EXACT]])))
 
     def _judged(self, labels: Mapping[str, np.ndarray], view: _View | None) -> dict[str, Judgement]:
-        """Return what speaks for each candidate."""
+        """Return the scores of each candidate."""
         names = list(labels)
         same = np.ones((len(names), len(names)))
         for i, name in enumerate(names):

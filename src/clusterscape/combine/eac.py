@@ -363,7 +363,7 @@ def eac_oracle(
     """Search the threshold of :class:`EAC` that agrees best with the TRUE labels.
 
     This is how the comparisons of Yan, Chen and Jordan (2013) set the threshold, for every measure
-    again. It looks at the truth, so its score is an upper bound for whoever does not know it:
+    again. It looks at the truth, so its score is an upper bound for anyone who does not know it:
     use it to repeat published tables, never to judge a clustering.
 
     Parameters

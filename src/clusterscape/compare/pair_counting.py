@@ -230,6 +230,7 @@ def jaccard_distance(
     ----------
     .. [1] A. Ben-Hur, A. Elisseeff and I. Guyon. A stability based method for discovering structure
        in clustered data. Pacific Symposium on Biocomputing 7, 6-17, 2002.
+       doi:10.1142/9789812799623_0002
 
     Examples
     --------

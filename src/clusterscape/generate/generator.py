@@ -324,7 +324,7 @@ class EnsembleGenerator(BaseEstimator):
             needs_k=needs_k,
             n_views=len(features.views),
             root=root,
-            group=lambda turn, seed: turns[turn].group(seed),
+            group=lambda turn, member: turns[turn].group(member),
             most_clusters=_most_clusters(chosen, axes),
             first=0 if before is None else before.ensemble.n_partitions,
         )

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from numpy.random import SeedSequence
-
 from clusterscape._core.params import Instance, Integer, Null, Rule, Such, check_params
 from clusterscape.generate.algorithms import (
     ALGORITHMS,
@@ -17,7 +15,7 @@ from clusterscape.generate.algorithms import (
     Algorithm,
     from_estimator,
 )
-from clusterscape.generate.plan import N_CLUSTERS, child, place
+from clusterscape.generate.plan import N_CLUSTERS, place
 
 
 @dataclass(frozen=True)
@@ -163,23 +161,22 @@ class Turn:
     rank: int = 0
     width: int = 1
 
-    def settings(self, seed: SeedSequence) -> dict[str, Any]:
-        """Return the clusterer's options for the member whose settings have this seed."""
+    def settings(self, member: int) -> dict[str, Any]:
+        """Return the clusterer's options for the member of this number in the run."""
         drawn = {}
         if self.kind is not None:
-            member = int(seed.spawn_key[-2])  # the last number is that of the draw
             drawn = self.kind.draw(member // self.width * self.kind.share + self.rank)
         defaults = {name: option.default for name, option in self.algorithm.options.items()}
         return defaults | drawn
 
-    def group(self, seed: SeedSequence) -> int:
-        """Return a number that says which sample a member with this seed is made on.
+    def group(self, member: int) -> int:
+        """Return a number that says which sample the member of this number is made on.
 
-        Members that share a graph or a tree get the same sample; others are dealt by their seed.
+        Members that share a graph or a tree get the same sample; others take turns.
         """
         if not self.algorithm.shared:
-            return int(seed.spawn_key[-1]) if seed.spawn_key else 0
-        settings = self.settings(child(seed, "settings"))
+            return member
+        settings = self.settings(member)
         return sum(int(settings[name]) for name in self.algorithm.shared)
 
 

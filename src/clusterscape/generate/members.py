@@ -95,7 +95,7 @@ def run_member(task: tuple[Work, Member]) -> Outcome:
     with hear_warnings() as heard:
         try:
             seen, result, changes["columns"] = _cluster(work, member)
-            labels, changes["n_clusters"], values = _spread(result, seen, n)
+            labels, changes["n_clusters"], values = _result_of_all(result, seen, n)
             model = _kept(result.model, values)
             changes["cost"] = result.cost
             details = dict(result.details)
@@ -153,7 +153,7 @@ def _cluster(work: Work, member: Member) -> tuple[np.ndarray | None, BaseResult,
         work.init,
         work.n_init,
         work.max_iter,
-        options=turn.settings(child(member.seed, "settings")),
+        options=turn.settings(member.index),
         most_clusters=member.most_clusters,
         pieces=work.pieces[member.view] if whole and work.pieces else Pieces(),
     )
@@ -181,15 +181,17 @@ def _kept(model: Mapping[str, np.ndarray], values: np.ndarray) -> Mapping[str, n
     return own if size <= _MODEL_ENTRIES else {}
 
 
-def _spread(result: BaseResult, seen: np.ndarray | None, n: int) -> tuple[Any, int, np.ndarray]:
+def _result_of_all(
+    result: BaseResult, seen: np.ndarray | None, n: int
+) -> tuple[Any, int, np.ndarray]:
     """Return codes or membership of all points, the number of clusters, and which they are."""
     if result.membership is None:
-        return _spread_labels(result.labels, seen, n)
-    membership = _spread_membership(result.membership, seen, n)
+        return _labels_of_all(result.labels, seen, n)
+    membership = _membership_of_all(result.membership, seen, n)
     return membership, int(membership.shape[1]), np.arange(membership.shape[1])
 
 
-def _spread_labels(
+def _labels_of_all(
     labels: Any, seen: np.ndarray | None, n: int
 ) -> tuple[np.ndarray, int, np.ndarray]:
     """Return codes 0..k-1 of all points in the smallest type, k, and the label of each code."""
@@ -212,7 +214,7 @@ def _spread_labels(
     return codes, int(values.size), values
 
 
-def _spread_membership(
+def _membership_of_all(
     membership: np.ndarray, seen: np.ndarray | None, n: int
 ) -> sparse.csr_matrix:
     """Return the membership of all points; an unsampled row is marked by a NaN."""

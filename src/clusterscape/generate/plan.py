@@ -22,7 +22,7 @@ from clusterscape.generate.features import Matrix
 
 # The draws of a member; each has its own child of the member's seed, so that changing one axis
 # leaves what the other axes draw as it was.
-DRAWS = ("n_clusters", "columns", "rows", "algorithm", "settings")
+DRAWS = ("n_clusters", "columns", "rows", "algorithm")
 
 # Up to so many points every member clusters all of them, unless told otherwise.
 EXACT = 20_000
@@ -258,13 +258,13 @@ def make_plan(
     needs_k: Sequence[bool],
     n_views: int,
     root: SeedSequence,
-    group: Callable[[int, SeedSequence], int] = lambda turn, seed: 0,
+    group: Callable[[int, int], int] = lambda turn, member: 0,
     most_clusters: Sequence[int] | None = None,
     first: int = 0,
 ) -> list[Member]:
     """Return the members; ``axes`` and ``needs_k`` have one entry for each turn of a round.
 
-    ``group`` gives the sample of a member on samples, by its turn and the seed of its settings;
+    ``group`` gives the sample of a member on samples, by its turn and its number;
     ``most_clusters`` the largest number of clusters of the members that share what it computes;
     ``first`` is how many members the run has already, whose seeds are not taken again.
     """
@@ -285,7 +285,7 @@ def make_plan(
                 most_clusters=most[turn] if needs_k[turn] else 0,
                 columns=own.columns,
                 rows=own.rows,
-                group=group(turn, seed) % GROUPS if is_sample(own.rows) else 0,
+                group=group(turn, first + i) % GROUPS if is_sample(own.rows) else 0,
             )
         )
     return members

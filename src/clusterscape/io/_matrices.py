@@ -15,7 +15,13 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from clusterscape._core.npy import ArrayArchive, read_array, too_large, unpacked_limit
+from clusterscape._core.npy import (
+    ArrayArchive,
+    HoldsObjects,
+    read_array,
+    too_large,
+    unpacked_limit,
+)
 from clusterscape.ensemble import Ensemble
 from clusterscape.ensemble.files import BROKEN_ARCHIVE, BROKEN_PARQUET, FORMAT, parquet_table
 from clusterscape.io._columns import (
@@ -185,9 +191,9 @@ def _load_array(source: Source, stream: IO[bytes]) -> np.ndarray:
         size = stream.seek(0, os.SEEK_END)
         stream.seek(0)
         return read_array(stream, size)
+    except HoldsObjects:
+        raise _pickled(source, "Python objects") from None
     except BROKEN_ARCHIVE as error:
-        if "pickle" in str(error):
-            raise _pickled(source, "Python objects") from None
         raise _damaged(source, "a NumPy file", error) from None
 
 
@@ -229,9 +235,9 @@ def _open_npz(source: Source, stream: IO[bytes]) -> tuple[list[str], Callable[[s
     def get(key: str) -> np.ndarray:
         try:
             return archive[key]
+        except HoldsObjects:
+            raise _pickled(source, f"Python objects in {key!r}") from None
         except BROKEN_ARCHIVE as error:
-            if "pickle" in str(error):
-                raise _pickled(source, f"Python objects in {key!r}") from None
             raise _damaged(source, "a NumPy file", error) from None
 
     return archive.files, get

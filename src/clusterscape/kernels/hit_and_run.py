@@ -44,14 +44,14 @@ def _barrier(A, slack, p, ball, H, g):
             for q in range(e + 1):
                 H[e, q] += weighted * A[j, q] * inverse
     if ball:
-        room = 1.0
+        inside = 1.0
         for e in range(r):
-            room -= p[e] * p[e]
+            inside -= p[e] * p[e]
         for e in range(r):
-            g[e] += 2.0 * p[e] / room
+            g[e] += 2.0 * p[e] / inside
             for q in range(e + 1):
-                H[e, q] += 4.0 * p[e] * p[q] / (room * room)
-            H[e, e] += 2.0 / room
+                H[e, q] += 4.0 * p[e] * p[q] / (inside * inside)
+            H[e, e] += 2.0 / inside
 
 
 @jit
@@ -299,7 +299,7 @@ def points(A, b, ball, p, thin, burn_in, out, state):
 
 
 @jit
-def _spread(batches, n_batches, length, errors):
+def _standard_errors(batches, n_batches, length, errors):
     """Fill the standard errors of the means over equally long batches; return the largest."""
     largest = 0.0
     for i in range(errors.shape[0]):
@@ -362,7 +362,7 @@ def shares(A, b, ball, starts, plan, seeds, out, errors, taken):
                     n_batches += 1
                 places[c] = p
             taken[x] += per_chain * chains * length
-            largest = _spread(batches, n_batches, length, errors[x])
+            largest = _standard_errors(batches, n_batches, length, errors[x])
         for i in range(n_owners):
             total = 0.0
             for q in range(n_batches):

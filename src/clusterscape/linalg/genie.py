@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from clusterscape import kernels
 from clusterscape._core.params import Instance, Integer, Number, check_params, checked
+from clusterscape._core.weights import checked_weights
 from clusterscape.linalg.mst import SpanningTree
 
 _MOST_MASS = 200_000_000  # total weight, for which 24 bytes each are held
@@ -148,15 +149,11 @@ def genie(
 
 
 def _sizes(weights: Any, n: int) -> np.ndarray:
-    if weights is None:
-        return np.ones(n, dtype=np.int64)
-    values = np.asarray(weights, dtype=np.float64)
-    whole = values.shape == (n,) and bool(np.isfinite(values).all())
-    if not whole or (values < 1).any() or (values != np.rint(values)).any():
+    values = checked_weights(weights, n, name="weights", positive=True)
+    if (values != np.rint(values)).any():
         raise ValueError(
-            f"weights must be {n} whole numbers >= 1, one per point: the points that each "
-            f"represents; got an array of shape {values.shape}"
-            + (f" with values from {values.min():g} to {values.max():g}." if whole else ".")
+            "weights must be whole numbers >= 1: the points that each represents; got values from "
+            f"{values.min():g} to {values.max():g}."
         )
     if values.sum() > _MOST_MASS:
         raise ValueError(

@@ -18,6 +18,7 @@ from clusterscape._core import seeds as _seeds
 from clusterscape._core.errors import ParameterError
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import Choice, Integer, Seed, checked
+from clusterscape._core.weights import checked_weights
 from clusterscape.linalg.coassociation import Coassociation
 from clusterscape.linalg.eigen import EigenResult, symmetric_eigen
 from clusterscape.linalg.kmeans import kmeans
@@ -492,8 +493,8 @@ def transfer_cut(
     """
     incidence = Incidence(B)
     n, p = incidence.shape
-    omega = _checked_weights(column_weight, p, "column_weight", "column")
-    weight = _checked_weights(sample_weight, n, "sample_weight", "point")
+    omega = checked_weights(column_weight, p, name="column_weight", each="column")
+    weight = checked_weights(sample_weight, n)
     mass = incidence.collect(weight[:, None]).ravel()
     column = np.divide(omega, mass, out=np.zeros(p), where=mass > 0)
     sampling, starting = _seeds.spawn(seed, 2)
@@ -550,17 +551,3 @@ def _assigned(
         # Linked points have zero rows, too, where there are more groups than eigenvectors.
         labels[part[some.expand(spectrum.column_degree[:, None]).ravel() <= 0]] = -1
     return labels
-
-
-def _checked_weights(weights: ArrayLike | None, size: int, name: str, what: str) -> np.ndarray:
-    if weights is None:
-        return np.ones(size)
-    values = np.asarray(weights, dtype=np.float64)
-    if values.shape != (size,) or not np.isfinite(values).all() or (values < 0).any():
-        raise ValueError(
-            f"{name} must be {size} finite numbers >= 0, one per {what}; got an array of shape "
-            f"{values.shape}."
-        )
-    if not values.any():
-        raise ValueError(f"{name} is 0 for every {what}; give at least one a weight > 0.")
-    return values

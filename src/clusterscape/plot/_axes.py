@@ -41,6 +41,22 @@ class Frame:
         return self.ax_
 
 
+class Grid:
+    """What every display of several pictures has: their axes and the figure, once it is drawn."""
+
+    axes_: Any
+    figure_: Any
+
+    def _begin(self, rows: int, columns: int, size: tuple[float, float]) -> Any:
+        """Return a (rows, columns) array of axes on a new figure of this size, and keep them."""
+        import matplotlib.pyplot as plt
+
+        self.figure_, self.axes_ = plt.subplots(
+            rows, columns, figsize=size, layout="constrained", squeeze=False
+        )
+        return self.axes_
+
+
 def axes_beside(ax: Any, share: float, *, gap: float = 0.06) -> Any:
     """Give the right ``share`` of the area of ``ax`` to other axes."""
     place = ax.get_subplotspec()

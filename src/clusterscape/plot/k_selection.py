@@ -7,11 +7,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from clusterscape.plot._axes import Frame
+
 _FEW = 25  # eigenvalues that are numbered one by one
 _CHOSEN, _SECOND, _OTHER, _CUT = "#0072B2", "#56B4E9", "#999999", "#D55E00"
 
 
-class KSelectionDisplay:
+class KSelectionDisplay(Frame):
     """Scores of the candidates, with the choice and its runner-up marked.
 
     Where features were looked at, every candidate has a bar, its score; above it, in how many
@@ -101,18 +103,13 @@ class KSelectionDisplay:
         -------
         self
         """
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            ax = plt.subplots(figsize=(6, 3.6), layout="constrained")[1]
+        ax = self._begin(ax, (6, 3.6))
         if criterion is not None:
             self._draw_curve(ax, criterion)
         elif "separation_rise" in self.selection.columns:
             self._draw_scores(ax)
         else:
             self._draw_eigenvalues(ax)
-        self.ax_ = ax
-        self.figure_ = ax.figure
         return self
 
     def _draw_scores(self, ax: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from clusterscape.plot._axes import Frame, cluster_legend
+from clusterscape.plot._axes import Frame, Grid, cluster_legend
 from clusterscape.plot.palette import cluster_colors, cluster_marker
 
 _ALL, _SHOWN, _OTHER = "#0072B2", "#E69F00", "#009E73"
@@ -453,7 +453,7 @@ class QualityDistributionDisplay(Frame):
         return self
 
 
-class ClusterImagesDisplay:
+class ClusterImagesDisplay(Grid):
     """Mean image of each cluster, where points are images.
 
     Use :meth:`from_labels`.
@@ -550,14 +550,9 @@ class ClusterImagesDisplay:
         -------
         self
         """
-        import matplotlib.pyplot as plt
-
         columns = min(5, len(self.images))
         rows = -(-len(self.images) // columns)
-        size = (1.5 * columns, 1.7 * rows)
-        figure, axes = plt.subplots(
-            rows, columns, figsize=size, layout="constrained", squeeze=False
-        )
+        axes = self._begin(rows, columns, (1.5 * columns, 1.7 * rows))
         for ax in axes.ravel():
             ax.axis("off")
         low, high = self.images.min(), self.images.max()
@@ -566,5 +561,4 @@ class ClusterImagesDisplay:
         ):
             ax.imshow(image, cmap="gray", vmin=low, vmax=high)
             ax.set_title(f"{cluster}: {count:,}", fontsize=8)
-        self.axes_, self.figure_ = axes, figure
         return self

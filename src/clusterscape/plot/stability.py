@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from clusterscape.plot._axes import Frame
+from clusterscape.plot._axes import Frame, Grid
 from clusterscape.plot._profile import draw_profile
 
 _KINDS = ("stable", "unstable")
@@ -122,7 +122,7 @@ class StabilityDisplay(Frame):
         return self
 
 
-class GalleryDisplay:
+class GalleryDisplay(Grid):
     """Examples of stable and unstable points of each cluster, as images.
 
     Use :meth:`from_estimator`.
@@ -232,12 +232,8 @@ class GalleryDisplay:
         -------
         self
         """
-        import matplotlib.pyplot as plt
-
         k = self.images.shape[1]
-        figure, axes = plt.subplots(
-            2, k, figsize=(max(2.0, 1.1 * k), 2.8), layout="constrained", squeeze=False
-        )
+        axes = self._begin(2, k, (max(2.0, 1.1 * k), 2.8))
         for row in range(2):
             for c in range(k):
                 axes[row, c].imshow(self.images[row, c], cmap="gray_r")
@@ -245,5 +241,4 @@ class GalleryDisplay:
                 axes[row, c].set_xticks([])
                 axes[row, c].set_yticks([])
             axes[row, 0].set_ylabel(_KINDS[row], fontsize=9)
-        self.axes_, self.figure_ = axes, figure
         return self

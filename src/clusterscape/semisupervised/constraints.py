@@ -193,7 +193,7 @@ class Constraints:
     they imply together is computed at once (:attr:`closure`), and a contradiction among them is an
     error that names the points and the chain of must-links. Those below 1 may contradict each
     other. Labelled points are kept as classes, never as pairs, so that 100,000 of them take no more
-    room than their labels.
+    memory than their labels.
 
     Parameters
     ----------

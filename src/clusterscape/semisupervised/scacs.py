@@ -168,7 +168,7 @@ class CSP(BaseConstrainedClusterer):
     n_clusters : int
         Clusters to form.
     scale : float or str
-        Bandwidth of the Gaussian affinity, or a rule of the house's affinities ("median", "local").
+        Bandwidth of the Gaussian affinity, or the rule that finds it ("median", "local").
     n_init : int
         Starts of the last k-means.
     random_state : int, generator or None

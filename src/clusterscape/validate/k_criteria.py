@@ -97,7 +97,7 @@ class KCriterion:
     measure : callable
         ``measure(cuts)`` returns one value per candidate, NaN where it is not defined.
     larger : bool or None
-        Whether larger values speak for a candidate; None where it must be read as a curve.
+        Whether larger values are better; None where it must be read as a curve.
     words : str
         What it is, in one line.
     needs : {"", "features", "dense", "halves"}

@@ -383,7 +383,7 @@ def resampling_consensus(
     seeds = root.spawn(n_resamples)
     done = parallel_map(
         _clustered,
-        [(work, seeds[part]) for part in gen_batches(n_resamples, _TASK)],
+        [(work, part.start, seeds[part]) for part in gen_batches(n_resamples, _TASK)],
         n_jobs=n_jobs,
         prefer="threads" if turn.algorithm.threads else "processes",
         label="resampling",
@@ -437,9 +437,11 @@ class _Work:
     n_init: int
 
 
-def _clustered(task: tuple[_Work, list[SeedSequence]]) -> tuple[np.ndarray, list[list[str]]]:
+def _clustered(
+    task: tuple[_Work, int, list[SeedSequence]],
+) -> tuple[np.ndarray, list[list[str]]]:
     """Return the labels (numbers, resamples, points) of some resamples, and what failed."""
-    work, seeds = task
+    work, first, seeds = task
     n, q = work.X.shape[0], work.counts.size
     out = np.full((q, len(seeds), n), UNSAMPLED, dtype=smallest_type(int(work.counts[-1])))
     drawing, fitting = zip(*(seed.spawn(2) for seed in seeds), strict=True)
@@ -460,19 +462,19 @@ def _clustered(task: tuple[_Work, list[SeedSequence]]) -> tuple[np.ndarray, list
         return out, failures
     for s, (rows, seed) in enumerate(zip(samples, fitting, strict=True)):
         part, shared = work.X[rows], Pieces()
+        options = work.turn.settings(first + s)
         for j, own in enumerate(seed.spawn(q)):
+            how = Settings(own, None, work.init, work.n_init, options=options, pieces=shared)
             try:
                 with hear_warnings():
-                    out[j, s, rows] = _labels_of(work, part, j, own, shared)
+                    out[j, s, rows] = _labels_of(work, part, j, how)
             except Exception as error:  # a failed resample is reported, the others count
                 failures[j].append(f"{type(error).__name__}: {error}")
     return out, failures
 
 
-def _labels_of(work: _Work, part: Any, j: int, seed: SeedSequence, shared: Pieces) -> np.ndarray:
+def _labels_of(work: _Work, part: Any, j: int, how: Settings) -> np.ndarray:
     """Return the labels that the clusterer gives a part of the points."""
-    options = work.turn.settings(seed)
-    how = Settings(seed, None, work.init, work.n_init, options=options, pieces=shared)
     found = work.turn.algorithm.run(part, int(work.counts[j]), how)
     if found.labels is None:
         return np.asarray(found.membership).argmax(axis=1)

@@ -82,12 +82,12 @@ class BregmanCells:
         n, d = X.shape
         slopes = _gradient(self.name, self.centers)[None] - _gradient(self.name, X)[:, None]
         sides = [np.broadcast_to(-np.eye(d), (n, d, d))]
-        room = [X]
+        slack = [X]
         if not self.histograms:
             sides.append(np.broadcast_to(np.eye(d), (n, d, d)))
-            room.append(np.maximum(self.high, 1.05 * X) - X)
+            slack.append(np.maximum(self.high, 1.05 * X) - X)
         A = self.scale * np.concatenate([slopes, *sides], axis=1) @ self.basis
-        b = np.concatenate([_divergence(self.name, X, self.centers), *room], axis=1)
+        b = np.concatenate([_divergence(self.name, X, self.centers), *slack], axis=1)
         k = len(self.centers)
         found = Shares.none(n, k)
         seeds = seed.generate_state(n, np.uint64)
