@@ -153,9 +153,9 @@ def _warn_of_nan(texts: list[Any], name: str) -> None:
     found = [text for text in texts if text in ("nan", b"nan")]
     if found:
         warnings.warn(
-            f"{name}: the text {found[0]!r} is a cluster like any other. Where it stands for missing "
-            "labels, as numpy.array(['a', numpy.nan]) has it, give None in its place (an array of "
-            "dtype=object, or a list); such points count as unsampled.",
+            f"{name}: the text {found[0]!r} is a cluster like any other. Where it stands for a "
+            "missing label, as numpy.array(['a', numpy.nan]) has it, give None in its place (in an "
+            "array of dtype=object, or a list); such points count as unsampled.",
             UserWarning,
             stacklevel=2,
         )
