@@ -563,8 +563,8 @@ def usenc(
     metric : {"euclidean", "cosine"}
         Distance of points and landmarks.
     max_iter : int
-        Iterations of k-means on the eigenvectors, from a random start: few are
-        enough and keep the members different.
+        Iterations of k-means on the eigenvectors, from a start by k-means++ with one draw for each
+        centre: few are enough and keep the members different.
     rows : "all", "auto", "bootstrap", ("subsample", ratio) or ("sample", size)
         Rows that members see, as in :class:`EnsembleGenerator`: all of them, as the authors do.
     **options
@@ -601,7 +601,8 @@ def usenc(
     >>> adjusted_rand(LWGP(2, weighting=None, random_state=0).fit_predict(ensemble), y)
     1.0
     """
-    settings = {"n_landmarks": n_landmarks, "nearest": nearest, "metric": metric, "init": "random"}
+    settings = {"n_landmarks": n_landmarks, "nearest": nearest, "metric": metric}
+    settings["init"] = "plain-k-means++"  # as the authors' program starts
     members = Kind("landmark_spectral", n_clusters, settings=settings)
     return EnsembleGenerator(
         n_partitions,
