@@ -601,8 +601,12 @@ def usenc(
     >>> adjusted_rand(LWGP(2, weighting=None, random_state=0).fit_predict(ensemble), y)
     1.0
     """
-    settings = {"n_landmarks": n_landmarks, "nearest": nearest, "metric": metric}
-    settings["init"] = "plain-k-means++"  # as the authors' program starts
+    settings = {
+        "n_landmarks": n_landmarks,
+        "nearest": nearest,
+        "metric": metric,
+        "init": "plain-k-means++",  # as the authors' program starts
+    }
     members = Kind("landmark_spectral", n_clusters, settings=settings)
     return EnsembleGenerator(
         n_partitions,
