@@ -169,6 +169,8 @@ def test_run_writes_everything_and_says_what_it_found(table: str) -> None:
     assert "The data have cluster structure" in words
     assert "column 'name' holds text" in done.stderr.decode()
     assert "points.csv: 2 columns are used: x, y." in done.stderr.decode()
+    said = " ".join(done.stderr.decode().split())
+    assert "times, and a fifth as often again with the number of clusters found (diverse" in said
     assert set(os.listdir("out")) == RUN_FILES
     for name in RUN_FILES:
         assert f"{Path('out') / name}: " in words

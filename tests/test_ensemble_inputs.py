@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -596,3 +597,13 @@ def test_from_how_many_rows_a_column_looks_like_ids(rows, kind):
     else:
         with pytest.raises(ValueError, match="'gene' is different in every row"):
             Ensemble.from_labels(frame)
+
+
+def test_the_text_that_numpy_makes_of_nan_is_a_cluster_with_a_warning():
+    made = np.array(["a", "b", np.nan])
+    with pytest.warns(UserWarning, match="the text 'nan' is a cluster.*give None"):
+        assert Ensemble.from_labels([made]).n_clusters.tolist() == [3]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        known = Ensemble.from_labels([["a", "b", None], ["a", "b", float("nan")]])
+    assert known.labels[2].tolist() == [-2, -2]

@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, Birch, KMeans
 from sklearn.datasets import make_blobs
+from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import make_pipeline
@@ -29,6 +30,7 @@ from clusterscape.generate import (
     EnsembleGenerator,
     GenerationError,
     GenerationWarning,
+    Kind,
     algorithms,
     bagging,
     mixed,
@@ -39,8 +41,11 @@ from clusterscape.generate import (
     restarts,
     subsample,
 )
+from clusterscape.generate.algorithms import Pieces
 from clusterscape.generate.features import read_features
+from clusterscape.generate.members import _seen_columns
 from clusterscape.generate.nmf import nmf, scale_free_labels
+from clusterscape.linalg.gaussian_fit import principal_basis
 
 BLOBS, TRUTH = make_blobs(120, 4, centers=3, cluster_std=0.6, random_state=3)
 POSITIVE = BLOBS - BLOBS.min(axis=0) + 0.1
@@ -230,15 +235,14 @@ def test_a_member_sees_its_columns_and_nothing_else() -> None:
 
 def test_projections_are_orthonormal_and_keep_sparse_data_sparse() -> None:
     member = members(plan.Axes(2, ("project", 3), "all", 5), 1)[0]
-    basis, columns = plan.draw_columns(np.eye(8, dtype=np.float32), member)
-    assert columns is None
-    assert basis.dtype == np.float32
-    assert np.allclose(basis.T @ basis, np.eye(3), atol=1e-5)
+    basis = plan.draw_basis(np.eye(8), member)
+    assert np.allclose(basis.T @ basis, np.eye(3))
     wide = sparse.random(50, 4000, 0.01, format="csr", random_state=0)
-    projected, _ = plan.draw_columns(wide, member)
-    assert projected.shape == (50, 3)
-    dense, _ = plan.draw_columns(wide.toarray(), member)
-    assert np.allclose(projected, dense)
+    X = np.random.default_rng(0).normal(size=(50, 8)).astype(np.float32)
+    for part in (wide, wide.toarray(), X):
+        seen, parts, _ = _seen_columns(part, member, Pieces())
+        assert seen.dtype == part.dtype
+        np.testing.assert_allclose(seen, part @ parts["basis"], atol=1e-5)
     hidden = random_projection(3, n_clusters=2, dims=3, random_state=0).generate(NoDense(wide))
     assert hidden.records[0].params["columns"] == ("project", 3)
 
@@ -820,3 +824,57 @@ def test_mixed_says_how_its_clusterers_are_named():
         ValueError, match=r"does not take algorithm: .* give clusterers=\['kmeans'\]"
     ):
         cs.generate.mixed(4, algorithm=["kmeans"])
+
+
+def test_members_see_principal_components_and_share_what_is_made_of_them(monkeypatch) -> None:
+    X = np.random.default_rng(0).normal(size=(40, 300))
+    X[:, :5] += 8.0 * np.repeat(np.eye(4, 5), 10, axis=0)
+    kind = Kind("genie", 4, columns=[("pca", 3), ("pca", 6)])
+    asked = []
+    monkeypatch.setattr(
+        plan, "principal_basis", lambda X, q: asked.append(q) or principal_basis(X, q)
+    )
+    ensemble = EnsembleGenerator(8, algorithm=kind, random_state=0).generate(X)
+    assert sorted(asked) == [3, 6]  # once for all members
+    for labels, record in zip(ensemble.labels.T, ensemble.records, strict=True):
+        name, q = record.params["columns"]
+        assert name == "pca"
+        Z = PCA(q, svd_solver="full").fit_transform(X)
+        expected = EnsembleGenerator(1, algorithm=Kind("genie", 4)).generate(Z).labels[:, 0]
+        assert adjusted_rand_score(expected, labels) == 1.0
+    alone = made(X, columns=("pca", 3), algorithm="ward", n_clusters=4)
+    assert adjusted_rand_score(np.repeat(np.arange(4), 10), alone.labels[:, 0]) == 1.0
+    assert alone.records[0].generator == "principal_components"
+
+
+@pytest.mark.parametrize(("dims", "sentence"), [(9, "more dimensions than X"), (6, "of 6 points")])
+def test_too_many_principal_components_are_refused(dims: int, sentence: str) -> None:
+    X = np.random.default_rng(0).normal(size=(6, 8))
+    with pytest.raises(ValueError, match=sentence):
+        made(X, columns=("pca", dims), n_clusters=2)
+    with pytest.raises(ValueError, match=sentence):
+        made(X, algorithm=[Kind("kmeans", 2), Kind("ward", 2, columns=["all", ("pca", dims)])])
+
+
+def test_columns_of_a_kind_need_features_and_a_rule() -> None:
+    with pytest.raises(ValueError, match="columns must be"):
+        Kind("kmeans", 2, columns=[])
+    D = np.ones((5, 5)) - np.eye(5)
+    D[0, 1] = D[1, 0] = 0.5
+    with pytest.raises(ValueError, match="chooses among features"):
+        made(D, algorithm=Kind("average", 2, columns=("pca", 2)), metric="precomputed")
+
+
+def test_members_on_principal_components_predict_and_have_stores_of_their_own(tmp_path) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(90, 200))
+    X[:, :4] += 9.0 * np.repeat(np.eye(3, 4), 30, axis=0)
+    kinds = [Kind("kmeans", 3, columns=("pca", 5)), Kind("spectral", 3, columns=("pca", 5))]
+    generated = EnsembleGenerator(4, algorithm=kinds, random_state=0, store=tmp_path / "s")
+    whole = generated.generate_with_assigner(X)
+    new = X + 0.1 * rng.normal(size=X.shape)
+    np.testing.assert_array_equal(whole.assigner.assign(new), whole.ensemble.labels)
+    assert not whole.assigner.unable
+    other = [Kind("kmeans", 3, columns=("pca", 6)), kinds[1]]
+    with pytest.raises(ValueError, match="another run"):
+        EnsembleGenerator(4, algorithm=other, random_state=0, store=tmp_path / "s").generate(X)

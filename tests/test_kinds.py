@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import numpy as np
@@ -180,9 +181,10 @@ def test_options_of_landmark_spectral_are_used(moons):
             max_iter=1,
             random_state=0,
         ).generate(many).labels[:, 0]
-        for init in ("k-means++", "random")
+        for init in ("k-means++", "plain-k-means++", "random")
     ]  # fmt: skip
-    assert adjusted_rand_score(*started) < 0.95
+    for one, other in itertools.combinations(started, 2):
+        assert adjusted_rand_score(one, other) < 0.95
 
 
 @pytest.mark.parametrize("name", ["landmark_spectral", "genie", "spectral"])
@@ -236,6 +238,42 @@ def test_what_members_of_diverse_are_drawn_from(metric):
     assert [kind.share for kind in fine] == [6, 3, 5, 2, 3, 1]
     assert [kind.share for kind in known] == [4, 4, 3, 4, 1, 1, 2, 1]
     assert [kind.n_clusters == 5 for kind in known] == [False] * 4 + [True] * 4
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "wide"), [(90, 20_000, True), (5_000, 1_000, True), (150, 160, True)]
+    + [(90, 95, False), (500, 400, False), (30_000, 999, False), (6, 2_000, False)],
+)  # fmt: skip
+def test_half_of_the_members_of_wide_tables_see_principal_components(n, d, wide):
+    for k in (None, 3):
+        kinds = diverse(n_clusters=k, n_points=n, n_features=d).algorithm
+        seen = {kind.algorithm: kind.columns for kind in kinds}
+        half = ["all"] * 3 + [("pca", 5), ("pca", 10), ("pca", 20)]
+        expected = half if wide else None
+        assert seen == {"spectral": expected, "genie": expected, "kmeans": expected, "gmm": None}
+    assert diverse(n_clusters=3, n_points=12, n_features=500).algorithm[0].columns == [
+        *["all"] * 2, ("pca", 5), ("pca", 10),
+    ]  # fmt: skip
+    assert (
+        diverse(n_clusters=3, n_points=90, n_features=d, metric="cosine").algorithm[0].columns
+        is None
+    )
+
+
+def test_wide_tables_are_clustered_in_components_and_predicted():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 600))
+    y = np.repeat(np.arange(3), 30)
+    X[:, :30] += rng.normal(size=(3, 30))[y] * 1.5
+    model = ConsensusClustering(3, n_partitions=40, n_references=0, random_state=0).fit(X)
+    assert adjusted_rand_score(y, model.labels_) > 0.95
+    seen = [str(record.params.get("columns")) for record in model.ensemble_.records]
+    assert {"None", "('pca', 5)", "('pca', 10)"} <= set(seen)
+    assert adjusted_rand_score(y, model.predict(X)) > 0.95
+    chosen = ConsensusClustering(n_partitions=40, n_references=0, random_state=0).fit(X)
+    assert chosen.n_clusters_ == 3
+    added = chosen.ensemble_.records[40:]
+    assert any(record.params.get("columns") for record in added)
 
 
 def test_diverse_is_a_preset_and_survives_a_store(moons, tmp_path):
@@ -334,7 +372,7 @@ def test_usenc_members_draw_landmarks_and_numbers_of_clusters():
     assert set(sought) <= set(range(20, 61))
     assert len(set(sought)) > 3
     assert {r.params["max_iter"] for r in ensemble.records} == {5}
-    assert {r.params["init"] for r in ensemble.records} == {"random"}
+    assert {r.params["init"] for r in ensemble.records} == {"plain-k-means++"}
     assert ensemble.n_distinct == 10
     same = usenc(10, n_clusters=20, n_landmarks=60, random_state=0).generate(X)
     assert same.n_distinct == 10  # landmarks are drawn anew

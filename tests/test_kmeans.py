@@ -10,12 +10,14 @@ from numpy.random import SeedSequence
 from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_random_state
 
 from clusterscape import kernels
 from clusterscape._core.parallel import one_thread
 from clusterscape.kernels import _kmeans_parts
 from clusterscape.linalg import kmeans as module
+from clusterscape.linalg import kmeans_engines as engines
 from clusterscape.linalg.kmeans import kmeans, nearest_center
 
 SETTINGS = [
@@ -577,3 +579,25 @@ def test_wide_sparse_data_is_not_made_dense():
     result = kmeans(X, 3, metric="cosine", seed=0)  # dense rows would take 7.2 GB
     assert result.engine == "sparse"
     assert result.centers.shape == (3, 300_000)
+
+
+def test_plain_starts_are_drawn_by_squared_distances_once():
+    X = np.array([[0.0], [1.0], [3.0]])
+    picked = np.zeros((3, 3))
+    for seed in SeedSequence(0).spawn(3_000):
+        first, second = engines._plus_plus(X, np.ones(3), 2, 1, seed)[:, 0]
+        picked[np.searchsorted(X[:, 0], first), np.searchsorted(X[:, 0], second)] += 1
+    squares = (X - X.T) ** 2
+    expected = squares / squares.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(picked / picked.sum(axis=1, keepdims=True), expected, atol=0.05)
+    np.testing.assert_allclose(picked.sum(axis=1) / 3_000, 1 / 3, atol=0.05)
+
+
+def test_plain_starts_find_blobs_and_are_for_plain_tasks():
+    X, y = make_blobs(200, centers=4, cluster_std=0.3, random_state=0)
+    found = kmeans(X, 4, init="plain-k-means++", n_init=10, seed=0)
+    assert adjusted_rand_score(y, found.labels) == 1.0
+    assert found.engine == "sklearn"
+    for other in ({"metric": "cosine"}, {"algorithm": "hartigan"}, {"engine": "kernel"}):
+        with pytest.raises(ValueError, match="init='plain-k-means\\+\\+' is for dense data"):
+            kmeans(X, 4, init="plain-k-means++", **other)

@@ -251,7 +251,7 @@ def test_size_keeps_a_few_outliers_from_taking_a_group():
     votes = Ensemble.from_labels([halves] * 3 + [lone] * 3)
     by_size = LiftHAC(2, bandwidth=2.0).fit(votes, features=X)
     np.testing.assert_array_equal(by_size.labels_, 1 - halves)
-    equal = LiftHAC(2, bandwidth=2.0, weighting="equal").fit(votes, features=X)
+    equal = LiftHAC(2, bandwidth=2.0, counting="equal").fit(votes, features=X)
     np.testing.assert_array_equal(equal.labels_, lone)
     np.testing.assert_array_equal(equal.groups_, [0] * 7 + [1, 0, 1, 0, 1])
 
@@ -265,7 +265,7 @@ def test_size_keeps_a_few_outliers_from_taking_a_group():
     [
         LiftKM(3, random_state=0),
         LiftHAC(3),
-        LiftHAC(3, weighting="equal"),
+        LiftHAC(3, counting="equal"),
         LiftHAC(3, linkage="average"),
     ],
     ids=["km", "ward", "ward-equal", "average"],

@@ -247,3 +247,14 @@ def test_distances_given_for_similarities_are_noticed():
         read_relation(near, kind="affinity")
         read_relation(near - np.eye(40), kind="affinity")  # without the points themselves
         read_relation((D < 1.0) - np.eye(40), kind="affinity")  # a graph
+
+
+@pytest.mark.parametrize("metric", ["precomputed", "precomputed_affinity"])
+def test_masked_matrices_are_refused(moons, metric):
+    D = np.ma.masked_array(moons[2] if metric == "precomputed" else np.exp(-moons[2]))
+    assert one(D, "average", metric=metric).size == 160  # nothing is masked
+    D[3, 5] = np.ma.masked
+    with pytest.raises(ValueError, match=r"X has 1 masked (distances|similarities).*filled"):
+        one(D, "average", metric=metric)
+    with pytest.raises(ValueError, match="X has 1 masked"):
+        ConsensusClustering(2, n_partitions=5, metric=metric).fit(D)

@@ -13,6 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from clusterscape import Ensemble, kernels
 from clusterscape.combine import ConsensusWarning
+from clusterscape.combine.eci import cluster_reliability
 from clusterscape.combine.rce import RCE, PairEvidence
 from strategies import ensembles, rows_of
 
@@ -31,7 +32,7 @@ def term(p, q, z, spread):
     return divergence + spread * abs(p - z)
 
 
-def dense_sweep(ensemble, H, spread):
+def dense_sweep(ensemble, H, spread, reliability=None):
     """Return the objective and what the EM step reads, from P_i over all pairs of points."""
     n = ensemble.n_points
     w = ensemble.sample_weight
@@ -40,25 +41,31 @@ def dense_sweep(ensemble, H, spread):
     for i in range(ensemble.n_partitions):
         membership, seen = rows_of(ensemble, i)
         together = membership @ membership.T
-        mass = (np.outer(w, w) * together).sum()
+        whole = mass = (np.outer(w, w) * together).sum()
+        if reliability is not None:
+            own = reliability[ensemble.offsets[i] : ensemble.offsets[i + 1]]
+            together = membership * own @ membership.T
+            mass = (np.outer(w, w) * together).sum()
         share = (w[seen].sum() / w.sum()) ** 2
         P = together * share / mass if mass > 0 else together
+        alpha = ensemble.weights[i] * (mass / whole if whole > 0 else 1.0)
         for x, y in itertools.product(range(n), repeat=2):
             z = Q[x, y]
             if seen[x] and seen[y]:
                 z = np.clip(P[x, y], z * np.exp(-spread), z * np.exp(spread))
-                cost += ensemble.weights[i] * w[x] * w[y] * term(P[x, y], Q[x, y], z, spread)
-            pull[x] += ensemble.weights[i] * w[y] * z / Q[x, y] * H[y]
+                cost += alpha * w[x] * w[y] * term(P[x, y], Q[x, y], z, spread)
+            pull[x] += alpha * w[y] * z / Q[x, y] * H[y]
     return cost, pull
 
 
-@given(ensembles(max_points=6), st.integers(1, 3), st.sampled_from([0.1, 1.0, 3.0]))
-def test_a_sweep_is_the_dense_objective_and_its_em_step(ensemble, k, spread):
+@given(ensembles(max_points=6), st.integers(1, 3), st.sampled_from([0.1, 1.0, 3.0]), st.booleans())
+def test_a_sweep_is_the_dense_objective_and_its_em_step(ensemble, k, spread, weighted):
     work = inside_some_cluster(ensemble)
     assume(work is not None)
     H = np.random.default_rng(k).random((work.n_points, k)) + 0.01
     H /= np.sqrt(((work.sample_weight @ H) ** 2).sum())
-    evidence = PairEvidence.of(work)
+    reliability = cluster_reliability(work) if weighted else None
+    evidence = PairEvidence.of(work, reliability)
     pull = np.zeros((k, work.n_points))
     cost = kernels.rce.sweep(
         np.ascontiguousarray(H.T),
@@ -69,7 +76,7 @@ def test_a_sweep_is_the_dense_objective_and_its_em_step(ensemble, k, spread):
         evidence.complete,
         pull,
     )
-    twin = dense_sweep(work, H, spread)
+    twin = dense_sweep(work, H, spread, reliability)
     assert cost == pytest.approx(twin[0])
     np.testing.assert_allclose(pull.T, twin[1])
 
@@ -86,16 +93,32 @@ def test_the_clipped_value_is_the_best_one(p, q, spread):
     st.integers(1, 3),
     st.sampled_from([0.1, 1.0, 5.0]),
     st.sampled_from(["argmax", "spectral"]),
+    st.sampled_from([None, "eci"]),
 )
-def test_the_cost_never_rises(ensemble, k, sparsity, assign):
+def test_the_cost_never_rises(ensemble, k, sparsity, assign, weighting):
     work = inside_some_cluster(ensemble)
     assume(work is not None and work.n_points >= k)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConsensusWarning)
-        model = RCE(k, sparsity=sparsity, max_iter=15, tol=0, assign=assign).fit(work)
+        settings = {"max_iter": 15, "tol": 0, "assign": assign, "weighting": weighting}
+        model = RCE(k, sparsity=sparsity, **settings).fit(work)
     assert (np.diff(model.costs_) <= 1e-12 * model.costs_[0]).all()
     assert model.cost_ == model.costs_[-1]
     assert model.n_iter_ == len(model.costs_) - 1
+
+
+def test_without_errors_the_fit_is_to_the_weighted_co_association(seed):
+    ensemble = Ensemble.from_labels(noisy(np.random.default_rng(seed), np.repeat([0, 1, 2], 5)))
+    own = cluster_reliability(ensemble)
+    evidence = PairEvidence.of(ensemble, own)
+    H = np.full((1, 15), 1 / 15)
+    pull = np.zeros_like(H)
+    kernels.rce.sweep(H, evidence.weights, evidence.hard, evidence.soft, 100.0, True, pull)
+    pairs = ensemble.cluster_sizes() ** 2
+    each = np.repeat([part.sum() for part in np.split(pairs, ensemble.offsets[1:-1])], 3)
+    B = ensemble.membership().matrix.toarray()
+    mean = B * (own / each) @ B.T  # of the P_i, as the partitions count
+    np.testing.assert_allclose(pull[0] / 15, mean.sum(axis=1))
 
 
 def noisy(rng, planted, r=10, errors=0.3):

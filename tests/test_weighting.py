@@ -16,6 +16,7 @@ from clusterscape import Ensemble
 from clusterscape.combine import (
     CSPA,
     EAC,
+    GCC,
     HBGF,
     HGPA,
     KCC,
@@ -23,25 +24,34 @@ from clusterscape.combine import (
     LWGP,
     MCLA,
     METHODS,
+    SCA,
     SEC,
+    BagClust,
+    LiftHAC,
+    LiftKM,
+    MajorityVote,
     SpectralConsensus,
+    bagclust,
     cspa,
     eac,
     eci,
     hbgf,
     hgpa,
     kcc,
+    majority,
     mcla,
+    rce,
     sec,
     spectral,
 )
 from clusterscape.combine.eci import cluster_reliability
+from clusterscape.combine.landmarks import extend
 from clusterscape.combine.sec import NormalisedCut
 from clusterscape.linalg.genie import genie
 from clusterscape.linalg.mst import spanning_tree
 from clusterscape.linalg.transfer_cut import transfer_cut
 
-GRAPHS = {"cspa", "hgpa", "mcla", "hbgf"}
+GRAPHS = {"cspa", "hgpa", "mcla", "hbgf", "gcc"}
 WEIGHTED = [
     m for m in METHODS.values() if eci.WEIGHTING.keys() <= m.estimator._parameter_rules.keys()
 ]
@@ -80,7 +90,7 @@ def made(estimator: type, **settings: Any) -> Any:
         settings["random_state"] = 0
     if "relation" in names:
         settings["relation"] = "ensemble"
-    return estimator(4, **settings)
+    return estimator(4, **settings) if "n_clusters" in names else estimator(**settings)
 
 
 def fitted(method: Any, ensemble: Ensemble, **settings: Any) -> Any:
@@ -93,7 +103,11 @@ def fitted(method: Any, ensemble: Ensemble, **settings: Any) -> Any:
 def test_the_methods_on_the_columns_of_b_are_there() -> None:
     names = {method.name for method in WEIGHTED}
     features = {"lsce", "nsce", "ikl"}
-    assert names >= GRAPHS | features | {"sec", "kcc", "eac", "spectral", "lwgp"}
+    pairs = {"sec", "kcc", "eac", "spectral", "lwgp", "sca", "rce", "majority_vote", "bagclust"}
+    assert names >= GRAPHS | features | pairs | {"lift_km", "lift_hac"}
+    # LWEA has always weights, a median is of distances between whole partitions, and a choice
+    # among methods has them in its candidates.
+    assert METHODS.keys() - names == {"lwea", "median_partition", "consensus_choice"}
 
 
 @pytest.mark.parametrize("method", WEIGHTED, ids=lambda m: m.name)
@@ -111,10 +125,13 @@ def test_full_reliability_changes_nothing(
     def ones(ensemble: Ensemble, *, theta: float) -> np.ndarray:
         return np.ones(int(ensemble.offsets[-1]))
 
-    for module in (eci, kcc):
+    for module in (eci, kcc, rce):
         monkeypatch.setattr(module, "cluster_reliability", ones)
     same = fitted(method, ensemble, weighting="eci")
-    if method.name == "cspa":  # whole numbers in another unit, and the partitioner draws again
+    if method.name in (
+        "cspa",
+        "gcc",
+    ):  # whole numbers in another unit, and the partitioner draws again
         assert adjusted_rand_score(same.labels_, plain.labels_) > 0.8
         return
     np.testing.assert_array_equal(same.labels_, plain.labels_)
@@ -130,8 +147,11 @@ def test_counts_with_weighted_columns_are_those_of_the_dense_matrix(kind: str, s
     counts = eci.weighted_counts(ensemble, "eci", 0.4)
     np.testing.assert_allclose(counts @ np.eye(60), S, atol=1e-12)
     np.testing.assert_allclose(counts.diagonal(), np.diag(S), atol=1e-12)
-    with pytest.raises(ValueError, match="use normalize='counts'"):
-        ensemble.coassociation().with_columns(v)
+    shares = eci.with_weighted_columns(ensemble, v)
+    expected = lwca(ensemble)
+    np.testing.assert_allclose(shares.toarray(), expected, atol=1e-12)
+    np.testing.assert_allclose(shares @ np.eye(60), expected, atol=1e-12)
+    np.testing.assert_allclose(shares.diagonal(), np.diag(expected), atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["lsce", "nsce", "ikl"])
@@ -404,6 +424,118 @@ def test_genie_linkage_is_genie_on_the_dense_distances(weighting: Any, soft: boo
     np.testing.assert_allclose(np.sort(never.heights_), single.heights_, atol=1e-9)
 
 
+@pytest.mark.parametrize("kind", ["hard", "incomplete", "soft"])
+def test_sca_scales_the_weighted_matrix(kind: str, seed: int) -> None:
+    ensemble = votes(seed, lowest=-2 if kind == "incomplete" else 0, soft=kind == "soft")
+    S = lwca(ensemble)
+    np.fill_diagonal(S, 0.0)
+    scale = np.ones(60)
+    for _ in range(3_000):
+        scale = np.sqrt(scale / (S @ scale))
+    values = np.linalg.eigvalsh(S * np.outer(scale, scale))[::-1]
+    model = SCA(4, weighting="eci", zeroing=False, random_state=seed).fit(ensemble)
+    np.testing.assert_allclose(model.eigenvalues_[:4], values[:4], atol=1e-6)
+    plain = SCA(4, zeroing=False, random_state=seed).fit(ensemble)
+    assert np.abs(plain.eigenvalues_[1:4] - values[1:4]).max() > 1e-3
+    away = [S[i][ensemble.labels[:, 0] != ensemble.labels[i, 0]].sum() for i in range(60)]
+    if kind == "hard":
+        assert model.zetas_[0] == pytest.approx(max(away) / S.sum(axis=1).max())
+
+
+def test_landmarks_of_sca_are_extended_by_the_weighted_matrix(seed: int) -> None:
+    ensemble = votes(seed)
+    _, v = dense(ensemble)
+    rows = np.arange(0, 60, 2)
+    groups = np.repeat(np.arange(4), 15)[rows]
+    found, _ = extend(ensemble, rows, groups, weights=np.ones(30), column=v)
+    S = lwca(ensemble)[:, rows]
+    mean = np.column_stack([S[:, groups == g].mean(axis=1) for g in range(4)])
+    other = np.setdiff1d(np.arange(60), rows)
+    np.testing.assert_array_equal(found[other], mean.argmax(axis=1)[other])
+    few = SCA(4, weighting="eci", landmarks=30, random_state=seed).fit(ensemble)
+    assert few.n_landmarks_ <= 30
+    assert adjusted_rand_score(few.labels_, np.repeat(np.arange(4), 15)) > 0.5
+
+
+@pytest.mark.parametrize("kind", ["hard", "incomplete", "soft"])
+@pytest.mark.parametrize("threshold", [0.1, 0.3, 0.5])
+def test_majorities_are_the_components_of_the_weighted_matrix(
+    kind: str, threshold: float, seed: int
+) -> None:
+    ensemble = votes(seed, lowest=-2 if kind == "incomplete" else 0, soft=kind == "soft")
+    ensemble = ensemble.subset(np.tile(np.arange(60), 2))  # copies, some too weak to be linked
+    ensemble = ensemble.subset((ensemble.labels >= 0).any(axis=1))
+    linked = sparse.csr_matrix(lwca(ensemble) > threshold + 1e-12)
+    expected = sparse.csgraph.connected_components(linked, directed=False)[1]
+    found = MajorityVote(threshold=threshold, weighting="eci").fit(ensemble).labels_
+    assert adjusted_rand_score(expected, found) == 1.0
+
+
+@pytest.mark.parametrize("kind", ["hard", "incomplete", "soft"])
+def test_bagged_votes_and_distances_are_weighted(kind: str, seed: int) -> None:
+    ensemble = votes(seed, lowest=-2 if kind == "incomplete" else 0, soft=kind == "soft")
+    ensemble = ensemble.subset((ensemble.labels >= 0).any(axis=1))
+    B, v = dense(ensemble)
+    settings: Any = {"weighting": "eci", "random_state": 0}
+    truth = np.arange(ensemble.n_points) % 4
+    model = BagClust(4, reference=truth, **settings).fit(ensemble)
+    votes_of = B * v @ bagclust._matched(ensemble, B.T @ np.eye(4)[truth])
+    won = model.labels_ >= 0
+    share = votes_of.max(axis=1) / votes_of.sum(axis=1)
+    np.testing.assert_allclose(model.vote_share_[won], share[won])
+    model = BagClust(4, variant=2, **settings).fit(ensemble)
+    D = 1.0 - lwca(ensemble)
+    small, inverse = ensemble.compress(keep_noise_apart=True)
+    D[inverse[:, None] == inverse] = 0.0
+    nearest = D[:, model.medoids_].min(axis=1)
+    assert model.cost_ == pytest.approx(nearest.sum())
+    assert model.cost_ > BagClust(4, variant=2, random_state=0).fit(ensemble).cost_
+
+
+def test_gcc_is_the_best_of_three_weighted_methods(seed: int) -> None:
+    pytest.importorskip("pymetis")
+    ensemble = votes(seed)
+    model = GCC(4, weighting="eci", random_state=seed).fit(ensemble)
+    assert model.method_ in ("cspa", "mcla", "hgpa")
+    assert adjusted_rand_score(model.labels_, np.repeat(np.arange(4), 15)) > 0.7
+
+
+def test_gcc_passes_its_weighting_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pymetis")
+    asked = []
+
+    def seen(ensemble: Ensemble, weighting: Any, theta: float) -> np.ndarray:
+        asked.append((weighting, theta))
+        return eci.column_weights(ensemble, weighting, theta)
+
+    for module in (cspa, hgpa, mcla):
+        monkeypatch.setattr(module, "column_weights", seen)
+    GCC(4, weighting="eci", theta=0.7, random_state=0).fit(votes(0))
+    assert asked == [("eci", 0.7)] * 3
+
+
+@pytest.mark.parametrize("estimator", [LiftKM, LiftHAC])
+@pytest.mark.parametrize("assign", ["kernel", "vote"])
+def test_lifted_clusters_weigh_their_reliability(estimator: type, assign: str, seed: int) -> None:
+    ensemble = votes(seed)
+    B, v = dense(ensemble)
+    model = estimator(4, kernel="discrete", assign=assign, weighting="eci").fit(ensemble)
+    unit = B / np.sqrt(B.sum(axis=0))
+    weight = v * B.sum(axis=0) / 60
+    cost, centres = 0.0, []
+    for g in range(int(model.groups_.max()) + 1):
+        part = model.groups_ == g
+        centre = unit[:, part] @ weight[part] / weight[part].sum()
+        cost += weight[part] @ ((unit[:, part] - centre[:, None]) ** 2).sum(axis=0)
+        centres.append(centre if assign == "kernel" else B[:, part] @ v[part])
+    assert model.cost_ == pytest.approx(cost)
+    scores = np.column_stack(centres)
+    np.testing.assert_allclose(
+        model.membership_, (scores / scores.sum(axis=1, keepdims=True))[:, : model.n_clusters_],
+        atol=1e-9,
+    )  # fmt: skip
+
+
 def test_genie_takes_up_stray_points_where_single_linkage_keeps_them() -> None:
     truth = np.repeat(np.arange(3), 20)
     labels = np.stack([truth] * 5, axis=1)
@@ -426,7 +558,7 @@ def test_genie_needs_a_number_of_clusters() -> None:
 
 
 def test_modules_share_one_weighting() -> None:
-    for module in (cspa, eac, hbgf, hgpa, mcla, sec, spectral):
+    for module in (bagclust, cspa, eac, hbgf, hgpa, majority, mcla, sec, spectral):
         assert module.column_weights is eci.column_weights  # type: ignore[attr-defined]
     for method in WEIGHTED:
         rules = method.estimator._parameter_rules

@@ -55,7 +55,7 @@ INPUTS = ("kmeans", "single", "average", "complete", "ward")
 RIVALS: dict[str, Callable[..., Any]] = {"CSPA": CSPA, "HGPA": HGPA, "MCLA": MCLA}
 LIFTED: dict[str, Callable[..., Any]] = {
     "LiftKM": LiftKM,
-    "LiftHAC, equal": functools.partial(LiftHAC, weighting="equal"),
+    "LiftHAC, equal": functools.partial(LiftHAC, counting="equal"),
     "LiftHAC": LiftHAC,
 }
 METHODS = (*RIVALS, *LIFTED)

@@ -498,7 +498,8 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         k = self.k_selection_.n_clusters
         if self.generator != "diverse" or k == 1:
             return made
-        kinds = generate.diverse(n_clusters=k, metric=metric).algorithm
+        shape = {"n_points": X.shape[0], "n_features": X.shape[1]}
+        kinds = generate.diverse(n_clusters=k, metric=metric, **shape).algorithm
         more = EnsembleGenerator(
             max(self.n_partitions // _SHARE, 1),
             algorithm=[kind for kind in kinds if kind.n_clusters == k],

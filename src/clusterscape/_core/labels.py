@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import numbers
+import warnings
 from collections.abc import Mapping, Set
 from typing import Any
 
@@ -140,10 +141,24 @@ def _encode_objects(array: np.ndarray, name: str) -> tuple[np.ndarray, tuple[Any
             f"{name}: labels of mixed types, {texts[0]!r} and {figures[0]!r}; convert the vector "
             "to one type first, for example with .astype(str)."
         )
+    _warn_of_nan(texts, name)
     ranks, kept = _rank_values(values)
     lookup = np.append(ranks, UNSAMPLED)  # codes == -1 (missing) reads the last entry
     counted = [type(v) is int and v == c for c, v in enumerate(kept)]
     return lookup[codes].astype(smallest_type(len(kept))), None if all(counted) else tuple(kept)
+
+
+def _warn_of_nan(texts: list[Any], name: str) -> None:
+    """Warn of the text that numpy makes of NaN among texts; nobody can tell it from a name."""
+    found = [text for text in texts if text in ("nan", b"nan")]
+    if found:
+        warnings.warn(
+            f"{name}: the text {found[0]!r} is a cluster like any other. Where it stands for a "
+            "missing label, as numpy.array(['a', numpy.nan]) has it, give None in its place (in an "
+            "array of dtype=object, or a list); such points count as unsampled.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def _checked_label(value: Any, name: str) -> Any:

@@ -96,9 +96,11 @@ def run(
     )
     choose_algorithm(model, algorithm, table)
     sparse = hasattr(table.X, "tocsr") and preparing.pca is None
+    searched = generator == "diverse" and not isinstance(clusters, int)
+    more = ", and a fifth as often again with the number of clusters found" if searched else ""
     say(
         f"clustering {table.n_points:,} points with {table.n_features:,} features "
-        f"{partitions:,} times ({generator}, scaling: {done}).",
+        f"{partitions:,} times{more} ({generator}, scaling: {done}).",
         quiet=quiet,
     )
     whole = inputs.fitted(model, table, before, jobs=jobs)

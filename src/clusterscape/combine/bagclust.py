@@ -15,6 +15,13 @@ from clusterscape._core.labels import UNSAMPLED, canonical
 from clusterscape._core.params import Choice, Integer, Null, Number, Rules, Seed, Such, check_params
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.eci import (
+    WEIGHTING,
+    Weighting,
+    column_weights,
+    weighted_counts,
+    with_weighted_columns,
+)
 from clusterscape.combine.registry import consensus_method
 from clusterscape.combine.sec import SEC
 from clusterscape.compare import pairwise
@@ -57,6 +64,10 @@ class BagClust(BaseConsensus):
     assign : {"pam", "kmeans"}
         How variant 2 clusters: medoids of the dissimilarity, as the authors do, or k-means on the
         rows of its matrix.
+    weighting, theta
+        As in :class:`SEC`. With "eci" a vote, or a co-occurrence in s, counts the reliability of
+        the cluster that it comes from; the matching does not. In variant 2 points with equal labels
+        keep the dissimilarity 0.
     n_init : int
         Starts of k-means.
     max_iter : int
@@ -134,6 +145,7 @@ class BagClust(BaseConsensus):
             Such(lambda v: np.ndim(v) == 1 and len(v) > 0, "a vector of labels", [3, "abc"]),
         ],
         "assign": [Choice("pam", "kmeans")],
+        **WEIGHTING,
         "n_init": [Integer(1)],
         "max_iter": [Integer(1)],
         "max_gb": [Number(0, open_low=True)],
@@ -147,6 +159,8 @@ class BagClust(BaseConsensus):
         variant: Literal[1, 2] = 1,
         reference: Any = None,
         assign: Literal["pam", "kmeans"] = "pam",
+        weighting: Weighting = None,
+        theta: float = 0.4,
         n_init: int = 10,
         max_iter: int = 100,
         max_gb: float = 4.0,
@@ -156,6 +170,8 @@ class BagClust(BaseConsensus):
         self.variant = variant
         self.reference = reference
         self.assign = assign
+        self.weighting = weighting
+        self.theta = theta
         self.n_init = n_init
         self.max_iter = max_iter
         self.max_gb = max_gb
@@ -256,7 +272,7 @@ class BagClust(BaseConsensus):
             reference = column[:, 0].astype(np.int64)
             source = "given" if self.reference is not None else "kmeans"
         k = max(int(reference.max(initial=-1)) + 1, 1)
-        operator = ensemble.coassociation(normalize="counts")
+        operator = weighted_counts(ensemble, self.weighting, self.theta)
         hot = np.zeros((ensemble.n_points, k))
         inside = reference >= 0
         hot[inside, reference[inside]] = ensemble.sample_weight[inside]
@@ -310,7 +326,10 @@ class BagClust(BaseConsensus):
                 remedies=["use {variant}, whose memory grows with the number of points"],
                 variant=1,
             )
-        distances, never = _dissimilarities(small, precision)
+        column = None
+        if self.weighting is not None:
+            column = column_weights(ensemble, self.weighting, self.theta)
+        distances, never = _dissimilarities(small, column, precision)
         weights = small.sample_weight
         details: dict[str, Any] = {"never_together_": never}
         if self.assign == "kmeans":
@@ -360,9 +379,11 @@ def pam(
     return labels, medoids, float(cost)
 
 
-def _dissimilarities(ensemble: Ensemble, precision: type) -> tuple[np.ndarray, float]:
+def _dissimilarities(
+    ensemble: Ensemble, column: np.ndarray | None, precision: type
+) -> tuple[np.ndarray, float]:
     """Return 1 - s/m of all pairs, and the weight of the pairs that nobody drew together."""
-    operator = ensemble.coassociation()
+    operator = with_weighted_columns(ensemble, column)
     n = ensemble.n_points
     distances: np.ndarray = np.empty((n, n), dtype=precision)
     sampled = (ensemble.labels != UNSAMPLED).astype(np.float32)

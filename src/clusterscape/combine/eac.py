@@ -14,7 +14,12 @@ from clusterscape._core.errors import MemoryLimitError, ParameterError
 from clusterscape._core.labels import UNSAMPLED
 from clusterscape._core.params import Choice, Flag, Integer, Null, Number, Rules, Such, checked
 from clusterscape.combine.base import BaseConsensus, Combined
-from clusterscape.combine.eci import WEIGHTING, Weighting, column_weights
+from clusterscape.combine.eci import (
+    WEIGHTING,
+    Weighting,
+    column_weights,
+    with_weighted_columns,
+)
 from clusterscape.combine.registry import consensus_method
 from clusterscape.compare import MEASURES
 from clusterscape.ensemble import Ensemble, as_ensemble
@@ -301,9 +306,7 @@ def _alike_together(ensemble: Ensemble) -> np.ndarray:
 
 def _fill_distances(ensemble: Ensemble, column: np.ndarray | None, distances: np.ndarray) -> None:
     """Write the condensed distances of a soft ensemble, a block of rows at a time."""
-    operator = ensemble.coassociation()
-    if column is not None:
-        operator.column_weights = column
+    operator = with_weighted_columns(ensemble, column)
     m = ensemble.n_points
     step = max(1, 2**22 // m)
     position = 0

@@ -12,7 +12,7 @@ from clusterscape._core.labels import NOISE
 from clusterscape._core.params import Choice, Null, Number, Rules, checked
 from clusterscape.compare.tables import Columns, Tables
 from clusterscape.ensemble import Ensemble, as_ensemble
-from clusterscape.linalg.coassociation import Coassociation
+from clusterscape.linalg.coassociation import Coassociation, Normalize
 
 Weighting = Literal["eci"] | None
 
@@ -52,10 +52,30 @@ def weighted_counts(ensemble: Ensemble, weighting: Weighting, theta: float) -> C
     -------
     Coassociation
     """
-    counts = ensemble.coassociation(normalize="counts")
-    if weighting is None:
-        return counts
-    return counts.with_columns(column_weights(ensemble, weighting, theta))
+    column = None if weighting is None else column_weights(ensemble, weighting, theta)
+    return with_weighted_columns(ensemble, column, "counts")
+
+
+def with_weighted_columns(
+    ensemble: Ensemble, column: np.ndarray | None, normalize: Normalize = "pairs"
+) -> Coassociation:
+    """Return the co-association of an ensemble, compressed or not, with weights of its clusters.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        Any rows of the ensemble that the weights were made of.
+    column : (D,) array or None
+        What :func:`column_weights` gave; None leaves the weights of the partitions.
+    normalize : {"pairs", "counts"}
+        What the entries mean, as in ``Ensemble.coassociation``.
+
+    Returns
+    -------
+    Coassociation
+    """
+    operator = ensemble.coassociation(normalize=normalize)
+    return operator if column is None else operator.with_columns(column)
 
 
 @checked(

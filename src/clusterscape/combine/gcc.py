@@ -10,6 +10,7 @@ from clusterscape._core.params import Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine.base import BaseConsensus, Combined
 from clusterscape.combine.cspa import CSPA
+from clusterscape.combine.eci import WEIGHTING, Weighting
 from clusterscape.combine.hgpa import HGPA
 from clusterscape.combine.mcla import MCLA
 from clusterscape.combine.registry import consensus_method
@@ -30,6 +31,8 @@ class GCC(BaseConsensus):
         Clusters of the consensus.
     imbalance : float
         How far a part may exceed the average size, as a share of it, in all three.
+    weighting, theta
+        As in :class:`SEC`, in all three. The average NMI that chooses among them has no weights.
     max_pairwise : int
         Above this many distinct rows CSPA, which compares all pairs of them, is skipped.
     random_state : int, generator or None
@@ -80,6 +83,7 @@ class GCC(BaseConsensus):
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Integer(1)],
         "imbalance": [Number(0, 1)],
+        **WEIGHTING,
         "max_pairwise": [Integer(0)],
         "random_state": [Seed()],
     }
@@ -89,11 +93,15 @@ class GCC(BaseConsensus):
         n_clusters: int = 2,
         *,
         imbalance: float = 0.05,
+        weighting: Weighting = None,
+        theta: float = 0.4,
         max_pairwise: int = 20_000,
         random_state: RandomState = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.imbalance = imbalance
+        self.weighting = weighting
+        self.theta = theta
         self.max_pairwise = max_pairwise
         self.random_state = random_state
 
@@ -113,7 +121,13 @@ class GCC(BaseConsensus):
         for method, seed in zip((CSPA, HGPA, MCLA), spawn(self.random_state, 3), strict=True):
             name = method.__name__.lower()
             if name not in skipped:
-                made = method(self.n_clusters, imbalance=self.imbalance, random_state=seed)
+                made = method(
+                    self.n_clusters,
+                    imbalance=self.imbalance,
+                    weighting=self.weighting,
+                    theta=self.theta,
+                    random_state=seed,
+                )
                 found[name] = made._combine(small, None).labels
         # Noise is in no cluster and says nothing about which clusters agree.
         scores = {name: average_nmi(labels, judge, noise="drop") for name, labels in found.items()}

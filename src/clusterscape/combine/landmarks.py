@@ -6,6 +6,7 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from clusterscape._core.labels import NOISE, UNSAMPLED
+from clusterscape.combine.eci import with_weighted_columns
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.rowspace import RowSpace
 
@@ -24,12 +25,17 @@ def draw_landmarks(
     places = (np.arange(count) + np.random.default_rng(seed).random(count)) / count * reached[-1]
     drawn = np.minimum(np.searchsorted(reached, places, "right"), ensemble.n_points - 1)
     rows, times = np.unique(drawn, return_counts=True)
-    chosen = ensemble.subset(rows).with_weights(sample_weight=times)
+    chosen = ensemble.subset(rows, keep_empty=True).with_weights(sample_weight=times)
     return chosen, rows
 
 
 def extend(
-    ensemble: Ensemble, rows: np.ndarray, groups: np.ndarray, *, weights: np.ndarray
+    ensemble: Ensemble,
+    rows: np.ndarray,
+    groups: np.ndarray,
+    *,
+    weights: np.ndarray,
+    column: np.ndarray | None = None,
 ) -> tuple[np.ndarray, float]:
     """Give every row the landmark cluster with which its mean co-association is largest.
 
@@ -43,6 +49,8 @@ def extend(
         Groups 0..K-1 of the landmarks.
     weights : (l,) array
         Weights of the landmarks.
+    column : (D,) array, optional
+        Weights of the columns of B; by default those of the partitions.
 
     Returns
     -------
@@ -54,9 +62,9 @@ def extend(
     k = int(groups.max()) + 1
     membership = ensemble.membership().matrix if ensemble.is_soft else None
     space = RowSpace(ensemble.labels, ensemble.offsets, membership)
-    column = np.repeat(ensemble.weights, ensemble.n_clusters)[:, None]
+    together = with_weighted_columns(ensemble, column, "counts")
     marks = space.subset(rows)
-    table = column * marks.totals(groups.astype(np.int32), weights, k)
+    table = together.column_weights[:, None] * marks.totals(groups.astype(np.int32), weights, k)
     hot = np.zeros((rows.size, k))
     hot[np.arange(rows.size), groups] = weights
     votes = (marks.labels != UNSAMPLED).T.astype(np.float64) @ hot * ensemble.weights[:, None]
@@ -66,7 +74,7 @@ def extend(
         part = np.arange(start, min(start + _BLOCK, ensemble.n_points))
         labels[part] = _largest_share(space.subset(part), table, votes)
 
-    own = ensemble.coassociation(normalize="counts").diagonal()[rows] * weights
+    own = together.diagonal()[rows] * weights
     seen = (marks.labels != UNSAMPLED) @ ensemble.weights * weights
     without = np.zeros((2, rows.size, k))
     without[0, np.arange(rows.size), groups] = own

@@ -11,6 +11,12 @@ from scipy.sparse.csgraph import connected_components
 from clusterscape import kernels
 from clusterscape._core.params import Number, Rules
 from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.eci import (
+    WEIGHTING,
+    Weighting,
+    column_weights,
+    with_weighted_columns,
+)
 from clusterscape.combine.registry import consensus_method
 from clusterscape.ensemble import Ensemble
 
@@ -26,6 +32,9 @@ class MajorityVote(BaseConsensus):
     ----------
     threshold : float
         Share of the votes that must be exceeded.
+    weighting, theta
+        As in :class:`SEC`. With "eci" a vote for "together" counts the reliability of the cluster
+        that the two points share, so that shares are lower and so must be thresholds.
 
     Attributes
     ----------
@@ -48,7 +57,7 @@ class MajorityVote(BaseConsensus):
     joined; and where partitions have many more clusters than there are groups, no pair has a
     majority and every point stays alone. Copies of a point are in one cluster, unless a partition
     calls them noise, or is soft and so undecided that even two points with the same memberships are
-    together with less than ``threshold``.
+    together with less than ``threshold``, or their clusters are too unreliable for that.
 
     References
     ----------
@@ -64,10 +73,14 @@ class MajorityVote(BaseConsensus):
     """
 
     _source: ClassVar[str] = "Fred 2001"
-    _parameter_rules: ClassVar[Rules] = {"threshold": [Number(0, 1)]}
+    _parameter_rules: ClassVar[Rules] = {"threshold": [Number(0, 1)], **WEIGHTING}
 
-    def __init__(self, *, threshold: float = 0.5) -> None:
+    def __init__(
+        self, *, threshold: float = 0.5, weighting: Weighting = None, theta: float = 0.4
+    ) -> None:
         self.threshold = threshold
+        self.weighting = weighting
+        self.theta = theta
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         small, inverse = ensemble.compress(keep_noise_apart=True)
@@ -77,21 +90,44 @@ class MajorityVote(BaseConsensus):
             return Combined(
                 np.arange(ensemble.n_points), details={"n_micro_clusters_": small.n_points}
             )
+        column = clusters = None
+        if self.weighting is not None:
+            column = column_weights(ensemble, self.weighting, self.theta)
+            clusters = (small.offsets, column)
         if small.is_soft:
-            components = _linked(small, above)
+            components = _linked(small, column, above)
         else:
             columns = np.ascontiguousarray(small.labels.T)
-            components = kernels.linkage.linked_components(columns, small.weights, above)
-        return Combined(components[inverse], details={"n_micro_clusters_": small.n_points})
+            components = kernels.linkage.linked_components(columns, small.weights, above, clusters)
+        labels = components[inverse]
+        if column is not None:
+            own = with_weighted_columns(small, column).diagonal()
+            labels = _weak_copies_apart(own, labels, inverse, above)
+        return Combined(labels, details={"n_micro_clusters_": small.n_points})
 
     def k_rule(self) -> str:
         """Return the rule by which the number of clusters is found."""
         return "components of the graph of majorities"
 
 
-def _linked(ensemble: Ensemble, above: float) -> np.ndarray:
+def _weak_copies_apart(
+    own: np.ndarray, labels: np.ndarray, inverse: np.ndarray, above: float
+) -> np.ndarray:
+    """Return labels in which copies are apart that neither each other nor another row holds.
+
+    ``own`` is the similarity of the copies of each row.
+    """
+    first = np.unique(inverse, return_index=True)[1]
+    rows = np.bincount(labels[first])[labels[first]]  # rows in the component of each row
+    weak = np.flatnonzero(((rows == 1) & (own <= above))[inverse])
+    apart = labels.astype(np.int64)
+    apart[weak] = labels.max(initial=0) + 1 + np.arange(weak.size)
+    return apart
+
+
+def _linked(ensemble: Ensemble, column: np.ndarray | None, above: float) -> np.ndarray:
     """Return the components, from dense blocks of rows that are forgotten again."""
-    operator = ensemble.coassociation()
+    operator = with_weighted_columns(ensemble, column)
     n = ensemble.n_points
     step = max(1, 2**22 // n)
     component = np.arange(n)

@@ -15,6 +15,12 @@ from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import N_JOBS, Choice, Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.eci import (
+    WEIGHTING,
+    Weighting,
+    cluster_reliability,
+    with_weighted_columns,
+)
 from clusterscape.combine.registry import consensus_method
 from clusterscape.combine.sec import SEC
 from clusterscape.combine.spectral import SpectralConsensus
@@ -52,6 +58,10 @@ class RCE(BaseConsensus):
     n_init : int
         Starts; the one with the least cost is kept. The first is the spectral consensus and does
         not depend on ``random_state``; others come from single starts of :class:`SEC`.
+    weighting, theta
+        As in :class:`SEC`: with "eci" the pairs of a reliable cluster have a larger share of their
+        partition's distribution, in proportion to the index, and a partition counts in proportion
+        to the mean index of its pairs. The mean of the P_i is then the weighted co-association.
     assign : {"argmax", "spectral"}
         A point's cluster is its largest entry in H, or comes from the normalised cut of Q.
     max_rows : int
@@ -114,6 +124,7 @@ class RCE(BaseConsensus):
         "max_iter": [Integer(1)],
         "tol": [Number(0)],
         "n_init": [Integer(1)],
+        **WEIGHTING,
         "assign": [Choice("argmax", "spectral")],
         "max_rows": [Integer(1)],
         "random_state": [Seed()],
@@ -128,6 +139,8 @@ class RCE(BaseConsensus):
         max_iter: int = 100,
         tol: float = 1e-5,
         n_init: int = 1,
+        weighting: Weighting = None,
+        theta: float = 0.4,
         assign: Literal["argmax", "spectral"] = "argmax",
         max_rows: int = 20_000,
         random_state: RandomState = None,
@@ -138,6 +151,8 @@ class RCE(BaseConsensus):
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
+        self.weighting = weighting
+        self.theta = theta
         self.assign = assign
         self.max_rows = max_rows
         self.random_state = random_state
@@ -154,13 +169,15 @@ class RCE(BaseConsensus):
             )
         # Fewer rows than clusters are clusters of their own; more columns of H would be empty.
         rank = min(self.n_clusters, m)
-        evidence = PairEvidence.of(small)
+        reliability = None
+        if self.weighting is not None:
+            reliability = cluster_reliability(ensemble, theta=self.theta)
+        evidence = PairEvidence.of(small, reliability)
         seeds: list[SeedSequence | None] = [None, *spawn(self.random_state, self.n_init - 1)]
         run = partial(
             _run_from_start,
-            small,
+            Start(small, rank, reliability),
             evidence,
-            n_clusters=rank,
             sparsity=float(self.sparsity),
             max_iter=self.max_iter,
             tol=self.tol,
@@ -187,7 +204,11 @@ class RCE(BaseConsensus):
 
 @dataclass(frozen=True)
 class PairEvidence:
-    """The partitions as distributions over pairs, in the form that the sweeps read."""
+    """The partitions as distributions over pairs, in the form that the sweeps read.
+
+    The pairs of a cluster have a weight in proportion to its reliability, where that is given, and
+    so has a partition: the mean reliability of its pairs.
+    """
 
     hard: Any
     soft: Any
@@ -195,11 +216,14 @@ class PairEvidence:
     complete: bool
 
     @classmethod
-    def of(cls, ensemble: Ensemble) -> PairEvidence:
+    def of(cls, ensemble: Ensemble, reliability: np.ndarray | None = None) -> PairEvidence:
         m, r = ensemble.shape
         weights = ensemble.sample_weight
         is_soft = np.isin(np.arange(r), list(ensemble.soft))
-        share = _pair_shares(ensemble)
+        share, mean = _pair_shares(ensemble, reliability)
+        alpha = ensemble.weights * mean
+        own = np.ones(int(ensemble.offsets[-1])) if reliability is None else reliability
+        votes = np.split(own, ensemble.offsets[1:-1])  # by partition
         hard = np.flatnonzero(~is_soft)
         columns = np.ascontiguousarray(ensemble.labels[:, hard].T)
         offsets = np.concatenate([[0], np.cumsum(ensemble.n_clusters[hard])])
@@ -207,16 +231,15 @@ class PairEvidence:
         ends = np.empty(int(offsets[-1]), np.int64)
         kernels.rce.members(columns, offsets, order, place, ends)
         fuzzy = np.flatnonzero(is_soft)
-        rows = [ensemble.soft[int(i)].toarray() for i in fuzzy]
+        rows = [ensemble.soft[int(i)].toarray() * np.sqrt(votes[i]) for i in fuzzy]
+        together = np.concatenate([share[i] * votes[i] for i in hard] + [np.empty(0)])
         return cls(
-            kernels.rce.Hard(
-                columns, order, place, ends, offsets, ensemble.weights[hard], share[hard]
-            ),
+            kernels.rce.Hard(columns, order, place, ends, offsets, alpha[hard], together),
             kernels.rce.Soft(
                 np.hstack([*rows, np.empty((m, 0))]).astype(np.float64),
                 np.ascontiguousarray(ensemble.labels[:, fuzzy].T != UNSAMPLED),
                 np.concatenate([[0], np.cumsum(ensemble.n_clusters[fuzzy])]),
-                ensemble.weights[fuzzy],
+                alpha[fuzzy],
                 share[fuzzy],
             ),
             weights,
@@ -224,17 +247,28 @@ class PairEvidence:
         )
 
 
-def _pair_shares(ensemble: Ensemble) -> np.ndarray:
-    """Return what a pair that is together weighs in each partition's distribution.
+def _pair_shares(
+    ensemble: Ensemble, reliability: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what a pair of reliability 1 weighs in each partition's distribution, and the mean.
 
-    The distribution sums to the share of all pairs that the partition sampled.
+    The mean is that of the reliability of its pairs. The distribution sums to the share of all
+    pairs that the partition sampled.
     """
     weights = ensemble.sample_weight
-    squares = ensemble.cluster_sizes() ** 2
-    pairs = np.add.reduceat(np.append(squares, 0.0), ensemble.offsets[:-1])
-    pairs[ensemble.n_clusters == 0] = 0.0  # reduceat gives an empty block its neighbour's
+    pairs = _sums(ensemble, ensemble.cluster_sizes() ** 2)
     seen = (weights @ (ensemble.labels != UNSAMPLED)) / weights.sum()
-    return np.divide(seen**2, pairs, out=np.ones_like(pairs), where=pairs > 0)
+    whole, mean = pairs, np.ones_like(pairs)
+    if reliability is not None:
+        pairs = _sums(ensemble, reliability * ensemble.cluster_sizes() ** 2)
+        np.divide(pairs, whole, out=mean, where=whole > 0)
+    return np.divide(seen**2, pairs, out=np.ones_like(pairs), where=pairs > 0), mean
+
+
+def _sums(ensemble: Ensemble, values: np.ndarray) -> np.ndarray:
+    """Return the sums of values of the clusters over each partition."""
+    sums = np.add.reduceat(np.append(values, 0.0), ensemble.offsets[:-1])
+    return np.where(ensemble.n_clusters == 0, 0.0, sums)  # an empty block gets its neighbour's
 
 
 @dataclass(frozen=True)
@@ -247,17 +281,16 @@ class _Run:
 
 
 def _run_from_start(
-    ensemble: Ensemble,
+    start: Start,
     evidence: PairEvidence,
     seed: SeedSequence | None,
     *,
-    n_clusters: int,
     sparsity: float,
     max_iter: int,
     tol: float,
 ) -> _Run:
-    HT = _start(ensemble, n_clusters, seed)
-    total = ensemble.weights.sum()
+    HT = start.rows(seed)
+    total = start.ensemble.weights.sum()
     costs: list[float] = []
     while True:
         GT = np.zeros_like(HT)
@@ -283,20 +316,33 @@ def _next(responsibility: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return HT / np.sqrt(((HT @ weights) ** 2).sum())
 
 
-def _start(ensemble: Ensemble, n_clusters: int, seed: SeedSequence | None) -> np.ndarray:
-    """Return the first H: a consensus, softened by how far points are together with its clusters.
+@dataclass(frozen=True)
+class Start:
+    """Where the first H comes from."""
 
-    Shares include the pairs of a point with itself, so they are those of the copies of a row.
-    """
-    method: BaseConsensus = SpectralConsensus(n_clusters, random_state=0)
-    if seed is not None:
-        method = SEC(n_clusters, n_init=1, random_state=seed)
-    labels = method._combine(ensemble, None).labels
-    weights = ensemble.sample_weight
-    hot = np.zeros((ensemble.n_points, n_clusters))
-    hot[np.arange(labels.size), labels] = 1.0
-    together = ensemble.coassociation(normalize="counts") @ (hot * weights[:, None])
-    size = weights @ hot
-    share = np.divide(together, size, out=np.zeros_like(together), where=size > 0)
-    share /= np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
-    return _next(np.ascontiguousarray((hot + share + _SMOOTH).T), weights)
+    ensemble: Ensemble
+    n_clusters: int
+    reliability: np.ndarray | None
+
+    def rows(self, seed: SeedSequence | None) -> np.ndarray:
+        """Return H^T: a consensus, softened by how far points are together with its clusters.
+
+        Shares include the pairs of a point with itself, so they are those of the copies of a row.
+        """
+        ensemble = self.ensemble
+        method: BaseConsensus = SpectralConsensus(self.n_clusters, random_state=0)
+        if seed is not None:
+            method = SEC(self.n_clusters, n_init=1, random_state=seed)
+        labels = method._combine(ensemble, None).labels
+        weights = ensemble.sample_weight
+        hot = np.zeros((ensemble.n_points, self.n_clusters))
+        hot[np.arange(labels.size), labels] = 1.0
+        column = None
+        if self.reliability is not None:
+            column = np.repeat(ensemble.weights, ensemble.n_clusters) * self.reliability
+        operator = with_weighted_columns(ensemble, column, "counts")
+        together = operator @ (hot * weights[:, None])
+        size = weights @ hot
+        share = np.divide(together, size, out=np.zeros_like(together), where=size > 0)
+        share /= np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
+        return _next(np.ascontiguousarray((hot + share + _SMOOTH).T), weights)

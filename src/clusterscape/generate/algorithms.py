@@ -586,8 +586,8 @@ ALGORITHMS: Mapping[str, Algorithm] = _table(
             "metric": _METRIC,
             "init": Option(
                 "k-means++",
-                (Choice("k-means++", "random"),),
-                "start of k-means on the eigenvectors; random starts make members differ more",
+                (Choice("k-means++", "plain-k-means++", "random"),),
+                "start of k-means on the eigenvectors; the last two make members differ more",
             ),
         },
         sample_size=20_000,

@@ -99,8 +99,9 @@ class EnsembleGenerator(BaseEstimator):
         both included, from which each member draws. ``high="sqrt"`` is the square root of the
         number of points, rounded up; where that is below ``low``, every member takes ``low``.
         Clusterers that find the number themselves ignore it.
-    columns : "all", ("subset", ratio) or ("project", dims)
-        All columns, a random share of them, or a random orthonormal projection to ``dims``
+    columns : "all", ("subset", ratio), ("project", dims) or ("pca", dims)
+        All columns, a random share of them, the ``dims`` leading principal components (of the rows
+        that a member clusters), or a random orthonormal projection to ``dims``
         dimensions. A projection keeps sparse data sparse.
     rows : "auto", "all", "bootstrap", ("subsample", ratio) or ("sample", size)
         All rows, n of n drawn with replacement, or a random share of them. Rows that a member does
@@ -379,7 +380,9 @@ class EnsembleGenerator(BaseEstimator):
                 rows=self.rows,
             )
         relations = precomputed.read_relations(X, self.metric, index=index)
-        return relations, precomputed.prepared(turns, relations.views[0], self.columns)
+        for turn in turns:
+            precomputed.refuse_columns(self._columns(turn))
+        return relations, precomputed.prepared(turns, relations.views[0])
 
     def _axes(self, turn: kinds.Turn, n_points: int) -> plan.Axes:
         """Return the axes of one turn; a kind may have numbers of clusters of its own."""
@@ -405,7 +408,13 @@ class EnsembleGenerator(BaseEstimator):
                 exact=algorithm.exact_for(most),
             )
         place = {} if turn.kind is None else {"rank": turn.rank, "share": turn.kind.share}
-        return plan.Axes(counts, self.columns, rows, n_points, halved=own is not None, **place)
+        columns = self._columns(turn)
+        return plan.Axes(counts, columns, rows, n_points, halved=own is not None, **place)
+
+    def _columns(self, turn: kinds.Turn) -> Any:
+        """Return the columns of one turn; a kind may have its own."""
+        own = None if turn.kind is None else turn.kind.columns
+        return self.columns if own is None else own
 
     def _describe(
         self, features: Features, weights: np.ndarray | None, seed: dict[str, Any]
@@ -453,6 +462,8 @@ def _described(entry: Any) -> Any:
     if isinstance(entry, kinds.Kind):
         own = {"n_clusters": _listed(entry.n_clusters), "share": int(entry.share)}
         settings = {name: _text(value) for name, value in entry.settings.items()}
+        if entry.columns is not None:
+            own["columns"] = _text(entry.columns)
         return {"kind": entry.algorithm, **own, "settings": settings}
     return entry if isinstance(entry, str) else _signature(entry)
 

@@ -15,7 +15,7 @@ from clusterscape.generate.algorithms import (
     Algorithm,
     from_estimator,
 )
-from clusterscape.generate.plan import N_CLUSTERS, place
+from clusterscape.generate.plan import COLUMNS, N_CLUSTERS, place
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,9 @@ class Kind:
         Options of the clusterer (see its entry in ``ALGORITHMS``). A value is taken as it is; over
         a pair (low, high) of numbers the members are spread evenly, over whole numbers if both are
         whole; over a list likewise, an entry that is there twice twice as often.
+    columns : "all", tuple or list, optional
+        Columns that the members see, as in :class:`EnsembleGenerator`; None takes the generator's.
+        Over a list of such values the members are spread evenly.
 
     See Also
     --------
@@ -65,6 +68,7 @@ class Kind:
     n_clusters: Any = None
     share: int = 1
     settings: Mapping[str, Any] = field(default_factory=dict)
+    columns: Any = None
 
     def __post_init__(self) -> None:
         rules = {
@@ -72,6 +76,7 @@ class Kind:
             "n_clusters": (Null(), *N_CLUSTERS),
             "share": (Integer(1),),
             "settings": (Instance(Mapping),),
+            "columns": (Null(), *COLUMNS, _SOME_COLUMNS),
         }
         check_params("Kind", {name: getattr(self, name) for name in rules}, rules)
         known = ALGORITHMS[self.algorithm].options
@@ -94,6 +99,15 @@ class Kind:
         """Return the settings of the member with this number among those of the kind."""
         values = enumerate(self.settings.items(), start=1)
         return {name: _drawn(value, place(number, axis)) for axis, (name, value) in values}
+
+
+_SOME_COLUMNS = Such(
+    lambda v: (
+        isinstance(v, list) and len(v) > 0 and all(any(r.allows(c) for r in COLUMNS) for c in v)
+    ),
+    "a list of these",
+    refused=[[], ["some"], [("project", 0)]],
+)
 
 
 def _is_range(value: Any) -> bool:

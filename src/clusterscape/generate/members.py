@@ -138,15 +138,14 @@ def _cluster(work: Work, member: Member) -> tuple[np.ndarray | None, BaseResult,
             f"{member.n_clusters} clusters were asked for, and the member sees {n_rows} "
             f"different rows"
         )
-    width = X.shape[1]
-    X, columns = draw_columns(X, member)
+    shared = work.pieces[member.view] if drawn is None and work.pieces else Pieces()
+    X, parts, shared = _seen_columns(X, member, shared)
     if sparse.issparse(X) and not algorithm.sparse:
         raise TypeError(
             f"{algorithm.name} does not take sparse data. Make X dense, project it with "
             f"columns=('project', dims), or use another algorithm"
         )
     seed = child(member.seed, "algorithm")
-    whole = drawn is None and member.columns == "all"
     how = Settings(
         seed,
         weights,
@@ -155,20 +154,43 @@ def _cluster(work: Work, member: Member) -> tuple[np.ndarray | None, BaseResult,
         work.max_iter,
         options=turn.settings(member.index),
         most_clusters=member.most_clusters,
-        pieces=work.pieces[member.view] if whole and work.pieces else Pieces(),
+        pieces=shared,
     )
     result = algorithm.run(X, member.n_clusters, how)
-    if result.model and columns is not None:
-        result = replace(result, model={**result.model, "columns": columns})
-    elif result.model and member.columns != "all":
-        result = replace(result, model={**result.model, "basis": draw_basis(width, member)})
+    if result.model:
+        result = replace(result, model={**result.model, **parts})
     if keep is not None:
         result = replace(
             result,
             labels=None if result.labels is None else np.asarray(result.labels)[keep],
             membership=None if result.membership is None else result.membership[keep],
         )
-    return seen, result, columns
+    return seen, result, parts.get("columns")
+
+
+def _seen_columns(
+    X: Matrix, member: Member, shared: Pieces
+) -> tuple[Matrix, dict[str, np.ndarray], Pieces]:
+    """Return the features that a member sees, what they are made by, and what it may share.
+
+    The parts are "columns", indices that were chosen, or "basis"; none for all columns.
+    """
+    if member.columns == "all":
+        return X, {}, shared
+    if member.columns[0] == "subset":
+        chosen = draw_columns(X, member)
+        return X[:, chosen], {"columns": chosen}, Pieces()
+
+    def projected() -> tuple[Matrix, np.ndarray]:
+        basis = draw_basis(X, member)
+        # A sparse X times a thin dense matrix is dense and thin, so X itself never becomes dense.
+        return np.asarray(X @ basis.astype(X.dtype)), basis
+
+    if member.columns[0] == "project":
+        Z, basis = projected()
+        return Z, {"basis": basis}, Pieces()
+    Z, basis = shared.get(member.columns, projected)
+    return Z, {"basis": basis}, shared.get(("of", member.columns), Pieces)
 
 
 def _kept(model: Mapping[str, np.ndarray], values: np.ndarray) -> Mapping[str, np.ndarray]:
@@ -177,7 +199,7 @@ def _kept(model: Mapping[str, np.ndarray], values: np.ndarray) -> Mapping[str, n
     Centres of many columns, and densities of more than some, cost more than landmarks do.
     """
     own = {name: array[values] if name in _PER_CLUSTER else array for name, array in model.items()}
-    size = sum(own[name].size for name in _PER_CLUSTER if name in own)
+    size = sum(own[name].size for name in (*_PER_CLUSTER, "basis") if name in own)
     return own if size <= _MODEL_ENTRIES else {}
 
 

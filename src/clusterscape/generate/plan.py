@@ -19,6 +19,7 @@ from clusterscape._core.errors import ParameterError
 from clusterscape._core.params import Choice, Integer, Number, Rule, Such
 from clusterscape._core.seeds import RandomState, restore, root_sequence
 from clusterscape.generate.features import Matrix
+from clusterscape.linalg.gaussian_fit import principal_basis
 
 # The draws of a member; each has its own child of the member's seed, so that changing one axis
 # leaves what the other axes draw as it was.
@@ -29,6 +30,10 @@ EXACT = 20_000
 GROUPS = 4  # samples among which members on samples are dealt
 POINTS_PER_CLUSTER = 20  # of a sample at least
 _SAMPLES = 2**31  # a spawn key that no member has
+_COLUMNS_AXIS = 4  # of :func:`place`; settings have the ones before
+_COLUMN_WORDS = {
+    "subset": "random_features", "project": "random_projection", "pca": "principal_components",
+}  # fmt: skip
 _ROOTS = tuple(math.sqrt(p) % 1.0 for p in (5, 2, 3, 7, 11))  # irrational, none a sum of others
 
 
@@ -77,13 +82,8 @@ def _is_share(value: Any, name: str) -> bool:
     )
 
 
-def _is_projection(value: Any) -> bool:
-    return (
-        isinstance(value, tuple)
-        and len(value) == 2
-        and value[0] == "project"
-        and _is_count(value[1])
-    )
+def _has_dims(value: Any, name: str) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and value[0] == name and _is_count(value[1])
 
 
 N_CLUSTERS: Sequence[Rule] = (
@@ -107,9 +107,14 @@ COLUMNS: Sequence[Rule] = (
         refused=[("subset", 0.0), ("subset", 1.5), ("subset",)],
     ),
     Such(
-        _is_projection,
+        lambda v: _has_dims(v, "project"),
         "('project', dims) with dims >= 1",
         refused=[("project", 0), ("project", 2.5), ("rotate", 2)],
+    ),
+    Such(
+        lambda v: _has_dims(v, "pca"),
+        "('pca', dims) with dims >= 1",
+        refused=[("pca", 0), ("pca", 0.9), ("pca",)],
     ),
 )
 ROWS: Sequence[Rule] = (
@@ -151,7 +156,8 @@ class Member:
 class Axes:
     """The axes of a generator, for a given number of points.
 
-    With ``halved`` a range of numbers of clusters ends at half the number of points at most. The
+    ``columns`` may be a list, over which the members of a kind are spread as over settings. With
+    ``halved`` a range of numbers of clusters ends at half the number of points at most. The
     members of a kind, of which a round has ``share`` and this turn is number ``rank``, are spread
     evenly over the range; members of no kind (``share`` 0) draw from it at random.
     """
@@ -198,11 +204,18 @@ class Axes:
             return low + int(place(turn * self.share + self.rank) * (high - low + 1))
         return int(np.random.default_rng(child(seed, "n_clusters")).integers(low, high + 1))
 
+    def draw_columns(self, turn: int) -> Any:
+        """Return the columns of a member; ``turn`` is as in :meth:`draw_k`."""
+        if not isinstance(self.columns, list):
+            return self.columns
+        at = place(turn * self.share + self.rank, _COLUMNS_AXIS)
+        return self.columns[int(at * len(self.columns))]
+
     def name(self, n_algorithms: int) -> str:
         """Return the preset that does the same, or the axes in use joined by "+"."""
         words = []
         if isinstance(self.columns, tuple):
-            words.append("random_features" if self.columns[0] == "subset" else "random_projection")
+            words.append(_COLUMN_WORDS[self.columns[0]])
         if self.rows != "all" and not is_sample(self.rows):
             words.append("bagging" if self.rows == "bootstrap" else "subsample")
         if n_algorithms > 1:
@@ -283,7 +296,7 @@ def make_plan(
                 view=(i // width) % n_views,
                 n_clusters=own.draw_k(i // (width * n_views), seed) if needs_k[turn] else None,
                 most_clusters=most[turn] if needs_k[turn] else 0,
-                columns=own.columns,
+                columns=own.draw_columns(i // (width * n_views)),
                 rows=own.rows,
                 group=group(turn, first + i) % GROUPS if is_sample(own.rows) else 0,
             )
@@ -303,16 +316,26 @@ def check_plan(axes: Sequence[Axes], views: Sequence[Matrix], needs_k: Sequence[
             f"sample{'s' if n != 1 else ''}{seen}. Ask for fewer clusters or give more points.",
             n_clusters=first.n_clusters,
         )
-    columns = axes[0].columns
-    if isinstance(columns, tuple) and columns[0] == "project":
-        for position, view in enumerate(views):
-            if columns[1] > view.shape[1]:
-                where = f"view {position}" if len(views) > 1 else "X"
-                # Not the option --columns of the command line, which names columns.
-                raise ValueError(
-                    f"columns=('project', {columns[1]}) asks for more dimensions than {where} "
-                    f"has columns ({view.shape[1]}). Ask for at most {view.shape[1]}."
-                )
+    for own in axes:
+        for columns in own.columns if isinstance(own.columns, list) else [own.columns]:
+            if isinstance(columns, tuple) and columns[0] != "subset":
+                _check_dims(columns, own.n_rows, views)
+
+
+def _check_dims(columns: tuple[str, int], n_rows: int, views: Sequence[Matrix]) -> None:
+    # Not the option --columns of the command line, which names columns.
+    for position, view in enumerate(views):
+        where = f"view {position}" if len(views) > 1 else "X"
+        if columns[1] > view.shape[1]:
+            raise ValueError(
+                f"columns={columns} asks for more dimensions than {where} has columns "
+                f"({view.shape[1]}). Ask for at most {view.shape[1]}."
+            )
+        if columns[0] == "pca" and columns[1] >= n_rows:
+            raise ValueError(
+                f"columns={columns} asks for more principal components than a member of {n_rows} "
+                f"points has. Ask for at most {max(n_rows - 1, 1)}."
+            )
 
 
 def share(ratio: float, n: int) -> int:
@@ -320,24 +343,24 @@ def share(ratio: float, n: int) -> int:
     return max(1, math.floor(ratio * n + 0.5))
 
 
-def draw_columns(X: Matrix, member: Member) -> tuple[Matrix, np.ndarray | None]:
-    """Return the features a member sees, and the indices of its columns (None unless chosen)."""
-    if member.columns == "all":
-        return X, None
-    if member.columns[0] == "subset":
-        rng = np.random.default_rng(child(member.seed, "columns"))
-        count = share(member.columns[1], X.shape[1])
-        chosen = np.sort(rng.choice(X.shape[1], size=count, replace=False))
-        return X[:, chosen], chosen
-    # A sparse X times a thin dense matrix is dense and thin, so X itself never becomes dense.
-    return np.asarray(X @ draw_basis(X.shape[1], member).astype(X.dtype)), None
+def draw_columns(X: Matrix, member: Member) -> np.ndarray:
+    """Return the random share of the columns that a member sees, sorted."""
+    rng = np.random.default_rng(child(member.seed, "columns"))
+    count = share(member.columns[1], X.shape[1])
+    return np.sort(rng.choice(X.shape[1], size=count, replace=False))
 
 
-def draw_basis(width: int, member: Member) -> np.ndarray:
-    """Return the orthonormal basis that a member's features are projected to."""
+def draw_basis(X: Matrix, member: Member) -> np.ndarray:
+    """Return the orthonormal basis that a member's features are projected to.
+
+    That of a random subspace is drawn; principal components are the same for all members on the
+    same rows.
+    """
+    if member.columns[0] == "pca":
+        return principal_basis(X, int(member.columns[1]))
     rng = np.random.default_rng(child(member.seed, "columns"))
     # The factor Q of a Gaussian matrix spans a uniformly random subspace.
-    return np.linalg.qr(rng.standard_normal((width, member.columns[1])))[0]
+    return np.linalg.qr(rng.standard_normal((X.shape[1], member.columns[1])))[0]
 
 
 def draw_rows(n: int, member: Member) -> tuple[np.ndarray, np.ndarray] | None:

@@ -222,7 +222,17 @@ FORMS: dict[str, Form] = {
 # -- what a generator asks for --------------------------------------------------------------------
 
 
-def prepared(turns: Sequence[Turn], relation: Relation, columns: Any) -> list[Turn]:
+def refuse_columns(columns: Any) -> None:
+    """Refuse a choice among the columns of features, which a matrix between points has not."""
+    if columns != "all":
+        raise ValueError(
+            f"columns={columns!r} chooses among features, but X is a matrix between points "
+            "(metric='precomputed'); use columns='all', and rows=('subsample', 0.8) for members "
+            "that differ."
+        )
+
+
+def prepared(turns: Sequence[Turn], relation: Relation) -> list[Turn]:
     """Return the turns of a generator on a matrix of distances or similarities.
 
     Parameters
@@ -231,19 +241,11 @@ def prepared(turns: Sequence[Turn], relation: Relation, columns: Any) -> list[Tu
         As for features.
     relation : Relation
         The input.
-    columns : str or tuple
-        The generator's ``columns``; there are none to choose among.
 
     Returns
     -------
     list of Turn
     """
-    if columns != "all":
-        raise ValueError(
-            f"columns={columns!r} chooses among features, but X is a matrix between points "
-            "(metric='precomputed'); use columns='all', and rows=('subsample', 0.8) for members "
-            "that differ."
-        )
     return [_on_relation(turn, relation) for turn in turns]
 
 

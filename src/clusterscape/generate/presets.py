@@ -5,6 +5,7 @@ Each takes the number of partitions first and passes any other parameter of the 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -32,6 +33,7 @@ PRESETS = (
 MIXED = ("kmeans", "single", "average", "complete", "ward", "gmm", "spectral", "dbscan")
 
 _MOST_CLUSTERS = 100  # finer members cost more and tell no more
+_COMPONENTS = (5, 10, 20)  # principal components that members of wide tables see
 _BYTE = 128  # clusters whose labels take one byte
 
 _N = {"n_partitions": (Integer(1),)}
@@ -388,6 +390,7 @@ def mixed(
         "n_clusters": (Null(), Integer(1)),
         "max_clusters": (Integer(1),),
         "n_points": (Null(), Integer(1)),
+        "n_features": (Null(), Integer(1)),
         "metric": (Choice("euclidean", "cosine"),),
     }
 )
@@ -397,6 +400,7 @@ def diverse(
     n_clusters: int | None = None,
     max_clusters: int = 20,
     n_points: int | None = None,
+    n_features: int | None = None,
     metric: Literal["euclidean", "cosine"] = "euclidean",
     **options: Any,
 ) -> EnsembleGenerator:
@@ -422,6 +426,11 @@ def diverse(
         square root of this number (100 to 200 at most; 64 to 128 of more than 20,000 points, whose
         labels then take one byte each), and else K to its square root. The finer ones keep small
         groups of outliers apart.
+    n_features : int, optional
+        Columns of the data, where they are known together with ``n_points``. Of wide tables, with
+        1,000 columns or with more columns than points and 100 at least, as of genes in cells, half
+        of the spectral, Genie and k-means members see the 5, 10 or 20 leading principal components
+        instead of all columns. Mixtures always see principal components of many columns.
     metric : {"euclidean", "cosine"}
         "cosine" is for sparse counts such as words in texts: angles decide, and spherical k-means
         takes the place of the mixtures.
@@ -458,6 +467,7 @@ def diverse(
     round_one = "gmm" if metric == "euclidean" else "cosine"
     third: Any = mixture if metric == "euclidean" else {}
     means = "kmeans" if metric == "euclidean" else "cosine"
+    wide = _wide_columns(n_points, n_features) if metric == "euclidean" else None
     several = [
         Kind("spectral", (k, 3 * k + 10), 4, near),
         Kind("genie", (k, "sqrt"), 4, tree),
@@ -481,7 +491,17 @@ def diverse(
             Kind(round_one, k, 2, third),
             Kind(means, k, 1),
         ]
+    if wide is not None:
+        several = [s if s.algorithm == round_one else replace(s, columns=wide) for s in several]
     return EnsembleGenerator(n_partitions, algorithm=several, n_clusters=max(k, 1), **options)
+
+
+def _wide_columns(n_points: int | None, n_features: int | None) -> list[Any] | None:
+    """Return what members see of wide tables, in equal shares of all columns and components."""
+    if n_points is None or n_features is None or n_features < min(1000, max(n_points + 1, 100)):
+        return None
+    dims = [q for q in _COMPONENTS if q < n_points - 1]
+    return [*("all" for _ in dims), *(("pca", q) for q in dims)] or None
 
 
 def _few(n_points: int) -> int:
@@ -543,8 +563,8 @@ def usenc(
     metric : {"euclidean", "cosine"}
         Distance of points and landmarks.
     max_iter : int
-        Iterations of k-means on the eigenvectors, from a random start: few are
-        enough and keep the members different.
+        Iterations of k-means on the eigenvectors, from a start by k-means++ with one draw for each
+        centre: few are enough and keep the members different.
     rows : "all", "auto", "bootstrap", ("subsample", ratio) or ("sample", size)
         Rows that members see, as in :class:`EnsembleGenerator`: all of them, as the authors do.
     **options
@@ -581,7 +601,12 @@ def usenc(
     >>> adjusted_rand(LWGP(2, weighting=None, random_state=0).fit_predict(ensemble), y)
     1.0
     """
-    settings = {"n_landmarks": n_landmarks, "nearest": nearest, "metric": metric, "init": "random"}
+    settings = {
+        "n_landmarks": n_landmarks,
+        "nearest": nearest,
+        "metric": metric,
+        "init": "plain-k-means++",  # as the authors' program starts
+    }
     members = Kind("landmark_spectral", n_clusters, settings=settings)
     return EnsembleGenerator(
         n_partitions,
@@ -725,6 +750,7 @@ def generator_for(
     if preset == "diverse":
         angles = {"metric": "cosine"} if sparse else {}
         options |= {"n_clusters": n_clusters, "n_points": n_points, **angles}
+        options["n_features"] = n_features
         options["max_clusters"] = max_clusters
     if preset == "usenc":
         options["n_clusters"] = (20, max(60, 2 * (n_clusters or 0)))

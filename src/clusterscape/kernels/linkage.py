@@ -390,18 +390,25 @@ def _spanning_tree(
         x = closest
 
 
-def linked_components(columns, weights, threshold):
-    """Number the components of the graph that links pairs with co-association > threshold."""
+def linked_components(columns, weights, threshold, clusters=None):
+    """Number the components of the graph that links pairs with co-association > threshold.
+
+    ``clusters`` are as in :func:`condensed_distances`.
+    """
     n = columns.shape[1]
-    votes = tallies(weights)
+    votes = _votes(columns, weights, clusters)
     component, queue = np.full((2, n), -1)
-    buffers = vote_buffers(votes, n)
-    _linked_components(columns, votes, missing(columns), threshold, component, queue, *buffers)
+    _linked_components(
+        columns, *votes, missing(columns), threshold, component, queue, np.empty_like(votes[2]),
+        *vote_buffers(votes[2], n),
+    )  # fmt: skip
     return component
 
 
 @jit
-def _linked_components(columns, weights, missing, threshold, component, queue, together, counts):
+def _linked_components(
+    columns, offsets, table, weights, missing, threshold, component, queue, own, together, counts
+):
     n = columns.shape[1]
     count = 0
     for start in range(n):
@@ -413,7 +420,8 @@ def _linked_components(columns, weights, missing, threshold, component, queue, t
         while head < tail:
             x = queue[head]
             head += 1
-            votes_together(columns, x, 0, n, weights, together)
+            _own_votes(columns, x, offsets, table, own)
+            votes_together(columns, x, 0, n, own, together)
             if missing is not None:
                 votes_sampled(columns, x, 0, n, weights, counts)
             for y in range(n):

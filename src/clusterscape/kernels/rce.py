@@ -23,7 +23,7 @@ class Hard(NamedTuple):
     ends: np.ndarray  # (D,) where each cluster ends in the order
     offsets: np.ndarray  # (r + 1,)
     alpha: np.ndarray  # (r,) weight of the partition
-    share: np.ndarray  # (r,) what a pair that is together weighs in the partition's distribution
+    share: np.ndarray  # (D,) what a pair in the cluster weighs in the partition's distribution
 
 
 class Soft(NamedTuple):
@@ -169,9 +169,10 @@ def sweep(HT, weights, hard, soft, sparsity, complete, GT):
         for i in range(hard.columns.shape[0]):
             code = hard.columns[i, x]
             if code >= 0:
-                p = hard.share[i]
+                cluster = hard.offsets[i] + code
+                p = hard.share[cluster]
                 log_p = np.log(p)
-                begin, end = hard.place[i, x], hard.ends[hard.offsets[i] + code]
+                begin, end = hard.place[i, x], hard.ends[cluster]
                 if LARGE * (end - begin) > m - x:
                     row = hard.columns[i]
                     _correct_all(

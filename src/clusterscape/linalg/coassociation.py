@@ -160,7 +160,7 @@ class Coassociation(LinearOperator):
     def _rows(self, start: int, stop: int) -> np.ndarray:
         """Return rows start..stop as a dense block."""
         n = self.shape[0]
-        if self.normalize == "pairs" and not self._soft:
+        if self.normalize == "pairs" and not (self._soft or self._has_columns):
             block = np.empty((stop - start, n))
             kernels.labels.fraction_rows(self._columns, self._weights, start, stop, block)
             return block
@@ -185,7 +185,10 @@ class Coassociation(LinearOperator):
         return self._rows(start, stop)
 
     def with_columns(self, weights: np.ndarray) -> Coassociation:
-        """Return the counts in which every cluster has a weight of its own: B W B^T.
+        """Return the co-association in which every cluster has a weight of its own: B W B^T.
+
+        Divided, where the entries are shares, by the weight of the partitions that sampled both
+        points, as without such weights.
 
         Parameters
         ----------
@@ -204,8 +207,6 @@ class Coassociation(LinearOperator):
         >>> S.with_columns(np.array([0.5, 1.0])).diagonal()
         array([0.5, 0.5, 1. ])
         """
-        if self.normalize != "counts":
-            raise ValueError("clusters have weights in counts only; use normalize='counts'.")
         made = copy.copy(self)
         made.column_weights = np.asarray(weights, dtype=np.float64)
         made._has_columns = True
@@ -213,8 +214,13 @@ class Coassociation(LinearOperator):
 
     def diagonal(self) -> np.ndarray:
         """Return the diagonal: 1 for a point that is in a cluster wherever it was sampled."""
-        if self._has_columns:
-            return self._weighted_diagonal()
+        counts = self._weighted_diagonal() if self._has_columns else self._plain_diagonal()
+        if self.normalize == "counts":
+            return counts
+        sampled = (self._labels != -2) @ self._weights
+        return np.divide(counts, sampled, out=np.zeros_like(counts), where=sampled > 0)
+
+    def _plain_diagonal(self) -> np.ndarray:
         hard = self._weights.copy()
         hard[list(self._soft)] = 0.0
         n, r = self._labels.shape
@@ -227,10 +233,7 @@ class Coassociation(LinearOperator):
         for i, membership in self._soft.items():
             squares = np.asarray(membership.multiply(membership).sum(axis=1)).ravel()
             counts += self._weights[i] * squares
-        if self.normalize == "counts":
-            return counts
-        sampled = (self._labels != -2) @ self._weights
-        return np.divide(counts, sampled, out=np.zeros_like(counts), where=sampled > 0)
+        return counts
 
     def _weighted_diagonal(self) -> np.ndarray:
         labels, offsets = self._hard_part()

@@ -75,11 +75,32 @@ def principal_axes(
     count = min(_MOST_COLUMNS, max(2, n // 20)) if n_columns is None else n_columns
     if count >= min(n - 1, d):
         return None
-    solver = "arpack" if sparse.issparse(X) else "randomized"
-    found = PCA(count, svd_solver=solver, random_state=0)
+    found = PCA(count, svd_solver=_solver(X), random_state=0)
     components = found.fit_transform(X)
     axes = np.ascontiguousarray(found.components_.T, dtype=np.float64)
     return components, np.asarray(found.mean_, dtype=np.float64), axes
+
+
+def principal_basis(X: Any, n_columns: int) -> np.ndarray:
+    """Return the axes (d, q) of the q leading principal components, with q < min(n, d).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.linalg.gaussian_fit import principal_basis
+    >>> X = np.array([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]])
+    >>> np.abs(principal_basis(X, 1)).round(3).ravel()
+    array([0.6, 0.8])
+    """
+    from sklearn.decomposition import PCA
+
+    solver = _solver(X) if n_columns < min(X.shape) else "full"
+    found = PCA(n_columns, svd_solver=solver, random_state=0).fit(X)
+    return np.ascontiguousarray(found.components_.T, dtype=np.float64)
+
+
+def _solver(X: Any) -> str:
+    return "arpack" if sparse.issparse(X) else "randomized"
 
 
 @checked({"ridge": (Number(0, open_low=True),)})

@@ -67,7 +67,7 @@ class KMeansResult:
         "n_clusters": (Integer(1),),
         "metric": (Choice("euclidean", "cosine"),),
         "algorithm": (Choice("lloyd", "hartigan"),),
-        "init": (Choice("k-means++", "random"),),
+        "init": (Choice("k-means++", "plain-k-means++", "random"),),
         "n_init": (Integer(1),),
         "max_iter": (Integer(1),),
         "tol": (Number(0),),
@@ -81,7 +81,7 @@ def kmeans(
     *,
     metric: Literal["euclidean", "cosine"] = "euclidean",
     algorithm: Literal["lloyd", "hartigan"] = "lloyd",
-    init: Literal["k-means++", "random"] = "k-means++",
+    init: Literal["k-means++", "plain-k-means++", "random"] = "k-means++",
     n_init: int = 1,
     max_iter: int = 300,
     tol: float = 1e-4,
@@ -108,8 +108,10 @@ def kmeans(
         cost falls, ends in a subset of Lloyd's optima and never leaves a cluster empty. It needs
         dense data and the Euclidean metric. With engine="auto" and more than 20,000 rows it
         starts from Lloyd's result.
-    init : {"k-means++", "random"}
-        Greedy k-means++ or distinct random rows.
+    init : {"k-means++", "plain-k-means++", "random"}
+        Greedy k-means++, which takes the best of a few draws for each center; the same with one
+        draw, as its authors have it, whose starts differ more (dense rows and Lloyd's Euclidean
+        iterations only); or distinct random rows.
     n_init : int
         Restarts; the one with the lowest inertia is kept.
     max_iter : int
@@ -307,6 +309,13 @@ def _choose_engine(X: Any, task: Task, engine: str) -> str:
                 "algorithm='hartigan' needs metric='euclidean'; "
                 "use algorithm='lloyd' for the cosine."
             )
+    if task.init == "plain-k-means++":
+        if is_sparse or cosine or task.algorithm == "hartigan" or engine == "kernel":
+            raise ValueError(
+                "init='plain-k-means++' is for dense data, metric='euclidean', algorithm='lloyd' "
+                "and engine='auto' or 'sklearn'; use init='k-means++' otherwise."
+            )
+        return "sklearn"
     if engine == "sklearn":
         if cosine or task.algorithm == "hartigan":
             what = "metric='cosine'" if cosine else "algorithm='hartigan'"

@@ -76,7 +76,8 @@ def run(
 def _run_sklearn(
     X: Any, weight: np.ndarray, task: Task, seed: SeedSequence
 ) -> tuple[np.ndarray, int]:
-    plus = task.init == "k-means++" and not sparse.issparse(X)
+    plus = task.init != "random" and not sparse.issparse(X)
+    trials = 1 if task.init == "plain-k-means++" else 2 + int(np.log(task.n_clusters))
     if sparse.issparse(X):
         X = sparse.csr_matrix(_csr_arrays(X), shape=X.shape)
     models = []
@@ -84,7 +85,7 @@ def _run_sklearn(
         models.append(
             KMeans(
                 task.n_clusters,
-                init=_plus_plus(X, weight, task.n_clusters, child) if plus else task.init,
+                init=_plus_plus(X, weight, task.n_clusters, trials, child) if plus else task.init,
                 n_init=1 if plus else task.n_init,
                 max_iter=task.max_iter,
                 tol=task.tol,
@@ -99,12 +100,13 @@ def _run_sklearn(
     return best.labels_, int(best.n_iter_)
 
 
-def _plus_plus(X: np.ndarray, weight: np.ndarray, k: int, seed: SeedSequence) -> np.ndarray:
-    """Return k rows by greedy k-means++, as scikit-learn draws them but in fewer passes."""
+def _plus_plus(
+    X: np.ndarray, weight: np.ndarray, k: int, trials: int, seed: SeedSequence
+) -> np.ndarray:
+    """Return k rows by k-means++, each the best of some draws, in few passes."""
     rng = np.random.default_rng(seed)
     centred = X - X.mean(axis=0)  # less cancellation in |x|^2 - 2xc + |c|^2
     squares = np.einsum("ij,ij->i", centred, centred).astype(np.float64)
-    trials = 2 + int(np.log(k))
     best = np.full(len(X), np.inf)
     cumulated = np.cumsum(weight)
     costs = np.empty(trials)

@@ -187,6 +187,12 @@ def read_relation(X: Any, *, kind: Kind = "distance", name: str = "X") -> Relati
     (2, 2)
     """
     what = "distances" if kind == "distance" else "similarities"
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError(
+            f"{name} has {np.ma.count_masked(X):,} masked {what}; what stands behind a mask is not "
+            f"data. Fill them in ({name}.filled(value)), or give a sparse graph of the pairs that "
+            "are known."
+        )
     matrix = check_array(
         X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", input_name=name
     )

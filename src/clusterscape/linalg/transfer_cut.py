@@ -414,7 +414,7 @@ class TransferCut:
     {
         "n_clusters": (Integer(1),),
         "rows": (Choice("unit", "degree"),),
-        "init": (Choice("k-means++", "random"),),
+        "init": (Choice("k-means++", "plain-k-means++", "random"),),
         "n_init": (Integer(1),),
         "max_iter": (Integer(1),),
         "start_size": (Integer(1),),
@@ -428,7 +428,7 @@ def transfer_cut(
     column_weight: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     rows: Literal["unit", "degree"] = "unit",
-    init: Literal["k-means++", "random"] = "k-means++",
+    init: Literal["k-means++", "plain-k-means++", "random"] = "k-means++",
     n_init: int = 3,
     max_iter: int = 100,
     start_size: int = 20_000,
@@ -457,8 +457,9 @@ def transfer_cut(
     rows : {"unit", "degree"}
         Rows of the eigenvectors at unit length, or as the normalised cut has them, with k-means
         weighted by the degrees.
-    init : {"k-means++", "random"}
-        How k-means starts: from points far apart, or from any points.
+    init : {"k-means++", "plain-k-means++", "random"}
+        How k-means starts, as in :func:`~clusterscape.linalg.kmeans.kmeans`: from points far
+        apart, from such points by one draw each, or from any points.
     n_init, max_iter : int
         Starts and iterations of k-means.
     start_size : int

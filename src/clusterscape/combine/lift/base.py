@@ -14,6 +14,7 @@ from clusterscape._core.labels import canonical
 from clusterscape._core.params import N_JOBS, Choice, Flag, Integer, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.eci import WEIGHTING, Weighting, column_weights
 from clusterscape.combine.lift.groups import Clusters, Groups, ballot, shares
 from clusterscape.ensemble import Ensemble
 from clusterscape.lifting.lifted import RULES, Kernel, Lifted, checked_features, lift
@@ -26,6 +27,7 @@ LIFT_RULES: Rules = {
     "error": RULES["error"],
     "assign": [Choice("kernel", "vote")],
     "normalize_centers": [Flag()],
+    **WEIGHTING,
     "max_gb": RULES["max_gb"],
     "random_state": [Seed()],
     "n_jobs": N_JOBS,
@@ -51,6 +53,8 @@ class LiftConsensus(BaseConsensus):
     error: float | None
     assign: Literal["kernel", "vote"]
     normalize_centers: bool
+    weighting: Weighting
+    theta: float
     max_gb: float
     random_state: RandomState
     n_jobs: int | None
@@ -93,7 +97,8 @@ class LiftConsensus(BaseConsensus):
                 "features: every cluster has length 0 under the kernel, so there is nothing to "
                 "combine; give a kernel that is not zero everywhere."
             )
-        clusters = Clusters.of(lifted, ensemble)
+        column = column_weights(ensemble, self.weighting, self.theta)
+        clusters = Clusters.of(lifted, ensemble, column)
         found, details = self._group(clusters, lifted, grouping)
         groups = Groups.make(lifted, clusters, found, normalize=self.normalize_centers)
         labels, membership = self._place(ensemble, points.objects, (lifted, clusters, groups))

@@ -33,8 +33,8 @@ class Clusters:
     column : (D,) array
         Its column of B.
     weight, vote : (D,) arrays
-        Weight of the partition times the share of the points that is in the cluster; and the
-        weight of the partition alone.
+        Weight of the column times the share of the points that is in the cluster; and the weight
+        of the column alone.
     """
 
     first: np.ndarray
@@ -44,10 +44,10 @@ class Clusters:
     vote: np.ndarray
 
     @classmethod
-    def of(cls, lifted: Lifted, ensemble: Ensemble) -> Clusters:
-        """Return the clusters that were lifted."""
+    def of(cls, lifted: Lifted, ensemble: Ensemble, weights: np.ndarray) -> Clusters:
+        """Return the clusters that were lifted, by the weights of the columns of B."""
         column = ensemble.offsets[lifted.partition] + lifted.cluster
-        vote = ensemble.weights[lifted.partition]
+        vote = weights[column]
         share = ensemble.cluster_sizes()[column] / ensemble.sample_weight.sum()
         # What is equal the lifting says; these sums of random numbers of the points, which know no
         # names, only give an order.

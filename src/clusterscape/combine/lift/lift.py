@@ -14,6 +14,7 @@ from numpy.random import SeedSequence
 from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.params import Choice, Integer, Rules
 from clusterscape._core.seeds import RandomState
+from clusterscape.combine.eci import Weighting
 from clusterscape.combine.lift.base import LIFT_RULES, LiftConsensus
 from clusterscape.combine.lift.groups import LINKAGES, Clusters, cut_tree
 from clusterscape.combine.registry import consensus_method
@@ -62,6 +63,9 @@ class LiftKM(LiftConsensus):
     normalize_centers : bool
         Scale centres to unit length before the inner products. A centre of clusters that differ is
         short, so without it points at borders go to the group that the partitions agree on most.
+    weighting, theta
+        As in :class:`SEC`: with "eci" the weight of a cluster, and its vote, is also multiplied by
+        its reliability.
     n_init : int
         Starts of k-means.
     max_iter : int
@@ -158,6 +162,8 @@ class LiftKM(LiftConsensus):
         error: float | None = None,
         assign: Literal["kernel", "vote"] = "kernel",
         normalize_centers: bool = False,
+        weighting: Weighting = None,
+        theta: float = 0.4,
         n_init: int = 10,
         max_iter: int = 300,
         max_gb: float = 4.0,
@@ -171,6 +177,8 @@ class LiftKM(LiftConsensus):
         self.error = error
         self.assign = assign
         self.normalize_centers = normalize_centers
+        self.weighting = weighting
+        self.theta = theta
         self.n_init = n_init
         self.max_iter = max_iter
         self.max_gb = max_gb
@@ -209,13 +217,13 @@ class LiftHAC(LiftConsensus):
     linkage : {"ward", "average", "complete", "single"}
         Linkage under the Euclidean distance of the unit vectors; the source names none. Ward's
         method joins what makes LIFT-SSD grow least.
-    weighting : {"size", "equal"}
+    counting : {"size", "equal"}
         What a cluster counts in Ward's method and in average linkage: the weight of its partition,
         times the cluster's share of the points ("size") or not ("equal"). The source gives the
         linkage no weights, so "equal" is its plain reading. "size" is the default because Ward's
         method then lowers LIFT-SSD, what :class:`LiftKM` minimises and ``cost_`` reports. Complete
         and single linkage have no use for weights.
-    kernel, bandwidth, n_components, error, assign, normalize_centers, n_jobs
+    kernel, bandwidth, n_components, error, assign, normalize_centers, weighting, theta, n_jobs
         As in :class:`LiftKM`.
     max_gb : float
         Refuse when the clusters' vectors, products or distances would take more memory.
@@ -242,7 +250,7 @@ class LiftHAC(LiftConsensus):
     -----
     Equal clusters are one item of the tree with the sum of their weights, which Ward's method and
     average linkage use exactly, so that weights of partitions are repetitions. With
-    ``weighting="equal"``, and in all linkages but Ward's, a few outliers that some partition calls
+    ``counting="equal"``, and in all linkages but Ward's, a few outliers that some partition calls
     a cluster (single linkage does) are an item like any other, far from the rest, and use up a
     group. Single linkage chains. A tree needs O(D^2) memory for D clusters.
 
@@ -267,7 +275,7 @@ class LiftHAC(LiftConsensus):
     _parameter_rules: ClassVar[Rules] = {
         **LIFT_RULES,
         "linkage": [Choice(*LINKAGES)],
-        "weighting": [Choice("size", "equal")],
+        "counting": [Choice("size", "equal")],
     }
 
     def __init__(
@@ -275,26 +283,30 @@ class LiftHAC(LiftConsensus):
         n_clusters: int = 2,
         *,
         linkage: Literal["ward", "average", "complete", "single"] = "ward",
-        weighting: Literal["size", "equal"] = "size",
+        counting: Literal["size", "equal"] = "size",
         kernel: Kernel = "gaussian",
         bandwidth: Literal["median"] | float = "median",
         n_components: Literal["auto"] | int | None = "auto",
         error: float | None = None,
         assign: Literal["kernel", "vote"] = "kernel",
         normalize_centers: bool = False,
+        weighting: Weighting = None,
+        theta: float = 0.4,
         max_gb: float = 4.0,
         random_state: RandomState = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.linkage = linkage
-        self.weighting = weighting
+        self.counting = counting
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.n_components = n_components
         self.error = error
         self.assign = assign
         self.normalize_centers = normalize_centers
+        self.weighting = weighting
+        self.theta = theta
         self.max_gb = max_gb
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -312,6 +324,6 @@ class LiftHAC(LiftConsensus):
                 remedies=["use LiftKM, which needs none"],
             )
         squared = lifted.distances(clusters.first, clusters.first, squared=True)
-        weight = clusters.total(clusters.weight if self.weighting == "size" else clusters.vote)
+        weight = clusters.total(clusters.weight if self.counting == "size" else clusters.vote)
         labels, heights = cut_tree(squared, weight, self.n_clusters, linkage=self.linkage)
         return labels, {"heights_": heights}

@@ -11,6 +11,7 @@ from scipy.sparse.linalg import aslinearoperator
 
 from clusterscape import kernels
 from clusterscape._core.labels import NOISE
+from clusterscape.combine.eci import with_weighted_columns
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.coassociation import Coassociation, Normalize
 from clusterscape.linalg.components import linked_components, shared_components
@@ -78,6 +79,11 @@ class Reading:
     threshold: float
     step: float
     max_components: int | None
+    column: np.ndarray | None = None  # weights of the columns of B, where they have some
+
+    def operator(self, ensemble: Ensemble, normalize: Normalize | None = None) -> Coassociation:
+        """Return the similarity of the rows of an ensemble."""
+        return with_weighted_columns(ensemble, self.column, normalize or self.similarity)
 
     def is_low(self, zeta: float) -> bool:
         """Say whether zeta is below the threshold, and not only by rounding."""
@@ -96,7 +102,7 @@ class Reading:
 
 def explicit_evidence(ensemble: Ensemble, reading: Reading) -> Evidence:
     """Form all similarities of an ensemble's rows, and zero small ones if that helps."""
-    operator = ensemble.coassociation(normalize=reading.similarity)
+    operator = reading.operator(ensemble)
     dense = _dense(operator, ensemble)
     weights, removed = ensemble.sample_weight, reading.removed(operator, ensemble)
     nearest = _largest_elsewhere(dense, weights)
@@ -162,7 +168,7 @@ def _unzeroed(
 
 def implicit_evidence(ensemble: Ensemble, reading: Reading, sample: Evidence | None) -> Evidence:
     """Leave the similarities unformed; zeta is the sample's, or computed on all rows."""
-    operator = ensemble.coassociation(normalize=reading.similarity)
+    operator = reading.operator(ensemble)
     points, component = operator_points(operator, ensemble, reading)
     if sample is not None:
         known = _Known(sample.largest, sample.zeta, sample.zeta_before)
@@ -197,7 +203,7 @@ def _ratios(away: np.ndarray, totals: np.ndarray) -> np.ndarray:
 
 def lookup_zeta(ensemble: Ensemble, reading: Reading) -> np.ndarray:
     """Return zeta of every partition by look-ups, which costs O(n r) each."""
-    counts = ensemble.coassociation(normalize="counts")
+    counts = reading.operator(ensemble, "counts")
     membership = ensemble.membership().matrix if ensemble.is_soft else None
     return zeta_by_lookups(
         RowSpace(ensemble.labels, ensemble.offsets, membership),

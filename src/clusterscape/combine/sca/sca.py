@@ -14,6 +14,7 @@ from clusterscape._core.parallel import one_thread
 from clusterscape._core.params import Choice, Flag, Integer, Null, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine.base import BaseConsensus, Combined, ConsensusWarning
+from clusterscape.combine.eci import WEIGHTING, Weighting, column_weights
 from clusterscape.combine.landmarks import draw_landmarks, extend
 from clusterscape.combine.registry import consensus_method
 from clusterscape.combine.sca.chain import Chain, near_one
@@ -90,6 +91,9 @@ class SCA(BaseConsensus):
         are unsampled; "pairs" must then form all similarities of the rows or landmarks.
     diagonal : {"zero", "keep"}
         Whether a point is its own neighbour. A point that is together with nobody keeps its own.
+    weighting, theta
+        As in :class:`SEC`: with "eci" every co-occurrence counts the reliability of the cluster
+        that the two points share, in the similarities, in zeta and in the extension of landmarks.
     max_clusters : int
         The largest number of clusters that ``n_clusters=None`` may find.
     landmarks : "auto", int or None
@@ -185,6 +189,7 @@ class SCA(BaseConsensus):
         "chain": [Choice("auto", "plain", "lazy", "squared")],
         "similarity": [Choice("pairs", "counts")],
         "diagonal": [Choice("zero", "keep")],
+        **WEIGHTING,
         "max_clusters": [Integer(1)],
         "landmarks": [Null(), Choice("auto"), Integer(2)],
         "random_state": [Seed()],
@@ -204,6 +209,8 @@ class SCA(BaseConsensus):
         chain: Literal["auto", "plain", "lazy", "squared"] = "auto",
         similarity: Literal["pairs", "counts"] = "pairs",
         diagonal: Literal["zero", "keep"] = "zero",
+        weighting: Weighting = None,
+        theta: float = 0.4,
         max_clusters: int = 30,
         landmarks: Literal["auto"] | int | None = "auto",
         random_state: RandomState = None,
@@ -219,6 +226,8 @@ class SCA(BaseConsensus):
         self.chain = chain
         self.similarity = similarity
         self.diagonal = diagonal
+        self.weighting = weighting
+        self.theta = theta
         self.max_clusters = max_clusters
         self.landmarks = landmarks
         self.random_state = random_state
@@ -232,8 +241,11 @@ class SCA(BaseConsensus):
     def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         small, inverse = ensemble.compress()
         drawing, evolving = spawn(self.random_state, 2)
+        column = None
+        if self.weighting is not None:
+            column = column_weights(ensemble, self.weighting, self.theta)
         with one_thread():  # sums in the same order on every machine
-            found = self._solve(small, drawing, evolving)
+            found = self._solve(small, self._reading(column), drawing, evolving)
         labels = found.labels[inverse]
         details = dict(found.details)
         path = details["trajectory_"]
@@ -243,15 +255,20 @@ class SCA(BaseConsensus):
             details["trajectory_"] = replace(path, points=points, labels=numbered[points])
         return Combined(labels, found.cost, details)
 
-    def _solve(self, small: Ensemble, drawing: SeedSequence, evolving: SeedSequence) -> Combined:
-        reading = Reading(
+    def _reading(self, column: np.ndarray | None) -> Reading:
+        return Reading(
             self.similarity,
             self.diagonal,
             zeroing=self.zeroing,
             threshold=self.zeta_threshold,
             step=self.cutoff_step,
             max_components=self.n_clusters,
+            column=column,
         )
+
+    def _solve(
+        self, small: Ensemble, reading: Reading, drawing: SeedSequence, evolving: SeedSequence
+    ) -> Combined:
         m = small.n_points
         forced = None if self.landmarks in (None, "auto") else int(self.landmarks)
         if m <= (_EXPLICIT_ROWS if forced is None else forced):
@@ -265,7 +282,9 @@ class SCA(BaseConsensus):
             chained = Chained.of(implicit_evidence(small, reading, sample), known)
             return self._cluster(chained, evolving)
         outcome = self._cluster(Chained.of(sample), evolving)
-        labels, agreement = extend(small, rows, outcome.labels, weights=marks.sample_weight)
+        labels, agreement = extend(
+            small, rows, outcome.labels, weights=marks.sample_weight, column=reading.column
+        )
         path = outcome.details["trajectory_"]
         details = {
             "n_landmarks_": rows.size,
