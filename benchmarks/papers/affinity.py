@@ -62,8 +62,8 @@ WHY = {
     "the posterior's entropy that fits best ('bent') stays below on the data as they are",
     "largest stability at": "it falls with the number of centres, faster than clear clusters raise "
     "it; no other aggregate, scaling or reference of the table above is right on all sets",
-    "q1 goes to c2": "which of two equally far centres k-means gives a point to does not follow the "
-    "areas, neither over draws of the data nor over random layouts (see above)",
+    "q1 goes to c2": "which of two equally far centres k-means gives a point to does not follow "
+    "the areas, neither over draws of the data nor over random layouts (see above)",
     "fewer unstable places in 5.6(b)": "without the cluster amid there are more unstable places, "
     "not fewer; no unit of length and no kind of weight turns it",
     "active within 0.02": "the consensus sees 5 sqrt(n) points, and all others go to the nearest "
