@@ -374,7 +374,14 @@ def test_criteria_of_known_cuts():
 
 def test_select_k_tells_features_from_labels():
     X, _ = blobs(seed=0, n=60, k=2)
-    assert "separated" in select_k(X, (2, 3)).table
+    first = select_k(X, (2, 3)).table
+    assert "separated" in first
+    frame = pd.DataFrame(X, columns=["a", "b"], index=[f"p{i}" for i in range(len(X))])
+    pd.testing.assert_frame_equal(select_k(frame, (2, 3)).table, first)
+    ensemble = diverse(20, random_state=0).generate(X)
+    both = [select_k(ensemble, (2, 3), features=data).table for data in (X, frame, X.tolist())]
+    for table in both[1:]:
+        pd.testing.assert_frame_equal(table, both[0])
     labels = np.repeat([[0, 1], [1, 0], [2, 2]], 10, axis=0)
     table = select_k(labels, criteria=["zeta", "silhouette"]).table
     assert "separated" not in table

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.random import SeedSequence
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.utils import check_array
 
+from clusterscape._core.frames import refuse_repeated_columns
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import N_JOBS, Choice, Instance, Integer, Null, Seed, Such, checked
 from clusterscape._core.seeds import RandomState, spawn
@@ -248,16 +249,24 @@ def _told_apart(data: Any, features: Any) -> tuple[Any, Any]:
     if data is None and features is None:
         raise ValueError("select_k needs an ensemble, or features to make one of; got neither.")
     if data is None or isinstance(data, Ensemble):
-        return data, features
-    values = data.to_numpy() if isinstance(data, pd.DataFrame) else data
+        return data, _matrix(features, "features")
+    values = data.to_numpy() if hasattr(data, "to_numpy") else data
     if sparse.issparse(values) or (isinstance(values, np.ndarray) and values.dtype.kind == "f"):
         if features is not None:
             raise ValueError(
                 "data has floats, so it is taken for features, but features= is given as well; "
                 "give labels as integers or strings, or one of the two."
             )
-        return None, data
-    return data, features
+        return None, _matrix(data, "data")
+    return data, _matrix(features, "features")
+
+
+def _matrix(features: Any, name: str) -> Any:
+    """Return frames and lists as an array; arrays, sparse matrices and None as they are."""
+    if features is None or isinstance(features, np.ndarray) or sparse.issparse(features):
+        return features
+    refuse_repeated_columns(features, name)
+    return check_array(features, dtype=[np.float64, np.float32], input_name=name)
 
 
 def _check_request(names: Sequence[str], asked: int | None, count: int, features: Any) -> None:
@@ -459,7 +468,7 @@ def _cut(
     small = ensemble.subset(rows)
     X, around = None, Neighborhoods.none(rows.size)
     if features is not None:
-        X = features[rows] if hasattr(features, "shape") else np.asarray(features)[rows]
+        X = features[rows]
         count = min(settings.n_neighbors, rows.size - 1)
         around = Neighborhoods.of(X, count, metric=settings.metric)
     column = column_weights(small, "eci", _THETA)
