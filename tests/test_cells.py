@@ -68,6 +68,7 @@ def by_qhull(x: np.ndarray, centers: np.ndarray, weights: np.ndarray, own: float
 
 @pytest.mark.parametrize(("k", "r"), [(3, 1), (6, 1), (3, 2), (4, 2), (9, 2), (4, 3), (8, 3)])
 def test_weighted_mean_of_the_centres_is_the_point(k: int, r: int, seed: int) -> None:
+    """T-03: Sibson's identity; a centre alone and exact against sampled shares are below."""
     centers, points = case(seed, k, r)
     found = shares(points, centers)
     assert not found.outside.any()
@@ -100,6 +101,7 @@ def test_identity_holds_for_power_cells(k: int, r: int, seed: int) -> None:
 @pytest.mark.parametrize("bound", ["project", "limit", "nearest"])
 @pytest.mark.parametrize(("k", "r"), [(6, 2), (4, 2), (7, 3)])
 def test_moving_turning_and_scaling_change_nothing(bound: str, k: int, r: int, seed: int) -> None:
+    """T-04."""
     centers, _ = case(seed, k, r)
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(40, r))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.cluster import DBSCAN, KMeans
 from sklearn.datasets import make_blobs
@@ -79,6 +80,19 @@ def test_maps(kind: str, points, tmp_path) -> None:
     if kind == "heat":
         image = display.ax_.images[0]
         assert pytest.approx(refined.picture()) == np.asarray(image.get_array()).T
+
+
+def test_axes_of_maps_say_what_they_are(points) -> None:
+    X, labels = points
+    wide = np.column_stack([X, X[:, 0] ** 2, X[:, 1]])
+    for data, plane, expected in (
+        (X, "auto", ""),
+        (pd.DataFrame(X, columns=["width", "height"]), "auto", "width"),
+        (wide, "auto", "principal component 1"),
+        (wide, np.eye(4)[:2], "first direction"),
+    ):
+        refined = AffinityMap(max_depth=0, plane=plane).fit(data, labels)
+        assert AffinityMapDisplay.from_estimator(refined).ax_.get_xlabel() == expected
 
 
 def test_maps_that_cannot_be_drawn(points) -> None:

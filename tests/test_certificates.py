@@ -505,6 +505,8 @@ def test_failed_resamples_are_reported() -> None:
     assert found.table["jaccard"].isna().all()
     with pytest.raises(TypeError, match="must have fit_predict"):
         cluster_stability(X, object())
+    with pytest.raises(TypeError, match="must have fit_predict"):
+        cluster_stability(KMeans(2), X)
 
 
 # ---- classical indices --------------------------------------------------------------------------

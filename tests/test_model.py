@@ -23,6 +23,7 @@ from clusterscape.model import NoStructureWarning
 from clusterscape.validate import K_CRITERIA, select_k, structure_test
 from clusterscape.validate.borders import Neighborhoods
 from clusterscape.validate.k_criteria import Cuts
+from clusterscape.validate.n_clusters import BY_REFERENCES
 
 # A light generator for tests that do not look at quality.
 QUICK = EnsembleGenerator(12, n_clusters=(2, "sqrt"))
@@ -322,7 +323,7 @@ def test_criteria_against_data_without_clusters():
     found = select_k(X, (2, 4), criteria=list(K_CRITERIA), **settings)
     table = found.table.set_index("k")
     assert found.n_clusters == 3
-    assert "0 have a score as high (p = 0.05)" in found.reason
+    assert "0 of 19 datasets without clusters score as high (p = 0.05)" in found.reason
     for name, entry in K_CRITERIA.items():
         assert np.isfinite(table[name]).all(), name
         assert (f"{name}_p" in table) == (entry.larger is not None)
@@ -336,7 +337,16 @@ def test_criteria_against_data_without_clusters():
     none = select_k(cloud, (2, 4), **settings)
     assert none.n_clusters == 1
     assert none.runner_up in (2, 3, 4)
-    assert none.reason.startswith("No evidence of clusters.")
+    assert none.reason.startswith("No evidence of clusters:")
+
+
+def test_skewed_columns_are_no_clusters():
+    # Gaussian references, which decided before, found two clusters.
+    X = np.random.default_rng(0).lognormal(size=(200, 10))
+    members = EnsembleGenerator(10, n_clusters=(2, 8))
+    found = select_k(X, (2, 3), generator=members, n_references=19, n_resamples=2)
+    assert found.n_clusters == 1
+    assert found.criterion == BY_REFERENCES
 
 
 def test_criteria_of_known_cuts():
@@ -364,7 +374,14 @@ def test_criteria_of_known_cuts():
 
 def test_select_k_tells_features_from_labels():
     X, _ = blobs(seed=0, n=60, k=2)
-    assert "separated" in select_k(X, (2, 3)).table
+    first = select_k(X, (2, 3)).table
+    assert "separated" in first
+    frame = pd.DataFrame(X, columns=["a", "b"], index=[f"p{i}" for i in range(len(X))])
+    pd.testing.assert_frame_equal(select_k(frame, (2, 3)).table, first)
+    ensemble = diverse(20, random_state=0).generate(X)
+    both = [select_k(ensemble, (2, 3), features=data).table for data in (X, frame, X.tolist())]
+    for table in both[1:]:
+        pd.testing.assert_frame_equal(table, both[0])
     labels = np.repeat([[0, 1], [1, 0], [2, 2]], 10, axis=0)
     table = select_k(labels, criteria=["zeta", "silhouette"]).table
     assert "separated" not in table

@@ -110,7 +110,9 @@ def test_k_selection(model):
     curve = KSelectionDisplay.from_estimator(model, criterion="stability").ax_.lines[0]
     np.testing.assert_array_equal(curve.get_ydata(), table["stability"])
     with pytest.raises(ValueError, match="criterion='elbow' is not a column"):
-        KSelectionDisplay(model.k_selection_).plot(criterion="elbow")
+        KSelectionDisplay.from_selection(model.k_selection_, criterion="elbow")
+    with pytest.raises(TypeError, match="draw it by from_selection"):
+        KSelectionDisplay.from_estimator(model.k_selection_)
     forest = ClusterForest(n_vectors=5, random_state=0).fit(make_blobs(60, random_state=0)[0])
     display = KSelectionDisplay.from_estimator(forest)
     assert len(display.ax_.patches) == len(forest.k_selection_.eigenvalues)

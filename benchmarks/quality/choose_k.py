@@ -11,7 +11,9 @@ The bars, on the sets of ``main_job.py``: the right number on at least 60 %, wit
 mean ARI at least 0.9 of that with k given; the same number for at least 9 of 10 seeds on 8 of 10
 sets.
 ``--nulls N`` runs nothing of the above: how often ``select_k`` alone, with its references, finds
-more than one cluster in N draws of each kind of data without clusters of ``structure.py``.
+more than one cluster in N draws of each kind of data without clusters of ``structure.py``, and in
+at most 20 of each kind with clusters. The ensembles are small there: whether there are clusters at
+all does not depend on them. To be at most 5 %, plus two standard errors, on the five kinds.
 ``--check`` runs the small sets with two seeds, and asks for the share of right numbers alone.
 """
 
@@ -175,22 +177,34 @@ def aside(sets: dict[str, Any], title: str) -> None:
 
 def false_alarms(runs: int) -> None:
     """Print the shares of data without clusters, and with some, in which more than one is found."""
+    from clusterscape.generate import EnsembleGenerator
     from clusterscape.validate import select_k
 
-    rows = []
-    for kind, draw in (structure.NULLS | structure.CLUSTERS).items():
-        found = []
-        for run in range(runs):
+    members = EnsembleGenerator(10, n_clusters=(2, "sqrt"), progress=False)
+    rows, alarms = [], []
+    for kind, draw in (structure.NULLS | structure.BESIDE | structure.CLUSTERS).items():
+        found, low = [], []
+        for run in range(min(runs, 20) if kind in structure.CLUSTERS else runs):
             X = draw(np.random.default_rng(run), 200, 10)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                chosen = select_k(X, (2, 8), n_references=19, random_state=run, n_resamples=5)
+                chosen = select_k(
+                    X, (2, 8), generator=members, n_references=19, random_state=run, n_resamples=0
+                )
             found.append(chosen.n_clusters)
-        more = np.mean(np.array(found) > 1)
-        rows.append([kind, f"{more:.3f}", np.bincount(found).tolist()])
+            low.append(bool(np.nanmin(chosen.table["score_p"]) <= structure.LEVEL))
+        more = float(np.mean(np.array(found) > 1))
+        if kind in structure.NULLS:
+            alarms.append(more)
+        rows.append([kind, len(found), f"{more:.3f}", f"{np.mean(low):.3f}", np.bincount(found)])
         print(f"  {kind}: {more:.3f}", flush=True)
-    print(f"select_k with 19 references, k = 2 to 8, 200 x 10, {runs} draws of each kind:")
-    _common.show_table(["data", "more than one", "chosen 0, 1, 2, ..."], rows)
+    print("select_k with 19 references, k = 2 to 8, 200 x 10:")
+    _common.show_table(
+        ["data", "draws", "more than one", "a score of p <= 0.05", "chosen 0, 1, 2, ..."], rows
+    )
+    most = structure.LEVEL + 2 * np.sqrt(structure.LEVEL * (1 - structure.LEVEL) / runs)
+    text = f"false alarms at most {max(alarms):.3f} (bar {most:.3f})"
+    _common.finish(text, max(alarms) <= most, False)
 
 
 def main() -> None:

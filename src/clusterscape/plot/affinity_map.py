@@ -139,11 +139,21 @@ class AffinityMapDisplay(Frame):
             ax.scatter(*found.points_.T, c=colours, s=6, linewidths=0)
         ax.set_xlim(low[0], high[0])
         ax.set_ylim(low[1], high[1])
+        ax.set(**dict(zip(("xlabel", "ylabel"), self._names(), strict=False)))
         ax.set_title(
             f"Stability: {found.n_evaluations_:,} of {found.n_full_:,} places evaluated",
             fontsize=11,
         )
         return self
+
+    def _names(self) -> list[str]:
+        """Return what the axes are; nothing for two columns without names."""
+        found = self.refined
+        if not isinstance(found.plane, str):
+            return ["first direction", "second direction"]
+        if found.plane == "pca" or found.affinity_.n_features_in_ > 2:
+            return ["principal component 1", "principal component 2"]
+        return [str(name) for name in getattr(found.affinity_, "feature_names_in_", ())]
 
     def _grid(self, ax: Any) -> None:
         """Draw the border of every cell."""

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from clusterscape.combine.result import KSelection
 from clusterscape.plot._axes import Frame
 
 _FEW = 25  # eigenvalues that are numbered one by one
@@ -20,7 +21,8 @@ class KSelectionDisplay(Frame):
     random halves of the partitions it was chosen; and a mark where data without clusters are on
     average, if such references were made. Otherwise the eigenvalues of the normalised
     co-association are drawn, and the chosen gap. ``criterion`` draws any other column of the table
-    against the number of clusters, such as the stability. Use :meth:`from_estimator`.
+    against the number of clusters, such as the stability. Use :meth:`from_estimator` or
+    :meth:`from_selection`.
 
     Parameters
     ----------
@@ -51,7 +53,7 @@ class KSelectionDisplay(Frame):
     >>> from clusterscape.validate import select_k
     >>> from clusterscape import Ensemble
     >>> runs = Ensemble.from_labels([[0, 0, 1, 1], [0, 0, 1, 2]])
-    >>> KSelectionDisplay(select_k(runs)).plot().ax_.get_ylabel()
+    >>> KSelectionDisplay.from_selection(select_k(runs)).ax_.get_ylabel()
     'eigenvalue'
     """
 
@@ -75,6 +77,8 @@ class KSelectionDisplay(Frame):
         -------
         KSelectionDisplay
         """
+        if isinstance(model, KSelection):
+            raise TypeError("model: this is the result of select_k; draw it by from_selection.")
         check_is_fitted(model)
         if not hasattr(model, "k_selection_"):
             raise ValueError(
@@ -88,6 +92,27 @@ class KSelectionDisplay(Frame):
                 "n_clusters=None."
             )
         return cls(model.k_selection_).plot(criterion=criterion, ax=ax)
+
+    @classmethod
+    def from_selection(
+        cls, selection: Any, *, criterion: str | None = None, ax: Any = None
+    ) -> Self:
+        """Draw what :func:`~clusterscape.validate.select_k` returned.
+
+        Parameters
+        ----------
+        selection : KSelection
+            The choice.
+        criterion : str, optional
+            A column of its table, instead of what decided.
+        ax : matplotlib Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        KSelectionDisplay
+        """
+        return cls(selection).plot(criterion=criterion, ax=ax)
 
     def plot(self, *, criterion: str | None = None, ax: Any = None) -> Self:
         """Draw the score of every candidate, or the eigenvalues where nothing else was looked at.
@@ -146,6 +171,8 @@ class KSelectionDisplay(Frame):
             if at.any():  # one cluster is no candidate
                 ax.plot(table["k"][at], table[criterion][at], "o", color=colour, label=name)
         self._draw_references(ax, criterion)
+        if k == 1:
+            ax.plot([], [], " ", label="chosen: 1 cluster")
         words = criterion.replace("_", " ")
         ax.set(xlabel="number of clusters", ylabel=words)
         ax.set_title(f"{words[0].upper()}{words[1:]} by number of clusters", fontsize=11)

@@ -99,7 +99,11 @@ class ActiveClustering(ClusterMixin, BaseEstimator):
     Notes
     -----
     Points outside of the sample go to the nearest mean, so that clusters of other shapes than those
-    of k-means are not kept. One draw of the k-means++ centres decides what counts as unstable.
+    of k-means are not kept. One draw of the k-means++ centres decides what counts as unstable. With
+    two clusters no stability is below 1/2, so that every point is stable and the sample is a random
+    one; ``affinity=Affinity(threshold=0.75)`` tells points apart there. Unlike the source, we did
+    not find these samples better than random ones of the same size
+    (``benchmarks/papers/affinity.py --only active``).
 
     References
     ----------

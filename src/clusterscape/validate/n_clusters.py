@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.random import SeedSequence
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.utils import check_array
 
+from clusterscape._core.frames import refuse_repeated_columns
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import N_JOBS, Choice, Instance, Integer, Null, Seed, Such, checked
 from clusterscape._core.seeds import RandomState, spawn
@@ -26,7 +27,8 @@ from clusterscape.linalg.rowspace import RowSpace
 from clusterscape.linalg.transfer_cut import bipartite_spectrum, coassociation_spectrum
 from clusterscape.validate.borders import Neighborhoods
 from clusterscape.validate.k_criteria import K_CRITERIA, Cuts
-from clusterscape.validate.references import covariance_factor
+from clusterscape.validate.references import SmoothShape
+from clusterscape.validate.structure import StructureVerdict, structure_test
 
 BY_NEIGHBORS = (
     "rise of the share of separated near neighbours, drop of the clearness of borders, and eigengap"
@@ -41,7 +43,7 @@ _FIRST_MOST = 20  # largest number of clusters that is tried at first
 _OPEN = 0.02  # cuts that separate fewer neighbours than this may leave clusters uncut
 _APART = 0.99  # eigenvalues above are those of groups that are hardly ever mixed
 _POINTS_EACH = 8  # sampled points per cluster that a further search needs
-_REFERENCES, _LEVEL = 19, 0.05
+_REFERENCES = 19
 _REFERENCE_POINTS, _REFERENCE_HALVES = 400, 5
 
 
@@ -135,9 +137,11 @@ def select_k(
         ``clusterscape.validate.K_CRITERIA``. They are NaN where they need features that are not
         given, or are sparse.
     n_references : int, optional
-        Gaussian datasets with the covariance of the features, which are clustered in the same way:
-        every criterion is compared with theirs. At least 19, so that a p-value can reach 5 %, or 0.
-        None is 19 for ``criteria="all"`` where there are dense features, and else 0.
+        Datasets without clusters, with the rank correlations of the features and columns of the
+        same skewness and tails, which are clustered in the same way: every criterion is compared
+        with theirs. At least 19, so that a p-value can reach 5 %, or 0. None is 19 for
+        ``criteria="all"`` where there are dense features, and else 0. With references
+        :func:`structure_test` is asked as well.
     metric : {"euclidean", "cosine"}
         Distance of near neighbours.
     n_neighbors : int
@@ -158,21 +162,22 @@ def select_k(
         With ``table``, one row per candidate; ``runner_up``; ``choices``, what each half chose; and
         ``reason``, the recommendation in words. With references the table has for every criterion
         their mean (``..._null``) and the share of them that are as good (``..._p``, a p-value of
-        each k), and the answer is 1 where the best score is not above those of the references
-        (5 %).
+        each k), and the answer is 1, with the best number as ``runner_up``, where
+        :func:`structure_test` finds no clusters (5 %).
 
     See Also
     --------
-    structure_test : Whether there are clusters at all; better calibrated than the references here.
+    structure_test : Whether there are clusters at all.
     clusterscape.combine.LWGP : The consensus whose cuts are compared.
     clusterscape.plot.KSelectionDisplay : A picture of the choice.
 
     Notes
     -----
     Without references it always finds something, and one cluster only where every partition is
-    one: use :func:`structure_test` first. Long tails and skewed columns differ from Gaussian
-    references without being clusters. The references and the data beside them are samples of at
-    most 400 points, so that groups of a few points are not seen there. Clusters that touch over a
+    one: use :func:`structure_test` first. How often one cluster is taken for several, and several
+    for one, is in ``benchmarks/quality/choose_k.py --nulls``. The references and the data beside
+    them are samples of at most 400 points, so that groups of a few points are not seen there, and
+    a p-value there is of the sample. Clusters that touch over a
     wide front are not told from one; of nested groups the clearest level is taken, and
     ``runner_up`` is often the other level. Clusters of a handful of points, such as groups of
     fewer than ``n_neighbors`` outliers, are not counted. The eigengap alone fails where partitions
@@ -244,16 +249,24 @@ def _told_apart(data: Any, features: Any) -> tuple[Any, Any]:
     if data is None and features is None:
         raise ValueError("select_k needs an ensemble, or features to make one of; got neither.")
     if data is None or isinstance(data, Ensemble):
-        return data, features
-    values = data.to_numpy() if isinstance(data, pd.DataFrame) else data
+        return data, _matrix(features, "features")
+    values = data.to_numpy() if hasattr(data, "to_numpy") else data
     if sparse.issparse(values) or (isinstance(values, np.ndarray) and values.dtype.kind == "f"):
         if features is not None:
             raise ValueError(
                 "data has floats, so it is taken for features, but features= is given as well; "
                 "give labels as integers or strings, or one of the two."
             )
-        return None, data
-    return data, features
+        return None, _matrix(data, "data")
+    return data, _matrix(features, "features")
+
+
+def _matrix(features: Any, name: str) -> Any:
+    """Return frames and lists as an array; arrays, sparse matrices and None as they are."""
+    if features is None or isinstance(features, np.ndarray) or sparse.issparse(features):
+        return features
+    refuse_repeated_columns(features, name)
+    return check_array(features, dtype=[np.float64, np.float32], input_name=name)
 
 
 def _check_request(names: Sequence[str], asked: int | None, count: int, features: Any) -> None:
@@ -455,7 +468,7 @@ def _cut(
     small = ensemble.subset(rows)
     X, around = None, Neighborhoods.none(rows.size)
     if features is not None:
-        X = features[rows] if hasattr(features, "shape") else np.asarray(features)[rows]
+        X = features[rows]
         count = min(settings.n_neighbors, rows.size - 1)
         around = Neighborhoods.of(X, count, metric=settings.metric)
     column = column_weights(small, "eci", _THETA)
@@ -554,7 +567,7 @@ def _firmness(best: int, runner_up: int | None, choices: np.ndarray) -> str:
 @dataclass(frozen=True)
 class _Reference:
     data: np.ndarray
-    factor: np.ndarray | None  # of the covariance; None for the data themselves
+    shape: SmoothShape | None  # what the reference is drawn from; None for the data themselves
     generator: EnsembleGenerator
     settings: _Settings
     seed: SeedSequence
@@ -567,13 +580,14 @@ def _against_references(
     how: tuple[EnsembleGenerator, int, SeedSequence],
     n_jobs: int | None,
 ) -> KSelection:
-    """Compare every criterion with those of Gaussian data of the same covariance.
+    """Compare every criterion with those of data without clusters, and ask whether there are any.
 
     A sample of the data is clustered anew in just the same way, because criteria depend on the
     number of points.
     """
     generator, count, seed = how
-    picking, own, *seeds = seed.spawn(count + 2)
+    picking, own, testing, *seeds = seed.spawn(count + 3)
+    verdict = structure_test(features, metric=settings.metric, random_state=testing, n_jobs=n_jobs)
     X = np.asarray(features, dtype=np.float64)
     if len(X) > _REFERENCE_POINTS:
         rng = np.random.default_rng(picking)
@@ -581,9 +595,9 @@ def _against_references(
     ks = np.asarray(found.columns["k"])
     ks = ks[ks < len(X) - 1]
     settings = replace(settings, ks=ks.tolist(), n_resamples=_REFERENCE_HALVES)
-    factor = covariance_factor(X)
+    shape = SmoothShape.of(X)
     tasks = [_Reference(X, None, generator, settings, own)]
-    tasks += [_Reference(X, factor, generator, settings, s) for s in seeds]
+    tasks += [_Reference(X, shape, generator, settings, s) for s in seeds]
     measured = parallel_map(_measured, tasks, n_jobs=n_jobs)
     columns: dict[str, np.ndarray] = {}
     for name, values in found.columns.items():
@@ -593,16 +607,15 @@ def _against_references(
             columns |= _beside(name, measured[0][name], theirs, values.size)
     if "gap" in columns:
         columns["gap"] = _padded(measured[0]["gap"], columns["k"].size) - columns["gap_null"]
-    return _with_verdict(replace(found, columns=columns), measured)
+    return _with_verdict(replace(found, columns=columns), measured, verdict)
 
 
 def _measured(task: _Reference) -> dict[str, np.ndarray]:
     """Return the criteria of one dataset."""
     drawing, making, picking, cutting = task.seed.spawn(4)
     X = task.data
-    if task.factor is not None:
-        normal = np.random.default_rng(drawing).standard_normal((len(X), len(task.factor)))
-        X = normal @ task.factor
+    if task.shape is not None:
+        X = task.shape.reference(len(X), np.random.default_rng(drawing))
     made = clone(task.generator).set_params(random_state=making, progress=False, n_jobs=1)
     found = _cut(made.generate(X), X, task.settings, (picking, cutting), 1)
     kept = ("score", "separation_rise", "clearness_drop", "eigengap", "stability")
@@ -627,22 +640,27 @@ def _beside(name: str, ours: np.ndarray, theirs: np.ndarray, size: int) -> dict[
     return found | {f"{name}_p": _padded(p_value, size)}
 
 
-def _with_verdict(found: KSelection, measured: list[dict[str, np.ndarray]]) -> KSelection:
-    """Take one cluster where the best score is not above those of the references."""
+def _with_verdict(
+    found: KSelection, measured: list[dict[str, np.ndarray]], verdict: StructureVerdict
+) -> KSelection:
+    """Take one cluster where the data show no structure."""
     ours, *theirs = (float(one["score"].max()) for one in measured)
     above = sum(other >= ours for other in theirs)
-    p_value = (1 + above) / (1 + len(theirs))
     text = (
-        f"Of {len(theirs)} Gaussian datasets of the same covariance {above} have a score as high "
-        f"(p = {p_value:.2g})"
+        f"{above} of {len(theirs)} datasets without clusters score as high "
+        f"(p = {(1 + above) / (1 + len(theirs)):.2g})."
     )
-    if p_value <= _LEVEL:
-        return replace(found, reason=f"{found.reason} {text}.")
+    if verdict.found:
+        return replace(
+            found,
+            reason=f"{found.reason} {text} The test for structure finds clusters "
+            f"(p = {verdict.p_value:.2g}).",
+        )
     return replace(
         found,
         n_clusters=1,
         criterion=BY_REFERENCES,
-        reason=f"No evidence of clusters. {text}. If there are clusters all the same: "
-        f"{found.reason}",
+        reason="No evidence of clusters: the test for structure finds none "
+        f"(p = {verdict.p_value:.2g}). {text} If there are clusters all the same: {found.reason}",
         runner_up=found.n_clusters,
     )

@@ -124,8 +124,8 @@ def cluster_stability(
     >>> found.table["jaccard"].tolist()
     [1.0, 1.0, 1.0]
     """
+    check_clusterer(clusterer, "clusterer")  # first: it is often given before the data
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
-    check_clusterer(clusterer, "clusterer")
     own, *seeds = spawn(random_state, n_resamples + 1)
     given = clustered(clusterer, X, own) if labels is None else labels
     codes, categories = encode(given, "labels")
