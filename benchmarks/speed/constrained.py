@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import _common
@@ -140,7 +141,6 @@ def _peer(
         from active_semi_clustering.semi_supervised import pairwise_constraints as peer
     except ImportError:
         return float("nan"), float("nan")
-    np.random.seed(0)  # the peer takes no seed
     model = getattr(peer, name)(n_clusters=10)
     must, cannot = ([tuple(map(int, p)) for p in pairs[m]] for m in (same, ~same))
     with one_thread(), _common.measure() as taken:
