@@ -239,7 +239,8 @@ def test_a_question_is_about_many_points_and_no_two_about_the_same() -> None:
     votes = Ensemble.from_labels(list(rows))
     asked = suggest_queries(votes, [0] * 40 + [1] * 40, 4)
     assert asked["first"].between(30, 39).tolist() == [True, False, False, False]
-    assert (asked["second"].iloc[0] >= 50) and (asked["together"].iloc[0] == 0.3)
+    assert asked["second"].iloc[0] >= 50
+    assert asked["together"].iloc[0] == 0.3
     told = Constraints(80, cannot_link=asked[["first", "second"]].to_numpy()[:1])
     again = suggest_queries(votes, [0] * 40 + [1] * 40, 80, constraints=told)
     pair = set(asked[["first", "second"]].iloc[0])
