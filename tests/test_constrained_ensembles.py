@@ -288,6 +288,7 @@ def files(tmp_path, monkeypatch):
         "known.csv", index=False
     )
     pd.DataFrame({"a": ["p40"], "b": ["p41"]}).to_csv("apart.csv", index=False)
+    pd.DataFrame({"a": [], "b": []}).to_csv("none.csv", index=False)
     return y
 
 
@@ -317,6 +318,7 @@ def test_the_verb_writes_labels_that_respect_the_files(files) -> None:
         (("--cannot-link", "apart.csv", "--must-link", "apart.csv"), "p40"),
         (("--labels", "known.csv", "-k", "2"), "3 groups"),
         (("--cannot-link", "apart.csv"), "--clusters"),
+        (("--must-link", "none.csv", "-k", "3"), "nothing is known from none.csv"),
     ],
 )
 def test_the_verb_says_what_is_wrong(files, words, message) -> None:

@@ -291,13 +291,25 @@ def test_more_clusters_than_groups_of_points() -> None:
 def test_the_number_of_points_is_a_positive_integer(n: object) -> None:
     with pytest.raises((TypeError, ValueError), match="n_points"):
         Constraints(n)
+    with pytest.raises((TypeError, ValueError), match="n_points"):
+        Constraints.from_csv("none.csv", n_points=n, link="must")  # refused before it is read
 
 
 def test_files_that_hold_no_table_are_refused_in_our_words(tmp_path: Path) -> None:
     empty = tmp_path / "empty.csv"
     empty.write_text("")
-    with pytest.raises(ValueError, match="is empty; it needs a header"):
+    with pytest.raises(ValueError, match="is empty; it needs a header.*one pair per line"):
         Constraints.from_csv(empty, n_points=3, link="must")
+    with pytest.raises(ValueError, match="is empty; it needs a header.*one point per line"):
+        Constraints.from_csv(empty, n_points=3, link="labels")
+    narrow = tmp_path / "narrow.csv"
+    narrow.write_text("a\n0\n")
+    with pytest.raises(ValueError, match="separate a point and its class by a comma"):
+        Constraints.from_csv(narrow, n_points=3, link="labels")
+    holes = tmp_path / "holes.csv"
+    holes.write_text("a,b\n0,1\n0,\n")
+    with pytest.raises(ValueError, match="row 3 has an empty cell"):
+        Constraints.from_csv(holes, n_points=3, link="must")
     ragged = tmp_path / "ragged.csv"
     ragged.write_text("a,b\n0,1\n0,1,2,3\n")
     with pytest.raises(ValueError, match=r"ragged\.csv is no table of pairs"):
