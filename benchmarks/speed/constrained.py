@@ -9,11 +9,16 @@
    with 1,000 pairs among 100 labelled points; mean over draws of points and pairs. The squared
    distances between the classes are of the order of the weight that PCKMeans gives a pair.
 4. 1,000,000 x 16 with 1000 labels: CPU seconds and peak memory of CCS-LS in a process of its own.
+5. What the paper says of its cost, O(n p^2 + n k^2 + n p d) time and O(n p + p^2) memory: CPU
+   seconds and peak memory of CCS-LS for twice the points, twice the landmarks and a hundred times
+   the labels, each in a process of its own.
 
 The bars: CCS-LS faster than SCACS and CCS-L; at 20,000 points at least 3 times less CPU than amg
 and 50 times less than arpack with ARI no lower; at 5,000 points at least 50 times less CPU than
-either and a higher ARI; 1,000,000 points within 4 GB. ARI is over all points. --check runs parts 1
-and 4 on fewer points; the other two need their size and the other programs.
+either and a higher ARI; 1,000,000 points within 4 GB; twice the points take at most 2.3 times the
+seconds and twice the memory, twice the landmarks at most 4.6 times the seconds. ARI is over all
+points. --check runs parts 1, 4 and 5 on fewer points; the other two need their size and the other
+programs.
 """
 
 from __future__ import annotations
@@ -34,6 +39,7 @@ from clusterscape.datasets import make_overlapping_blobs
 from clusterscape.semisupervised import SCACS, Constraints, COPKMeans, FastConstrainedSpectral
 
 PEERS = ("COPKMeans", "PCKMeans")
+SOLVERS = {"amg": 3.0, "arpack": 50.0}  # how many times less CPU is the bar
 
 
 def blobs(n: int, draw: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -88,7 +94,8 @@ def against_spectral(options: Any) -> tuple[list[list[object]], bool]:
     ari = adjusted_rand(labels, y)
     rows: list[list[object]] = [[f"blobs {n:,} CCS-LS", f"{mine:.2f}", "1", f"{ari:.3f}"]]
     fine = True
-    for solver, bar in (("amg", 3.0), ("arpack", 50.0)):
+    for solver in options.solvers:
+        bar = SOLVERS[solver]
         peer = SpectralClustering(
             10, affinity="nearest_neighbors", eigen_solver=solver, random_state=0
         )
@@ -160,14 +167,51 @@ def large(n: int) -> tuple[float, int]:
     return float(adjusted_rand(model.labels_, y)), model.violations_.count
 
 
+def grown(n: int, landmarks: int, labels: int) -> float:
+    """Return CPU seconds of a fit, after a small one."""
+    X, y = blobs(n)
+    X = X.astype(np.float32)
+    FastConstrainedSpectral(10, random_state=0).fit(X[:2000], labelled(y[:2000], 100))
+    model = FastConstrainedSpectral(10, n_landmarks=landmarks, random_state=0)
+    return timed(model, X, labelled(y, labels))[0]
+
+
+def growth(options: Any) -> bool:
+    """Show how time and memory grow; say whether it is as the paper has it."""
+    n = 50_000 if options.check else 500_000
+    cases = {
+        f"{n:,} points, 500 landmarks, 1,000 labels": (n, 500, 1000),
+        "twice the points": (2 * n, 500, 1000),
+        "twice the landmarks": (n, 1000, 1000),
+        "a hundred times the labels" if n > 100_000 else "ten times the labels": (
+            n, 500, 100_000 if n > 100_000 else 10_000,
+        ),
+    }  # fmt: skip
+    runs = [_common.in_fresh_process(grown, *case) for case in cases.values()]
+    base = runs[0]
+    rows = [
+        [name, f"{run.result:.2f}", f"{run.result / base.result:.2f}", f"{run.peak_mb:,.0f}",
+         f"{run.peak_mb / base.peak_mb:.2f}"]
+        for name, run in zip(cases, runs, strict=True)
+    ]  # fmt: skip
+    _common.show_table(["CCS-LS", "CPU s", "ratio", "peak MB", "ratio"], rows)
+    points, landmarks = runs[1], runs[2]
+    return bool(
+        points.result <= 2.3 * base.result
+        and points.peak_mb <= 2 * base.peak_mb
+        and landmarks.result <= 4.6 * base.result
+    )
+
+
 def main() -> None:
     """Run all parts."""
     made = _common.parser(__doc__.splitlines()[0])
-    made.add_argument("--parts", nargs="+", type=int, choices=range(1, 5))
+    made.add_argument("--parts", nargs="+", type=int, choices=range(1, 6))
     made.add_argument("--peers", nargs="+", choices=PEERS, default=PEERS, help="of part 3")
+    made.add_argument("--solvers", nargs="+", choices=SOLVERS, default=SOLVERS, help="of part 2")
     made.add_argument("--draws", type=int, default=3, help="of points and pairs in part 3")
     options = made.parse_args()
-    options.parts = options.parts or ([1, 4] if options.check else [1, 2, 3, 4])
+    options.parts = options.parts or ([1, 4, 5] if options.check else [1, 2, 3, 4, 5])
     print(_common.versions())
     warm, classes = blobs(600)
     for kind in (warm, warm.astype(np.float32)):
@@ -183,7 +227,8 @@ def main() -> None:
             made_rows, ok = parts[number](options)
             rows += made_rows
             fine.append(ok)
-    _common.show_table(["what", "CPU s", "ratio", "ARI"], rows)
+    if rows:
+        _common.show_table(["what", "CPU s", "ratio", "ARI"], rows)
     if 4 in options.parts:
         n = 100_000 if options.check else 1_000_000
         run = _common.in_fresh_process(large, n)
@@ -192,6 +237,8 @@ def main() -> None:
             f"{run.peak_mb:,.0f} MB (bar 4,000), ARI {run.result[0]:.3f}"
         )
         fine.append(run.peak_mb < 4000)
+    if 5 in options.parts:
+        fine.append(growth(options))
     _common.finish(f"bars held by {sum(fine)} of {len(fine)} parts", all(fine), options.check)
 
 

@@ -144,9 +144,7 @@ def _known(files: dict[str, Path | None], table: Table) -> Constraints:
     known = made[0].merge(*made[1:])
     if len(known) == 0:
         given = ", ".join(str(path) for path in [*files.values(), chosen] if path is not None)
-        raise ValueError(f"nothing is known from {given}: no pair and no two points with classes.")
-            f"nothing is known from {given}: no pair, and not two points with classes."
-        )
+        raise ValueError(f"nothing is known from {given}: no pair, no two points with classes.")
     return known
 
 
