@@ -314,3 +314,13 @@ def test_files_that_hold_no_table_are_refused_in_our_words(tmp_path: Path) -> No
     ragged.write_text("a,b\n0,1\n0,1,2,3\n")
     with pytest.raises(ValueError, match=r"ragged\.csv is no table of pairs"):
         Constraints.from_csv(ragged, n_points=3, link="must")
+
+
+def test_the_mean_degree_is_that_of_the_matrix() -> None:
+    known = Constraints(9, must_link=[(0, 1)], cannot_link=[(1, 2), (0, 8)], cannot_weight=0.5)
+    known = known.merge(Constraints.from_labels([-1, -1, -1, 0, 0, 1, 1, 1, -1]))
+    Q = known.matrix().toarray()
+    size = known.points.size
+    assert known.mean_degree("must") == pytest.approx(np.maximum(Q, 0).sum() / size)
+    assert known.mean_degree("cannot") == pytest.approx(np.maximum(-Q, 0).sum() / size)
+    assert Constraints(3).mean_degree("must") == 0

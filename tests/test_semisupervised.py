@@ -18,6 +18,7 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clusterscape.compare import adjusted_rand
+from clusterscape.datasets import make_overlapping_blobs
 from clusterscape.semisupervised import (
     CSP,
     SCACS,
@@ -112,6 +113,21 @@ def test_labels_tell_which_blobs_are_one_class(made) -> None:
     without = adjusted_rand(made.fit(X).labels_[free], y[free])
     assert without < 0.7
     assert adjusted_rand(made.fit(X, known).labels_[free], y[free]) > without + 0.2
+
+
+def test_many_labels_of_classes_that_overlap_do_no_harm_by_points() -> None:
+    X, y = make_overlapping_blobs(3000, random_state=1)
+    known = some_labels(y, 400)
+    settings_ = {"n_landmarks": 200, "landmarks": "kmeans", "nearest": 20, "random_state": 0}
+    plain = adjusted_rand(LandmarkSpectral(10, **settings_).fit(X).labels_, y)
+    found = {
+        way: adjusted_rand(
+            FastConstrainedSpectral(10, weighting=way, **settings_).fit(X, known).labels_, y
+        )
+        for way in ("pairs", "points")
+    }
+    assert found["pairs"] < plain - 0.05
+    assert found["points"] > plain
 
 
 # ---- landmarks ----------------------------------------------------------------------------

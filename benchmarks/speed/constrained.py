@@ -3,7 +3,9 @@
 1. MNIST (70,000 x 784, p = 500, c = 1000 labels): CCS-LS against SCACS and CCS-L, CPU seconds.
 2. Blobs, 20,000 x 16, 10 classes that overlap: CCS-LS with 1000 labels against scikit-learn's
    SpectralClustering on the graph of nearest neighbours, by amg (needs pyamg) and by arpack, which
-   take no constraints.
+   take no constraints. As published, CCS-LS follows single labelled points here, so that the labels
+   do harm: the bar is that of weighting="points" with 500 centres of k-means as landmarks and the
+   20 nearest, chosen on other draws of these blobs.
 3. The same at 5,000 points: COPKMeans against COPKMeans and PCKMeans of
    active-semi-supervised-clustering with their defaults (in the same run: it must be installed),
    with 1,000 pairs among 100 labelled points; mean over draws of points and pairs. The squared
@@ -90,9 +92,16 @@ def against_spectral(options: Any) -> tuple[list[list[object]], bool]:
 
     n = 20_000
     X, y = blobs(n)
-    mine, labels = timed(FastConstrainedSpectral(10, random_state=0), X, labelled(y, 1000))
+    known = labelled(y, 1000)
+    first, labels = timed(FastConstrainedSpectral(10, random_state=0), X, known)
+    plain = adjusted_rand(labels, y)
+    how: dict[str, Any] = {"weighting": "points", "landmarks": "kmeans", "nearest": 20}
+    mine, labels = timed(FastConstrainedSpectral(10, **how, random_state=0), X, known)
     ari = adjusted_rand(labels, y)
-    rows: list[list[object]] = [[f"blobs {n:,} CCS-LS", f"{mine:.2f}", "1", f"{ari:.3f}"]]
+    rows: list[list[object]] = [
+        [f"blobs {n:,} CCS-LS as published", f"{first:.2f}", f"{first / mine:.1f}", f"{plain:.3f}"],
+        [f"blobs {n:,} CCS-LS for overlap", f"{mine:.2f}", "1", f"{ari:.3f}"],
+    ]
     fine = True
     for solver in options.solvers:
         bar = SOLVERS[solver]

@@ -451,6 +451,25 @@ class Constraints:
         parts = [self.must.ends.ravel(), self.cannot.ends.ravel()]
         return np.unique(np.concatenate([*parts, *(s.points for s in self.label_sets)]))
 
+    def mean_degree(self, link: Link) -> float:
+        """Return the weight of the must-links, or cannot-links, of a constrained point, on average.
+
+        Parameters
+        ----------
+        link : {"must", "cannot"}
+            Which of them.
+
+        Returns
+        -------
+        float
+            0 where nothing is constrained.
+        """
+        pairs, count = (
+            (self.must, _pairs_within) if link == "must" else (self.cannot, _pairs_between)
+        )
+        total = float(pairs.weight.sum()) + sum(s.weight * count(s) for s in self.label_sets)
+        return 2.0 * total / max(self.points.size, 1)
+
     def matrix(self) -> sparse.csr_matrix:
         """Return the symmetric matrix Q of all pairs: positive must-link, negative cannot-link.
 
