@@ -179,7 +179,7 @@ def quick(**settings_):
 
 def test_the_main_job_weighs_members_and_respects_constraints(blobs) -> None:
     X, y = blobs
-    known = Constraints.from_labels(some_labels(y, 40))
+    known = Constraints.from_labels(some_labels(y, 60))
     plain = quick(n_clusters=4, generator="random_k").fit(X)
     model = quick(n_clusters=4, generator="random_k").fit(X, constraints=known)
     assert known.violations(plain.labels_).count > 0
@@ -219,13 +219,46 @@ def test_queries_are_about_what_the_partitions_disagree_on() -> None:
     together = model.ensemble_.coassociation().toarray()
     pairs = asked[["first", "second"]].to_numpy()
     assert np.allclose(asked["together"], together[pairs[:, 0], pairs[:, 1]], atol=1e-6)
-    everywhere = together[np.triu_indices(len(X), 1)]
-    spread = asked["together"] * (1 - asked["together"])
-    assert spread.mean() > 2 * (everywhere * (1 - everywhere)).mean()
+    own = model.membership_.max(axis=1)
+    assert (own[pairs[:, 0]] < np.median(own)).all()
+    assert (model.labels_[pairs[:, 0]] != model.labels_[pairs[:, 1]]).all()
     known = Constraints(len(X), must_link=pairs[:5])
     more = model.suggest_queries(10, constraints=known)
     component = known.closure.component
     assert (component[more["first"]] != component[more["second"]]).all()
+
+
+def test_a_question_is_about_many_points_and_no_two_about_the_same() -> None:
+    # Two clusters of 40; ten points of the first move together, ten of the second on their own.
+    rng = np.random.default_rng(0)
+    rows = np.repeat([[0] * 40 + [1] * 40], 20, axis=0)
+    rows[:6, 30:40], rows[6:12, 30:40] = 1, 2
+    for point in range(40, 50):
+        order = rng.permutation(20)
+        rows[order[:6], point], rows[order[6:12], point] = 0, point
+    votes = Ensemble.from_labels(list(rows))
+    asked = suggest_queries(votes, [0] * 40 + [1] * 40, 4)
+    assert asked["first"].between(30, 39).tolist() == [True, False, False, False]
+    assert asked["second"].iloc[0] >= 50
+    assert asked["together"].iloc[0] == 0.3
+    told = Constraints(80, cannot_link=asked[["first", "second"]].to_numpy()[:1])
+    again = suggest_queries(votes, [0] * 40 + [1] * 40, 80, constraints=told)
+    pair = set(asked[["first", "second"]].iloc[0])
+    assert all(set(row) != pair for row in again[["first", "second"]].to_numpy())
+    assert not again["first"].duplicated().any()
+
+
+def test_ten_answers_bind_but_do_not_weigh_members(blobs) -> None:
+    X, y = blobs
+    plain = quick(n_clusters=4, generator="random_k").fit(X)
+    pairs = plain.suggest_queries(10)[["first", "second"]].to_numpy()
+    same = y[pairs[:, 0]] == y[pairs[:, 1]]
+    known = Constraints(len(y), must_link=pairs[same], cannot_link=pairs[~same])
+    model = quick(n_clusters=4, generator="random_k").fit(X, constraints=known)
+    assert np.ptp(model.ensemble_.weights) == 0
+    assert known.violations(plain.labels_).count > 0
+    assert model.violations_.count == 0
+    assert adjusted_rand(model.labels_, y) > adjusted_rand(plain.labels_, y)
 
 
 def test_questions_count_only_partitions_that_saw_both_points() -> None:
@@ -255,6 +288,7 @@ def files(tmp_path, monkeypatch):
         "known.csv", index=False
     )
     pd.DataFrame({"a": ["p40"], "b": ["p41"]}).to_csv("apart.csv", index=False)
+    pd.DataFrame({"a": [], "b": []}).to_csv("none.csv", index=False)
     return y
 
 
@@ -284,6 +318,7 @@ def test_the_verb_writes_labels_that_respect_the_files(files) -> None:
         (("--cannot-link", "apart.csv", "--must-link", "apart.csv"), "p40"),
         (("--labels", "known.csv", "-k", "2"), "3 groups"),
         (("--cannot-link", "apart.csv"), "--clusters"),
+        (("--must-link", "none.csv", "-k", "3"), "nothing is known from none.csv"),
     ],
 )
 def test_the_verb_says_what_is_wrong(files, words, message) -> None:

@@ -291,14 +291,36 @@ def test_more_clusters_than_groups_of_points() -> None:
 def test_the_number_of_points_is_a_positive_integer(n: object) -> None:
     with pytest.raises((TypeError, ValueError), match="n_points"):
         Constraints(n)
+    with pytest.raises((TypeError, ValueError), match="n_points"):
+        Constraints.from_csv("none.csv", n_points=n, link="must")  # refused before it is read
 
 
 def test_files_that_hold_no_table_are_refused_in_our_words(tmp_path: Path) -> None:
     empty = tmp_path / "empty.csv"
     empty.write_text("")
-    with pytest.raises(ValueError, match="is empty; it needs a header"):
+    with pytest.raises(ValueError, match="is empty; it needs a header.*one pair per line"):
         Constraints.from_csv(empty, n_points=3, link="must")
+    with pytest.raises(ValueError, match="is empty; it needs a header.*one point per line"):
+        Constraints.from_csv(empty, n_points=3, link="labels")
+    narrow = tmp_path / "narrow.csv"
+    narrow.write_text("a\n0\n")
+    with pytest.raises(ValueError, match="separate a point and its class by a comma"):
+        Constraints.from_csv(narrow, n_points=3, link="labels")
+    holes = tmp_path / "holes.csv"
+    holes.write_text("a,b\n0,1\n0,\n")
+    with pytest.raises(ValueError, match="row 3 has an empty cell"):
+        Constraints.from_csv(holes, n_points=3, link="must")
     ragged = tmp_path / "ragged.csv"
     ragged.write_text("a,b\n0,1\n0,1,2,3\n")
     with pytest.raises(ValueError, match=r"ragged\.csv is no table of pairs"):
         Constraints.from_csv(ragged, n_points=3, link="must")
+
+
+def test_the_mean_degree_is_that_of_the_matrix() -> None:
+    known = Constraints(9, must_link=[(0, 1)], cannot_link=[(1, 2), (0, 8)], cannot_weight=0.5)
+    known = known.merge(Constraints.from_labels([-1, -1, -1, 0, 0, 1, 1, 1, -1]))
+    Q = known.matrix().toarray()
+    size = known.points.size
+    assert known.mean_degree("must") == pytest.approx(np.maximum(Q, 0).sum() / size)
+    assert known.mean_degree("cannot") == pytest.approx(np.maximum(-Q, 0).sum() / size)
+    assert Constraints(3).mean_degree("must") == 0

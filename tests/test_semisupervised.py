@@ -9,13 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.linalg import eigh, subspace_angles
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
+from sklearn.covariance import LedoitWolf
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clusterscape.compare import adjusted_rand
+from clusterscape.datasets import make_overlapping_blobs
 from clusterscape.semisupervised import (
     CSP,
     SCACS,
@@ -39,6 +42,7 @@ CLUSTERERS = [
     SCACS(3, **SMALL),
     CSP(3, random_state=0),
     COPKMeans(3, on_infeasible="violate", random_state=0),
+    COPKMeans(3, on_infeasible="violate", metric="learned", random_state=0),
 ]
 
 
@@ -109,6 +113,21 @@ def test_labels_tell_which_blobs_are_one_class(made) -> None:
     without = adjusted_rand(made.fit(X).labels_[free], y[free])
     assert without < 0.7
     assert adjusted_rand(made.fit(X, known).labels_[free], y[free]) > without + 0.2
+
+
+def test_many_labels_of_classes_that_overlap_do_no_harm_by_points() -> None:
+    X, y = make_overlapping_blobs(3000, random_state=1)
+    known = some_labels(y, 400)
+    settings_ = {"n_landmarks": 200, "landmarks": "kmeans", "nearest": 20, "random_state": 0}
+    plain = adjusted_rand(LandmarkSpectral(10, **settings_).fit(X).labels_, y)
+    found = {
+        way: adjusted_rand(
+            FastConstrainedSpectral(10, weighting=way, **settings_).fit(X, known).labels_, y
+        )
+        for way in ("pairs", "points")
+    }
+    assert found["pairs"] < plain - 0.05
+    assert found["points"] > plain
 
 
 # ---- landmarks ----------------------------------------------------------------------------
@@ -261,8 +280,13 @@ def satisfied_somehow(known: Constraints, n: int, k: int) -> bool:
 
 
 @settings(max_examples=60, deadline=None)
-@given(constraint_sets(max_points=6), st.integers(1, 4), st.integers(0, 3))
-def test_certain_constraints_are_never_violated_silently(case, k, seed) -> None:
+@given(
+    constraint_sets(max_points=6),
+    st.integers(1, 4),
+    st.integers(0, 3),
+    st.sampled_from(["euclidean", "learned"]),
+)
+def test_certain_constraints_are_never_violated_silently(case, k, seed, metric) -> None:
     n, must, cannot, labels, _ = case
     k = min(k, n)
     known = Constraints(n, must_link=must or None, cannot_link=cannot or None).merge(
@@ -270,7 +294,7 @@ def test_certain_constraints_are_never_violated_silently(case, k, seed) -> None:
     )
     X = np.random.default_rng(seed).normal(size=(n, 2))
     possible = satisfied_somehow(known, n, k)
-    strict = COPKMeans(k, random_state=seed, n_init=1)
+    strict = COPKMeans(k, metric=metric, random_state=seed, n_init=1)
     if possible:
         model = strict.fit(X, constraints=known)
         assert model.violations_.count == 0
@@ -319,6 +343,54 @@ def test_without_constraints_it_is_kmeans() -> None:
     own = ((X - model.cluster_centers_[model.labels_]) ** 2).sum()
     assert model.inertia_ == pytest.approx(own)
     assert (model.predict(X) == model.labels_).all()
+
+
+def test_a_metric_from_must_links_helps_points_without_any() -> None:
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 3, 600)
+    X = np.column_stack([2.0 * y + rng.normal(0, 0.5, 600), rng.normal(0, 3.0, (600, 2))])
+    pairs = rng.integers(0, 600, (400, 2))
+    pairs = pairs[(y[pairs[:, 0]] == y[pairs[:, 1]]) & (pairs[:, 0] != pairs[:, 1])]
+    known = Constraints(600, must_link=pairs)
+    plain = COPKMeans(3, random_state=0).fit(X, constraints=known)
+    model = COPKMeans(3, metric="learned", random_state=0).fit(X, constraints=known)
+    free = np.setdiff1d(np.arange(600), known.points)
+    assert plain.components_ is None
+    assert adjusted_rand(plain.labels_[free], y[free]) < 0.2
+    assert adjusted_rand(model.labels_[free], y[free]) > 0.8
+    assert adjusted_rand(model.predict(X)[free], y[free]) > 0.8
+    means = [X[model.labels_ == c].mean(axis=0) for c in range(3)]
+    np.testing.assert_allclose(model.cluster_centers_, means)
+    gap = (X - model.cluster_centers_[model.labels_]) @ model.components_
+    assert model.inertia_ == pytest.approx((gap**2).sum())
+
+
+def test_the_learned_metric_is_the_shrunk_covariance_within_groups() -> None:
+    X, y = make_blobs(200, centers=4, n_features=3, random_state=0)
+    X = X @ np.array([[1.0, 0.5, 0.0], [0.0, 2.0, 0.3], [0.0, 0.0, 0.1]])
+    model = COPKMeans(4, metric="learned", n_init=1, random_state=0).fit(X, y)
+    residuals = X - np.array([X[y == c].mean(axis=0) for c in range(4)])[y]
+    covariance = residuals.T @ residuals / (200 - 4)
+    within = LedoitWolf(assume_centered=True).fit(residuals * np.sqrt(200 / 196))
+    shrunk = within.shrinkage_ * np.trace(covariance) / 3 * np.eye(3)
+    shrunk += (1 - within.shrinkage_) * covariance
+    np.testing.assert_allclose(
+        model.components_.T @ shrunk @ model.components_, np.eye(3), atol=1e-9
+    )
+
+
+def test_a_metric_needs_must_links_and_dense_features() -> None:
+    X, y = make_blobs(100, centers=3, random_state=0)
+    apart = Constraints(100, cannot_link=[(0, 1)] if y[0] != y[1] else [(0, 2)])
+    twins = np.concatenate([X, X[:1]])
+    same = Constraints(101, must_link=[(0, 100)])
+    for features, known in ((X, None), (X, apart), (twins, same)):
+        model = COPKMeans(3, metric="learned", random_state=0).fit(features, constraints=known)
+        plain = COPKMeans(3, random_state=0).fit(features, constraints=known)
+        assert model.components_ is None
+        assert (model.labels_ == plain.labels_).all()
+    with pytest.raises(ValueError, match=r"metric='learned' takes dense features.*TruncatedSVD"):
+        COPKMeans(3, metric="learned").fit(sparse.csr_matrix(X), y)
 
 
 def test_tangled_cannot_links_are_respected_and_help() -> None:

@@ -17,6 +17,8 @@ ensembles of CCS-LS above one CCS-LS at each c; (5) CCSS-SER within 0.02 of CCSS
 dimensions, and SEC-SVD with 20. Bars: NMI of SECRP within 0.02 of SEC from 40 dimensions on, and
 SEC-SVD no faster than SECRP with 20 dimensions.
 
+``--plot FOLDER`` draws what was run, one picture per figure.
+
 ``--queries`` runs another study instead: ten answers to the pairs that ``suggest_queries`` names,
 and ten to random pairs, both given to the main job as certain constraints, on three sets. Its bar:
 a larger mean gain of ARI on each of them, over the seeds.
@@ -117,6 +119,7 @@ def cells(found: tuple[float, float, float]) -> str:
 
 
 Table = dict[str, dict[int, tuple[float, float, float]]]
+Panel = dict[str, dict[Any, Any]]  # curves: what is varied, to CA, NMI and seconds
 
 
 def first_figure(name: str, X: np.ndarray, classes: np.ndarray, options: Any) -> Table:
@@ -135,8 +138,8 @@ def first_figure(name: str, X: np.ndarray, classes: np.ndarray, options: Any) ->
     return table
 
 
-def second_figure(name: str, X: np.ndarray, classes: np.ndarray, options: Any) -> float:
-    """Run and print Figure 2; return how far CA and NMI vary over the rates."""
+def second_figure(name: str, X: np.ndarray, classes: np.ndarray, options: Any) -> Panel:
+    """Run and print Figure 2; return its curve."""
     rows, found = [], []
     for rate in options.rates:
 
@@ -149,7 +152,7 @@ def second_figure(name: str, X: np.ndarray, classes: np.ndarray, options: Any) -
     _common.show_table(["sample rate", "CA", "NMI", "CPU s"], rows)
     spread = float(np.ptp(np.array(found)[:, :2], axis=0).max())
     print(f"largest difference over the rates {spread:.3f}", flush=True)
-    return spread
+    return {"CCS-LS": dict(zip(options.rates, found, strict=True))}
 
 
 def third_figure(name: str, X: np.ndarray, classes: np.ndarray, options: Any) -> Table:
@@ -174,8 +177,10 @@ def third_figure(name: str, X: np.ndarray, classes: np.ndarray, options: Any) ->
     return table
 
 
-def fourth_figure(name: str, X: np.ndarray, classes: np.ndarray, options: Any) -> Any:
-    """Run and print Figure 4 on constrained partitions; return the bars."""
+def fourth_figure(
+    name: str, X: np.ndarray, classes: np.ndarray, options: Any
+) -> tuple[list[tuple[str, bool]], Panel]:
+    """Run and print Figure 4 on constrained partitions; return the bars and the curves."""
     k = int(classes.max()) + 1
     known = labelled(classes, 500, 0)
     with one_thread(), _common.measure() as taken:
@@ -206,7 +211,8 @@ def fourth_figure(name: str, X: np.ndarray, classes: np.ndarray, options: Any) -
             (f"SEC-SVD x{slower:.1f} of SECRP's time at rd = 20 (bar 1)", slower >= 1)]  # fmt: skip
     for text, ok in bars:
         print(f"  {name}: {text}: {'held' if ok else 'MISSED'}", flush=True)
-    return bars
+    flat = dict.fromkeys(options.dims, found["SEC"])
+    return bars, {"SEC": flat, "SECRP": {d: found[f"SECRP {d}"] for d in options.dims}}
 
 
 def held(name: str, single: Table, ensembles: Table) -> list[tuple[str, bool]]:
@@ -284,28 +290,33 @@ def queries(name: str, options: Any) -> tuple[list[object], bool]:
             f"{wins} of {len(found)}"], asked_for > random  # fmt: skip
 
 
-def draw(folder: Path, found: dict[str, tuple[Table, Table]]) -> None:
-    """Write Figures 1 and 3: CA, NMI and time over c, one column per dataset."""
+FIGURES = {
+    1: "labelled points c",
+    2: "sample rate",
+    3: "labelled points c",
+    4: "dimensions of the projection",
+}
+
+
+def draw(folder: Path, found: dict[int, dict[str, Panel]]) -> None:
+    """Write the figures: CA, NMI and time, one column per dataset."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     folder.mkdir(parents=True, exist_ok=True)
-    for number, which in ((1, 0), (3, 1)):
-        tables = {name: pair[which] for name, pair in found.items() if pair[which]}
-        if not tables:
-            continue
-        size = (3.6 * len(tables), 7.5)
-        figure, axes = plt.subplots(3, len(tables), figsize=size, sharex=True, squeeze=False)
-        for column, (name, table) in zip(axes.T, tables.items(), strict=True):
+    for number, panels in found.items():
+        size = (3.6 * len(panels), 7.5)
+        figure, axes = plt.subplots(3, len(panels), figsize=size, sharex=True, squeeze=False)
+        for column, (name, panel) in zip(axes.T, panels.items(), strict=True):
             for axis, part, title in zip(column, range(3), ("CA", "NMI", "CPU s"), strict=True):
-                for method, row in table.items():
+                for method, row in panel.items():
                     values = [row[c][part] for c in sorted(row)]
                     axis.plot(sorted(row), values, "o-", markersize=3, label=method)
                 axis.set_ylabel(title)
             column[0].set_title(name)
-            column[-1].set_xlabel("labelled points c")
+            column[-1].set_xlabel(FIGURES[number])
         axes[0, 0].legend(fontsize=7)
         figure.tight_layout()
         figure.savefig(folder / f"constrained_figure_{number}.png", dpi=120)
@@ -365,20 +376,24 @@ def main() -> None:
     warm = np.random.default_rng(0).normal(size=(300, 4)).astype(np.float32)
     for made in SINGLE.values():
         made(3, 0).fit(warm, np.arange(300) % 3)  # compile
-    found, bars = {}, []
+    drawn: dict[int, dict[str, Panel]] = {}
+    bars = []
     for name in options.sets:
         X, classes = prepared(name, options)
         print(f"\n{name}, {SETS[name]}: {X.shape[0]:,} x {X.shape[1]}, {classes.max() + 1} classes")
         single = first_figure(name, X, classes, options)
+        drawn.setdefault(1, {})[name] = single
         if options.rates:
-            second_figure(name, X, classes, options)
+            drawn.setdefault(2, {})[name] = second_figure(name, X, classes, options)
         ensembles = third_figure(name, X, classes, options) if options.ensemble_trials else {}
-        found[name] = (single, ensembles)
+        if ensembles:
+            drawn.setdefault(3, {})[name] = ensembles
         bars += held(name, single, ensembles)
         if options.dims:
-            bars += fourth_figure(name, X, classes, options)
+            more, drawn.setdefault(4, {})[name] = fourth_figure(name, X, classes, options)
+            bars += more
     if options.plot:
-        draw(options.plot, found)
+        draw(options.plot, drawn)
     count = sum(ok for _, ok in bars)
     _common.finish(f"{count} of {len(bars)} claims held", count == len(bars), options.check)
 

@@ -286,9 +286,10 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
             The points' ids; by default the index of a pandas data frame.
         constraints : Constraints or (n, n) matrix, optional
             What is known of the points (:class:`~clusterscape.semisupervised.Constraints`). Members
-            are made without it and weighed by how well they respect it; certain constraints
-            are respected in the answer, at the least loss of votes. A number of clusters that is
-            chosen here is at least the number of groups that must be apart.
+            are made without it and weighed by how well they respect it, where it is about 50 points
+            or more; certain constraints are respected in the answer, at the least loss of votes. A
+            number of clusters that is chosen here is at least the number of groups that must be
+            apart.
 
         Returns
         -------

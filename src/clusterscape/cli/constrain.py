@@ -137,7 +137,11 @@ def _known(files: dict[str, Path | None], table: Table) -> Constraints:
     ]
     if chosen is not None:
         made.append(_pairs(chosen, table))
-    return made[0].merge(*made[1:])
+    known = made[0].merge(*made[1:])
+    if len(known) == 0:
+        given = ", ".join(str(path) for path in [*files.values(), chosen] if path is not None)
+        raise ValueError(f"nothing is known from {given}: no pair, no two points with classes.")
+    return known
 
 
 def _pairs(file: Path, table: Table) -> Constraints:

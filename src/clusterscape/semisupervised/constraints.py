@@ -13,7 +13,7 @@ import pandas as pd
 from scipy import sparse
 
 from clusterscape._core.labels import UNSAMPLED, encode
-from clusterscape._core.params import Integer, check_params
+from clusterscape._core.params import Integer, Null, check_params
 from clusterscape._core.seeds import RandomState, root_sequence
 from clusterscape.semisupervised.closure import Closure, LabelSet, closure_of
 
@@ -158,18 +158,26 @@ class _Pairs:
         return sparse.csr_matrix((values, (both[:, 0], both[:, 1])), shape=(n_points, n_points))
 
 
-def _table_of(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read a CSV file of text."""
+def _table_of(path: str | os.PathLike[str], *, classes: bool) -> pd.DataFrame:
+    """Read a CSV file of text: pairs of points, or points and their classes."""
+    header, line = ("point,class", "point") if classes else ("first,second", "pair")
     try:
-        return pd.read_csv(path, dtype=str, skipinitialspace=True)
+        table = pd.read_csv(path, dtype=str, skipinitialspace=True)
     except pd.errors.EmptyDataError:
         raise ValueError(
-            f"{path} is empty; it needs a header, as first,second, and one pair per line."
+            f"{path} is empty; it needs a header, as {header}, and one {line} per line."
         ) from None
     except (pd.errors.ParserError, UnicodeDecodeError) as error:
         raise ValueError(
-            f"{path} is no table of pairs separated by commas: {str(error).strip()}"
+            f"{path} is no table of {line}s separated by commas: {str(error).strip()}"
         ) from None
+    if table.shape[1] < 2:
+        what = "a point and its class" if classes else "the two points"
+        raise ValueError(
+            f"{path}: two columns are needed, but there is {table.shape[1]}; separate {what} by a "
+            "comma."
+        )
+    return table
 
 
 def _checked_weight(weight: Any, size: int, name: str) -> np.ndarray:
@@ -370,12 +378,9 @@ class Constraints:
         """
         if (n_points is None) == (index is None):
             raise ValueError("from_csv needs either n_points or index, to know the points.")
-        table = _table_of(path)
-        if table.shape[1] < 2:
-            raise ValueError(
-                f"{path}: pairs take two columns, but there is {table.shape[1]}; separate the two "
-                "points by a comma."
-            )
+        rules = {"n_points": [Null(), Integer(1)]}
+        check_params("Constraints.from_csv", {"n_points": n_points}, rules)
+        table = _table_of(path, classes=link == "labels")
         names = None if index is None else pd.Index(index)
         size = int(n_points) if names is None else len(names)  # type: ignore[arg-type]
         _refuse_missing_header(table, size, names, path, 1 if link == "labels" else 2)
@@ -445,6 +450,25 @@ class Constraints:
         """The points that have a constraint, ascending."""
         parts = [self.must.ends.ravel(), self.cannot.ends.ravel()]
         return np.unique(np.concatenate([*parts, *(s.points for s in self.label_sets)]))
+
+    def mean_degree(self, link: Link) -> float:
+        """Return the weight of the must-links, or cannot-links, of a constrained point, on average.
+
+        Parameters
+        ----------
+        link : {"must", "cannot"}
+            Which of them.
+
+        Returns
+        -------
+        float
+            0 where nothing is constrained.
+        """
+        pairs, count = (
+            (self.must, _pairs_within) if link == "must" else (self.cannot, _pairs_between)
+        )
+        total = float(pairs.weight.sum()) + sum(s.weight * count(s) for s in self.label_sets)
+        return 2.0 * total / max(self.points.size, 1)
 
     def matrix(self) -> sparse.csr_matrix:
         """Return the symmetric matrix Q of all pairs: positive must-link, negative cannot-link.
@@ -736,7 +760,7 @@ def _rows(column: pd.Series, size: int, names: pd.Index | None, path: Any) -> np
         if missing.size:
             raise ValueError(
                 f"{path}: row {int(missing[0]) + 2} names the point "
-                f"{column.iloc[int(missing[0])]!r}, which is not in the data."
+                f"{_cell(column, missing[0])}, which is not in the data."
             )
         return found
     numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
@@ -744,10 +768,15 @@ def _rows(column: pd.Series, size: int, names: pd.Index | None, path: Any) -> np
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(
-            f"{path}: row {row + 2} has {column.iloc[row]!r}, which is not a row number from 0 to "
+            f"{path}: row {row + 2} has {_cell(column, row)}, which is not a row number from 0 to "
             f"{size - 1}; give index= where the points have names."
         )
     return numbers.astype(np.int64)
+
+
+def _cell(column: pd.Series, row: Any) -> str:
+    """Return a cell as messages show it."""
+    return "an empty cell" if pd.isna(column.iloc[row]) else repr(column.iloc[row])
 
 
 def _classes(

@@ -10,12 +10,14 @@ from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
 from clusterscape import kernels
+from clusterscape._core.errors import ParameterError
 from clusterscape._core.parallel import one_thread
 from clusterscape._core.params import Choice, Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.linalg.distances import centre_of
 from clusterscape.linalg.kmeans import kmeans, nearest_center
 from clusterscape.linalg.kmeans_engines import batches, cluster_sums
+from clusterscape.semisupervised._metric import relevant_components
 from clusterscape.semisupervised._placement import (
     Costs,
     Items,
@@ -123,6 +125,10 @@ class COPKMeans(BaseConstrainedClusterer):
     on_infeasible : {"raise", "violate"}
         What to do where no placement without violations is found: an error, or the placement with
         few violations, a :class:`ViolationWarning` and ``violations_``.
+    metric : {"euclidean", "learned"}
+        Distances as they are, or learned from the certain must-links: directions in which points
+        that must be together differ count less, so that the links also help points without any
+        [2]_. Euclidean where there are no must-links.
     n_init : int
         Starts; the one with the lowest cost is kept. The first starts from large groups that must
         be together, where there are any; where there are enough for all clusters, it is the only
@@ -143,7 +149,9 @@ class COPKMeans(BaseConstrainedClusterer):
     cluster_centers_ : (n_clusters_, d) array
         Means of the clusters.
     inertia_ : float
-        Sum of squared distances to the centres.
+        Sum of squared distances to the centres, in the metric used.
+    components_ : (d, d) array or None
+        The learned metric: distances are those of ``X @ components_``. None for Euclidean ones.
     violations_ : Violations
         Constraints that the answer does not respect; of certain ones there are none, unless
         ``on_infeasible="violate"`` and a warning says so.
@@ -163,12 +171,19 @@ class COPKMeans(BaseConstrainedClusterer):
     (from zero for sparse data) when it is violated. Unsure labels are not charged by pairs: each
     point of a class is linked with the class's first point, and the first points of two classes are
     kept apart, so that a class of six costs five links at most. New points in ``predict`` go to the
-    nearest centre, whatever their constraints.
+    nearest centre, whatever their constraints. The learned metric is that of the covariance within
+    the groups that must be together, shrunk towards equal variances as far as its estimate is
+    uncertain [3]_.
 
     References
     ----------
     .. [1] K. Wagstaff, C. Cardie, S. Rogers, S. Schroedl, "Constrained k-means clustering with
        background knowledge", International Conference on Machine Learning, 577-584, 2001.
+    .. [2] A. Bar-Hillel, T. Hertz, N. Shental, D. Weinshall, "Learning a Mahalanobis metric from
+       equivalence constraints", Journal of Machine Learning Research 6, 937-965, 2005.
+    .. [3] O. Ledoit, M. Wolf, "A well-conditioned estimator for large-dimensional covariance
+       matrices", Journal of Multivariate Analysis 88, 365-411, 2004.
+       doi:10.1016/S0047-259X(03)00096-4
 
     Examples
     --------
@@ -184,6 +199,7 @@ class COPKMeans(BaseConstrainedClusterer):
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Integer(1)],
         "on_infeasible": [Choice("raise", "violate")],
+        "metric": [Choice("euclidean", "learned")],
         "n_init": [Integer(1)],
         "max_iter": [Integer(1)],
         "tol": [Number(0)],
@@ -195,6 +211,7 @@ class COPKMeans(BaseConstrainedClusterer):
         n_clusters: int = 8,
         *,
         on_infeasible: Literal["raise", "violate"] = "raise",
+        metric: Literal["euclidean", "learned"] = "euclidean",
         n_init: int = 10,
         max_iter: int = 100,
         tol: float = 1e-5,
@@ -202,6 +219,7 @@ class COPKMeans(BaseConstrainedClusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.on_infeasible = on_infeasible
+        self.metric = metric
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
@@ -212,6 +230,8 @@ class COPKMeans(BaseConstrainedClusterer):
             refuse_too_few(known, self.n_clusters, "use on_infeasible='violate'")
         hopeless = known.closure.least_clusters() > self.n_clusters
         with one_thread():
+            self._learn(X, known)
+            X = self._moved(X)
             items = Items.of(X, known)
             found = self._best(X, items, hopeless)
             if found.conflicts and self.on_infeasible == "raise":
@@ -225,6 +245,23 @@ class COPKMeans(BaseConstrainedClusterer):
             self.n_iter_ = found.n_iter
             self._measure(X, labels, known)
         return labels
+
+    def _learn(self, X: Any, known: Constraints) -> None:
+        """Find the metric, where one is asked for."""
+        self.components_: np.ndarray | None = None
+        if self.metric == "euclidean":
+            return
+        if sparse.issparse(X):
+            raise ParameterError(
+                "{metric} takes dense features, but X is sparse; use metric='euclidean', or reduce "
+                "X to fewer columns first, as by TruncatedSVD.",
+                metric=self.metric,
+            )
+        self.components_ = relevant_components(X, known.closure)
+
+    def _moved(self, X: Any) -> Any:
+        """Return the features in which distances are measured."""
+        return X if self.components_ is None else X @ self.components_.astype(X.dtype)
 
     def _best(self, X: Any, items: Items, hopeless: bool) -> _Found:
         """Return the best of several starts; more of them where constraints are not met yet."""
@@ -264,7 +301,10 @@ class COPKMeans(BaseConstrainedClusterer):
         return _Found(placement.conflicts, placement.violated, cost, placement.label, centers, step)
 
     def _measure(self, X: Any, labels: np.ndarray, known: Constraints) -> None:
-        """Compute centres and inertia from the labels alone, and say what is violated."""
+        """Compute centres and inertia from the labels alone, and say what is violated.
+
+        The features are those in which distances are measured.
+        """
         found, codes = np.unique(labels, return_inverse=True)
         order = np.argsort(-np.bincount(codes), kind="stable")
         sizes = np.bincount(codes).astype(np.float64)
@@ -284,12 +324,20 @@ class COPKMeans(BaseConstrainedClusterer):
         place = np.empty(sizes.size, dtype=np.int64)
         place[np.argsort(-sizes, kind="stable")] = np.arange(sizes.size)
         firsts = np.unique(self.labels_, return_index=True)[1]
-        self.cluster_centers_ = self._numbered_centers[place[codes[firsts]]]
+        self._centers = self._numbered_centers[place[codes[firsts]]]
+        self.cluster_centers_ = self._centers
+        if self.components_ is not None:  # invertible, so the means go back as they came
+            self.cluster_centers_ = np.linalg.solve(self.components_.T, self._centers.T).T
         del self._numbered_centers
 
     def _assign(self, X: Any) -> np.ndarray:
         """Return the clusters with the nearest centres."""
-        return nearest_center(X, self.cluster_centers_).astype(np.int64)
+        return nearest_center(self._moved(X), self._centers).astype(np.int64)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.metric == "euclidean"
+        return tags
 
 
 def _inertia(X: Any, codes: np.ndarray, centers: np.ndarray) -> float:

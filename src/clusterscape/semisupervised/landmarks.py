@@ -22,7 +22,7 @@ from clusterscape.linalg.embedding import unit_rows
 from clusterscape.linalg.kmeans import kmeans, nearest_center
 from clusterscape.linalg.landmark_graph import Bandwidth, LandmarkGraph, Metric, landmark_graph
 from clusterscape.semisupervised.base import BaseConstrainedClusterer
-from clusterscape.semisupervised.constraints import Constraints
+from clusterscape.semisupervised.constraints import Constraints, Link
 
 _MOST_LANDMARKS, _POINTS_PER_LANDMARK = 500, 5
 _UNUSED = 1e-12  # total weight below which a landmark has no points
@@ -414,7 +414,12 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
     demand : "auto" or float
         Weight of a cannot-link between every two points, 1/n each, which makes vectors prefer
         balanced cuts. "auto" is 0 where the cannot-links alone determine ``n_clusters`` vectors, 1
-        over the number of points otherwise.
+        over the number of points otherwise; with ``weighting="points"`` it is 1.
+    weighting : {"pairs", "points"}
+        Whether every pair counts in full, as published: a point is then pulled by as many pairs as
+        there are labels, far beyond its affinities. Or whether a constrained point counts as much
+        as its affinities on average: weights are divided by the mean number of must-links, or of
+        cannot-links, of a constrained point. The latter is better where classes overlap.
     n_landmarks, nearest, landmarks, bandwidth, metric, n_init, random_state
         As in :class:`LandmarkSpectral`.
     sample_rate : float
@@ -453,7 +458,8 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
     have a rank below their number of points. Here the constant is left out, the pencil is swapped
     and the right side made positive by a small shift. Without any constraint the answer is that of
     :class:`LandmarkSpectral`. Where classes overlap, and labels are many beside the landmarks, it
-    follows single labelled points at the cost of the others; :class:`COPKMeans` does not.
+    follows single labelled points at the cost of the others; with ``weighting="points"``, and
+    :class:`COPKMeans`, it does not.
 
     To tell the pieces of a landmark graph apart costs nothing: where cannot-links lie between them,
     such vectors would come first, with eigenvalues that only the shift bounds, and a piece without
@@ -483,6 +489,7 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
         **BaseLandmarkClusterer._shared_rules,
         "alpha": [Number(0)],
         "demand": [Choice("auto"), Number(0)],
+        "weighting": [Choice("pairs", "points")],
     }
 
     def __init__(
@@ -491,6 +498,7 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
         *,
         alpha: float = 5.0,
         demand: Literal["auto"] | float = "auto",
+        weighting: Literal["pairs", "points"] = "pairs",
         n_landmarks: int | Literal["auto"] = "auto",
         nearest: int = 3,
         landmarks: Literal["random", "kmeans"] = "random",
@@ -503,6 +511,7 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
         self.n_clusters = n_clusters
         self.alpha = alpha
         self.demand = demand
+        self.weighting = weighting
         self.n_landmarks = n_landmarks
         self.nearest = nearest
         self.landmarks = landmarks
@@ -521,10 +530,10 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
         refuse_no_demand(self.demand, known)
         gram = rows.without_constant(rows.gram)
         cut = gram - rows.without_constant(rows.gram @ rows.gram)
-        cut += self.alpha * rows.without_constant(known.laplacian_product(rows.matrix, "must"))
+        cut += self.alpha * self._pull(rows, known, "must")
         if self.n_components_ > 1:
             cut += rows.without_constant(joining_cut(rows, pieces))
-        wanted = rows.without_constant(known.laplacian_product(rows.matrix, "cannot"))
+        wanted = self._pull(rows, known, "cannot")
         count = min(self.n_clusters, len(gram))
         self.demand_ = self._demand(wanted, count, n)
         # On the complement of the constant, Z^T (I - 11^T/n) Z is the Gram matrix.
@@ -532,9 +541,18 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
         values, vectors = pencil(wanted, cut, count, np.trace(rows.gram))
         return rows.from_complement(vectors), values
 
+    def _pull(self, rows: LandmarkRows, known: Constraints, link: Link) -> np.ndarray:
+        """Return what must-links or cannot-links ask of the vectors."""
+        product = rows.without_constant(known.laplacian_product(rows.matrix, link))
+        if self.weighting == "points":
+            product /= max(known.mean_degree(link), np.finfo(float).tiny)
+        return product
+
     def _demand(self, wanted: np.ndarray, count: int, n: int) -> float:
         if not isinstance(self.demand, str):
             return float(self.demand)
+        if self.weighting == "points":
+            return 1.0
         size = len(wanted)
         top = eigh(wanted, eigvals_only=True, subset_by_index=[max(size - count, 0), size - 1])
         enough = top[0] > _RANK * max(top[-1], 0.0) and top[-1] > 0

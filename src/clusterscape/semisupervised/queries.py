@@ -13,20 +13,22 @@ from clusterscape.combine.scores import scores_of
 from clusterscape.ensemble import Ensemble, as_ensemble
 from clusterscape.semisupervised.constraints import Constraints
 
-_CANDIDATES = 2000  # uncertain points that are looked at
+_CANDIDATES = 1000  # uncertain points that are looked at
+_NEAR_ROWS = 2000  # points among which those near them are counted
+_NEAR = 0.5  # share of the partitions from which on a point is near another
 
 
 @checked({"n": (Integer(1),), "constraints": (Null(), Instance(Constraints))})
 def suggest_queries(
     ensemble: Any, labels: Any, n: int = 10, *, constraints: Constraints | None = None
 ) -> pd.DataFrame:
-    """Return pairs of points whose answer, together or apart, tells most about the partitions.
+    """Return pairs of points whose answer, together or apart, may change the clustering most.
 
-    The points are those on which an ensemble is least certain. Each is paired with the most certain
-    point of its own cluster or of the cluster that comes next, so that an answer says where
-    it belongs. Of these pairs those are chosen one after the other on which the partitions are
-    divided most evenly, and differently from the pairs chosen before: the answers
-    then tell good partitions from bad ones.
+    A point on which the partitions disagree is paired with the surest point of the cluster that
+    comes next to its own, so that the answer says where it belongs. A question is worth the votes
+    of the next cluster times the points that the partitions keep with the asked one, as the answer
+    is probably true of these too. The questions are chosen one after the other; points near an
+    earlier one count less.
 
     Parameters
     ----------
@@ -67,68 +69,90 @@ def suggest_queries(
     0      2       1  0.333333
     """
     votes = as_ensemble(ensemble)
-    found = np.asarray(labels)
-    pairs = _pairs(votes, found, constraints)
-    if len(pairs) == 0:
-        return pd.DataFrame({"first": [], "second": [], "together": []}).astype(
-            {"first": np.int64, "second": np.int64, "together": float}
-        )
-    weight = votes.weights / votes.weights.sum()
-    left, right = votes.labels[pairs[:, 0]], votes.labels[pairs[:, 1]]
-    # A partition that did not see both points says nothing of the pair: it is at the mean.
-    both = (left != UNSAMPLED) & (right != UNSAMPLED)
-    same = ((left == right) & (left >= 0)).astype(np.float64)
-    told = both @ weight
-    together = np.divide(same @ weight, told, out=np.zeros(len(pairs)), where=told > 0)
-    same = np.where(both, same, together[:, None])
-    chosen = _spread(same * np.sqrt(weight), together[:, None] * np.sqrt(weight), n)
+    pairs, value = _questions(votes, np.asarray(labels), constraints)
+    chosen = _spread(_nearness(votes, pairs[:, 0]), value, n)
+    first, second = pairs[chosen].T
     return pd.DataFrame(
-        {"first": pairs[chosen, 0], "second": pairs[chosen, 1], "together": together[chosen]}
+        {"first": first, "second": second, "together": _together(votes, first, second)}
     )
 
 
-def _pairs(votes: Ensemble, labels: np.ndarray, known: Constraints | None) -> np.ndarray:
-    """Return uncertain points with the surest points of their two likeliest clusters."""
-    scores = scores_of(votes, labels)
-    membership = scores.membership
-    n, k = membership.shape
+def _questions(
+    votes: Ensemble, labels: np.ndarray, known: Constraints | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return unsure points with the surest points of the next clusters, and how unsure they are.
+
+    Where constraints tell the answer already, the surest point of its own cluster is asked about.
+    """
+    membership = scores_of(votes, labels).membership
+    k = membership.shape[1]
     inside = np.flatnonzero(labels >= 0)
-    if k < 2:
-        return np.empty((0, 2), np.int64)
+    if k < 2 or inside.size < 2:
+        return np.empty((0, 2), np.int64), np.empty(0)
     own = membership[inside, labels[inside]]
-    sure = np.full(k, -1, dtype=np.int64)
+    sure = np.zeros(k, dtype=np.int64)
     order = np.argsort(own, kind="stable")
     sure[labels[inside[order]]] = inside[order]  # the last written is the surest of its cluster
-    unsure = inside[order[:_CANDIDATES]]
-    rest = membership[unsure].copy()
-    rest[np.arange(unsure.size), labels[unsure]] = -1.0
-    parts = [
-        np.column_stack([unsure, sure[labels[unsure]]]),
-        np.column_stack([unsure, sure[rest.argmax(axis=1)]]),
-    ]
-    pairs = np.concatenate(parts)
-    pairs = pairs[(pairs[:, 0] != pairs[:, 1]) & (pairs >= 0).all(axis=1)]
-    if known is None or len(known) == 0:
-        return pairs
-    component = known.closure.component
-    ends = component[pairs]
+    rest = membership[inside]
+    rest[np.arange(inside.size), labels[inside]] = -1.0
+    other = rest.max(axis=1)
+    value = np.divide(other, own + other, out=np.zeros(own.size), where=own + other > 0)
+    value[np.isin(inside, sure)] = 0.0
+    best = np.argsort(-value, kind="stable")[:_CANDIDATES]
+    unsure, value = inside[best], value[best]
+    pairs = np.column_stack([unsure, sure[rest[best].argmax(axis=1)]])
+    if known is not None and len(known):
+        told = _answered(pairs, known)
+        pairs[told, 1] = sure[labels[unsure[told]]]
+        value = np.where(_answered(pairs, known), 0.0, value)
+    return pairs, value
+
+
+def _answered(pairs: np.ndarray, known: Constraints) -> np.ndarray:
+    """Say which pairs are together or apart by what is known."""
+    ends = known.closure.component[pairs]
     apart = np.asarray(known.closure.exclusions()[ends[:, 0], ends[:, 1]]).ravel() > 0
-    return pairs[(ends[:, 0] != ends[:, 1]) & ~apart]
+    return (ends[:, 0] == ends[:, 1]) | apart
 
 
-def _spread(same: np.ndarray, mean: np.ndarray, n: int) -> list[int]:
-    """Return rows with the largest part that the rows chosen before do not explain."""
-    rest = same - mean
-    size = np.einsum("ij,ij->i", rest, rest)
-    least = 1e-9 * max(float(size.max(initial=0.0)), 1e-12)
+def _together(votes: Ensemble, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the share of the partitions, by weight, that saw both and have them together."""
+    left, right = votes.labels[first], votes.labels[second]
+    both = (left != UNSAMPLED) & (right != UNSAMPLED)
+    told = both @ votes.weights
+    same = ((left == right) & (left >= 0)) @ votes.weights
+    return np.divide(same, told, out=np.zeros(len(first)), where=told > 0)
+
+
+def _nearness(votes: Ensemble, points: np.ndarray) -> np.ndarray:
+    """Return how near some of all points are to the points given, in the eyes of the partitions."""
+    rows = np.arange(votes.n_points)
+    if rows.size > _NEAR_ROWS:
+        rows = np.sort(np.random.default_rng(0).choice(rows, _NEAR_ROWS, replace=False))
+    rows = np.union1d(rows, points)
+    same = np.zeros((points.size, rows.size), dtype=np.float32)
+    told = np.zeros_like(same)
+    for column, weight in zip(votes.labels.T, votes.weights.astype(np.float32), strict=True):
+        left, right = column[points], column[rows]
+        right = np.where(right >= 0, right, -3)  # together with nobody
+        same += weight * (left[:, None] == right[None, :])
+        told += weight * np.outer(left != UNSAMPLED, column[rows] != UNSAMPLED)
+    same = np.divide(same, told, out=np.zeros_like(same), where=told > 0)
+    same[np.arange(points.size), np.searchsorted(rows, points)] = 1.0
+    return np.where(same >= _NEAR, same, 0.0)
+
+
+def _spread(near: np.ndarray, value: np.ndarray, n: int) -> list[int]:
+    """Return rows of the largest value times the points near them that no earlier one covers."""
+    left = np.ones(near.shape[1], dtype=near.dtype)
+    open_value = value.copy()
     chosen: list[int] = []
-    while len(chosen) < n:
-        best = int(size.argmax())
-        if size[best] <= least:
+    while len(chosen) < min(n, len(value)):
+        worth = open_value * (near @ left)
+        best = int(worth.argmax())
+        if open_value[best] <= 0:
             break
         chosen.append(best)
-        direction = rest[best] / np.sqrt(size[best])
-        rest = rest - np.outer(rest @ direction, direction)
-        size = np.einsum("ij,ij->i", rest, rest)
-        size[chosen] = 0.0
+        open_value[best] = 0.0
+        left *= 1.0 - near[best]
     return chosen

@@ -14,6 +14,7 @@ from clusterscape.semisupervised.closure import LabelSet
 from clusterscape.semisupervised.constraints import Constraints
 
 _LEAST = 0.01  # of the largest weight that a member keeps
+_ENOUGH_POINTS = 50  # with constraints: fewer tell too little of a member
 
 
 class InfeasibleError(ParameterError):
@@ -93,8 +94,11 @@ def weighed(ensemble: Ensemble, known: Constraints) -> Ensemble:
     -------
     Ensemble
         A member's weight is multiplied by the square of its score, at least by a hundredth of the
-        best. Without constraints, or where no member does better than chance, it is as it was.
+        best. With constraints on fewer than 50 points, or where no member does better than chance,
+        it is as it was: on a few answers good members and bad ones cannot be told apart.
     """
+    if known.points.size < _ENOUGH_POINTS:
+        return ensemble
     scores = np.maximum(member_scores(ensemble, known), 0.0) ** 2
     if scores.max(initial=0.0) == 0:
         return ensemble
