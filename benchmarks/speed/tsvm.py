@@ -35,8 +35,8 @@ PEAK_MB = 1000.0
 def task(labelled: int, rest: int) -> tuple[np.ndarray, np.ndarray]:
     """Return standardised points and their classes."""
     X, y = make_classification(
-        labelled + rest, 20, n_informative=10, n_redundant=2, n_clusters_per_class=2,
-        class_sep=1.5, flip_y=0.05, random_state=0,
+        labelled + rest, 20, n_informative=6, n_redundant=2, n_clusters_per_class=3,
+        class_sep=1.6, flip_y=0.05, random_state=0,
     )  # fmt: skip
     return (X - X.mean(axis=0)) / X.std(axis=0), y
 

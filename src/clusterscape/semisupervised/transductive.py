@@ -847,7 +847,7 @@ class _Rounds:
         """Return the decision values of some points."""
         task = self.task
         used = np.flatnonzero(self.alpha.any(axis=1))
-        found = task.data.weighted(task.data.X[rows], used, self.alpha[used], ready=True)
+        found = task.data.at(rows, used, self.alpha[used])
         if task.balance is not None:
             found += task.balance[0][rows, None] * [m.balance_weight for m in self.machines]
         return found + [m.dual.intercept for m in self.machines]
@@ -888,7 +888,7 @@ class _Rounds:
         square = kernel.T @ kernel
         square[np.diag_indices_from(square)] += _RIDGE * np.trace(square) / len(square)
         weights = solve(square, kernel.T @ (held - middle), assume_a="pos")
-        found = data.weighted(data.X[rows], some, weights, ready=True) + middle
+        found = data.at(rows, some, weights) + middle
         at_probes = found[np.searchsorted(rows, self.probes)]
         self.score_error = float(np.sqrt(np.mean((at_probes - self.at(self.probes)) ** 2)))
         return found
