@@ -128,6 +128,31 @@ def test_the_least_memory_suffices() -> None:
     assert np.abs(machine.decision - expected).max() < 1e-3
 
 
+@pytest.mark.parametrize("shift", [0.0, 1000.0])
+@pytest.mark.parametrize("sparse_rows", [False, True])
+def test_gaussian_rows_and_sums_are_those_of_the_definition(
+    shift: float, *, sparse_rows: bool
+) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 3)) + shift * (not sparse_rows)
+    K = rbf_kernel(X, gamma=0.3)
+    given = sparse.csr_matrix(X) if sparse_rows else X
+    data = KernelData(KernelFunction("rbf", 0.3), given)
+    some, others, into = np.arange(5, 300, 3), np.arange(0, 700, 2), rng.permutation(200)[:99]
+    assert np.abs(data.block(some, others) - K[np.ix_(some, others)]).max() < 1e-5
+    table = np.full((200, 350), -1.0, dtype=np.float32)
+    data.write(some, others, table, into)
+    assert np.abs(table[into] - K[np.ix_(some, others)]).max() < 1e-5
+    assert (np.delete(table, into, axis=0) == -1.0).all()
+    weights = rng.normal(size=(350, 2))
+    expected = K[np.ix_(some, others)] @ weights
+    assert np.abs(data.at(some, others, weights) - expected).max() < 1e-3
+    assert np.abs(data.weighted(given[some], others, weights) - expected).max() < 1e-3
+    assert np.allclose(data.means(others), K[:, others].mean(axis=1), atol=1e-5)
+    part = data.subset(some)
+    assert np.abs(part.block(np.arange(3)) - K[np.ix_(some[:3], some)]).max() < 1e-5
+
+
 def test_leaving_variables_out_takes_no_second_table() -> None:
     X = np.random.default_rng(0).normal(size=(1000, 3))
     rows = KernelRows(KernelData(KernelFunction("rbf", 0.2), X), 2_000_000)
