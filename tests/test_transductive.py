@@ -6,20 +6,25 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from numpy.random import SeedSequence
 from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.datasets import load_iris, make_blobs, make_classification, make_moons
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from clusterscape import kernels
+from clusterscape._core.seeds import sklearn_seed, spawn
 from clusterscape.ensemble import Ensemble
 from clusterscape.semisupervised import FuzzyCMeans, TransductionWarning, TransductiveSVC
+from clusterscape.semisupervised.advice import chance_of_loss, expected_loss, left_out
 from clusterscape.semisupervised.dual import Dual, _fill
 from clusterscape.semisupervised.kernel_rows import KernelData, KernelFunction, KernelRows
 from clusterscape.semisupervised.machine import Machine, weights_of_rounds
+from clusterscape.semisupervised.platt import PlattScaling
 
 # Whether unlabelled points help is not what these tests are about.
 pytestmark = pytest.mark.filterwarnings("ignore::clusterscape.semisupervised.TransductionWarning")
@@ -121,6 +126,31 @@ def test_the_least_memory_suffices() -> None:
     machine.start()
     expected = SVC(gamma=0.2, tol=1e-5).fit(X, y).decision_function(X)
     assert np.abs(machine.decision - expected).max() < 1e-3
+
+
+@pytest.mark.parametrize("shift", [0.0, 1000.0])
+@pytest.mark.parametrize("sparse_rows", [False, True])
+def test_gaussian_rows_and_sums_are_those_of_the_definition(
+    shift: float, *, sparse_rows: bool
+) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 3)) + shift * (not sparse_rows)
+    K = rbf_kernel(X, gamma=0.3)
+    given = sparse.csr_matrix(X) if sparse_rows else X
+    data = KernelData(KernelFunction("rbf", 0.3), given)
+    some, others, into = np.arange(5, 300, 3), np.arange(0, 700, 2), rng.permutation(200)[:99]
+    assert np.abs(data.block(some, others) - K[np.ix_(some, others)]).max() < 1e-5
+    table = np.full((200, 350), -1.0, dtype=np.float32)
+    data.write(some, others, table, into)
+    assert np.abs(table[into] - K[np.ix_(some, others)]).max() < 1e-5
+    assert (np.delete(table, into, axis=0) == -1.0).all()
+    weights = rng.normal(size=(350, 2))
+    expected = K[np.ix_(some, others)] @ weights
+    assert np.abs(data.at(some, others, weights) - expected).max() < 1e-3
+    assert np.abs(data.weighted(given[some], others, weights) - expected).max() < 1e-3
+    assert np.allclose(data.means(others), K[:, others].mean(axis=1), atol=1e-5)
+    part = data.subset(some)
+    assert np.abs(part.block(np.arange(3)) - K[np.ix_(some[:3], some)]).max() < 1e-5
 
 
 def test_leaving_variables_out_takes_no_second_table() -> None:
@@ -381,6 +411,7 @@ def test_text_labels_and_a_number_for_none() -> None:
         ([0, 1, -1, -1], {"loop": "joachims", "class_balance": None}, "class_balance"),
         ([0, 1, -1, -1], {"kernel": "precomputed"}, "precomputed"),
         ([0, 1, -1], {}, "one per row"),
+        ([0, 1, 1, -1], {"check": "folds"}, "two labelled points of every class"),
     ],
 )
 def test_errors_are_sentences(y: list[int], more: dict, message: str) -> None:
@@ -452,11 +483,74 @@ def test_advice_is_what_it_says() -> None:
     alone = SVC(gamma=gamma).fit(X[~rest], y[~rest])
     changed = (alone.predict(X[rest]) != model.transduction_[rest]).mean()
     assert abs(model.advice_["changed"] - changed) < 0.01
-    inside = (np.abs(model.decision_[rest]) < 1).mean()
-    assert model.advice_["margin"] == pytest.approx(inside)
     assert 0 < model.advice_["error_before"] < 0.4
+    assert -0.02 < model.advice_["expected_loss"] < model.advice_["changed"]
     assert not model.advice_["may_hurt"]
+    assert "lost" not in model.advice_
     assert TransductiveSVC().fit(X[~rest], y[~rest]).advice_ == {}
+    few = TransductiveSVC().fit(X, np.where(np.arange(400) < 10, y, -1)).advice_
+    assert np.isnan(few["expected_loss"])
+    assert not few["may_hurt"]
+
+
+def test_expected_loss_is_what_the_probabilities_say() -> None:
+    curve = PlattScaling(-1.0, 0.0)
+    f = np.array([[-2.0], [-1.0], [0.5], [3.0]])
+    p = 1 / (1 + np.exp(-f[:, 0]))
+    found = expected_loss(f, [curve], np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
+    assert found == pytest.approx(((1 - 2 * p[1]) + (2 * p[2] - 1)) / 4)
+
+
+def test_labelled_points_left_out_are_of_every_class() -> None:
+    rng = np.random.default_rng(0)
+    codes = np.repeat([0, 1, 2], [900, 600, 2])
+    X = rng.normal(size=(1502, 2)) + 6.0 * codes[:, None]
+    found = left_out(KernelData(KernelFunction("rbf", 0.5), X), codes, 1.0, SeedSequence(0))
+    assert found is not None
+    assert len(found.curves) == 3
+    assert found.error < 0.02
+    assert (
+        left_out(KernelData(KernelFunction("rbf", 0.5), X), codes[:-1], 1.0, SeedSequence(0))
+        is None
+    )
+
+
+@pytest.mark.parametrize(("gained", "lost"), [(0, 0), (1, 4), (7, 2)])
+def test_chance_of_loss_is_the_posterior(gained: int, lost: int) -> None:
+    q = (np.arange(200_000) + 0.5) / 200_000
+    weight = q**gained * (1 - q) ** lost
+    assert chance_of_loss(gained, lost) == pytest.approx(weight[q < 0.5].sum() / weight.sum())
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_folds_count_what_unlabelled_points_change(kernel: str) -> None:
+    X, _, y = problem(300, 60, seed=1)
+    Z = rbf_kernel(X, gamma=0.2) if kernel == "precomputed" else X
+    given = {"kernel": kernel, "gamma": 0.2, "random_state": 0}
+    model = TransductiveSVC(check="folds", **given).fit(Z, y)
+    advice = model.advice_
+    assert advice["chance_of_loss"] == chance_of_loss(advice["gained"], advice["lost"])
+    assert advice["may_hurt"] == (advice["chance_of_loss"] > 0.6)
+    # By hand, with the folds of the same seed.
+    folding = spawn(0, 6)[2]
+    split = StratifiedKFold(5, shuffle=True, random_state=sklearn_seed(folding))
+    gained = lost = 0
+    for keep, out in split.split(X[:60], y[:60]):
+        rows = np.concatenate([keep, np.arange(60, 300)])
+        few = X[rows], y[rows]
+        with_rest = TransductiveSVC(gamma=0.2, random_state=0).fit(*few).predict(X[out])
+        alone = SVC(gamma=0.2).fit(X[keep], y[keep]).predict(X[out])
+        gained += int(((with_rest == y[out]) & (alone != y[out])).sum())
+        lost += int(((with_rest != y[out]) & (alone == y[out])).sum())
+    assert (advice["gained"], advice["lost"]) == (gained, lost)
+    assert gained + lost > 0
+    assert np.array_equal(model.decision_, TransductiveSVC(**given).fit(Z, y).decision_)
+
+
+def test_folds_that_show_a_loss_are_warned_of() -> None:
+    X, _, y = problem(400, 80)
+    with pytest.warns(TransductionWarning, match="to a wrong label"):
+        TransductiveSVC(class_balance=0.95, check="folds", random_state=0).fit(X, y)
 
 
 def test_changes_that_cannot_all_be_right_are_warned_of() -> None:

@@ -50,6 +50,8 @@ def test_boundary_is_where_the_decision_changes_sign(fitted, tmp_path) -> None:
     assert np.array_equal(display.sample, model.sample_indices_)
     lines = [c for c in display.ax_.collections if hasattr(c, "levels")]
     assert [list(c.levels) for c in lines] == [[-1, 0, 1], [-1, 0, 1]]
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert texts == ["TransductiveSVC", "SVC", "margins", "drawn points"]
     whole = TransductiveSVC().fit(X, y)
     assert BoundaryDisplay.from_estimator(whole, X, y).sample.size == 0
 

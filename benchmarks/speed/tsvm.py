@@ -1,11 +1,13 @@
 """Transductive SVM: CPU seconds and accuracy, beside scikit-learn and figures of UniverSVM.
 
-Two classes of two clusters each in 20 columns (10 informative), Gaussian kernel with gamma = 1/20,
+Two classes of three clusters each in 20 columns (6 informative), Gaussian kernel with gamma = 1/20,
 C = 1, C* = C l / u; l + u of 100 + 4,000, 1,000 + 10,000 and 3,000 + 30,000. UniverSVM (C++, the
 authors' program of the concave-convex procedure) cannot be installed from a package index; its
-figures, 6.8 s, 38 s and "beyond the limit", were measured before on a task of the same sizes and of
-like accuracy (SVC .817, .907, .920) whose data are not kept. ``SVC`` on the labelled points and
-k-NN ``LabelSpreading`` are run here.
+figures, 6.8 s, 38 s and "beyond the limit", were measured before on a task of the same sizes whose
+data are not kept. Ours was made to be as hard: among 173 settings of ``make_classification`` that
+one was taken whose accuracies of ``SVC`` are nearest to those of that task (.817, .907, .920; an
+earlier task of ours had .826, .924, .965), before any machine of ours was run on it. ``SVC`` on the
+labelled points and k-NN ``LabelSpreading`` are run here. CPU seconds are the least of three runs.
 
 The bars: all points with 4 times less CPU than UniverSVM, at no less than the accuracy of
 ``SVC`` less .005; 10 % adaptive with 20 times less than our own run with all 30,000; 1 GB.
@@ -35,8 +37,8 @@ PEAK_MB = 1000.0
 def task(labelled: int, rest: int) -> tuple[np.ndarray, np.ndarray]:
     """Return standardised points and their classes."""
     X, y = make_classification(
-        labelled + rest, 20, n_informative=10, n_redundant=2, n_clusters_per_class=2,
-        class_sep=1.5, flip_y=0.05, random_state=0,
+        labelled + rest, 20, n_informative=6, n_redundant=2, n_clusters_per_class=3,
+        class_sep=1.6, flip_y=0.05, random_state=0,
     )  # fmt: skip
     return (X - X.mean(axis=0)) / X.std(axis=0), y
 
@@ -59,13 +61,15 @@ def run(labelled: int, rest: int, name: str) -> tuple[float, float, float]:
     with one_thread():
         if name not in ("SVC", "LabelSpreading"):  # compiles
             makers[name]().fit(X[: labelled + 200], known[: labelled + 200])
-        start = time.process_time()
-        model = makers[name]()
-        if name == "SVC":
-            found = model.fit(X[:labelled], y[:labelled]).predict(X[labelled:])
-        else:
-            found = model.fit(X, known).transduction_[labelled:]
-        seconds = time.process_time() - start
+        seconds = np.inf
+        for _ in range(3):
+            start = time.process_time()
+            model = makers[name]()
+            if name == "SVC":
+                found = model.fit(X[:labelled], y[:labelled]).predict(X[labelled:])
+            else:
+                found = model.fit(X, known).transduction_[labelled:]
+            seconds = min(seconds, time.process_time() - start)
     return seconds, float((found == y[labelled:]).mean()), _common.peak_memory_mb()
 
 

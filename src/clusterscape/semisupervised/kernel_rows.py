@@ -18,7 +18,8 @@ from clusterscape.linalg.distances import centre_of
 # Values that gamma * |x - centre|^2 may have before single precision blurs a Gaussian kernel.
 _SINGLE = 100.0
 _BLOCK = 2**24  # kernel values that are computed in one go
-_SUMMED = 2**20  # where they are only summed, in the cache: a third less time at 20 columns
+_SUMMED = 2**20  # where they are only summed or copied, in the cache: a third less time
+_TERMS = 256  # of a sum in single precision; such sums are added in double precision
 _LEAST = 4  # rows that are kept however small the budget: two that move, one before, the balance
 
 
@@ -67,6 +68,41 @@ def _gaussian(left: Any, right: Any, gamma: float) -> np.ndarray:
     return np.exp(values, out=values)
 
 
+def _widened(X: Any, gamma: float) -> np.ndarray:
+    """Return points with two more columns: -gamma |x|^2 and 1, in single precision.
+
+    The product with a point that is turned is then the exponent of the Gaussian kernel: one pass
+    over the values in place of five.
+    """
+    wide = np.empty((X.shape[0], X.shape[1] + 2), dtype=np.float32)
+    wide[:, :-2] = X
+    wide[:, -2] = -gamma * row_norms(wide[:, :-2], squared=True)
+    wide[:, -1] = 1.0
+    return wide
+
+
+def _turned(wide: np.ndarray, gamma: float) -> np.ndarray:
+    """Return the other factor of the exponent for widened points."""
+    turned = np.empty_like(wide)
+    np.multiply(wide[:, :-2], np.float32(2.0 * gamma), out=turned[:, :-2])
+    turned[:, -2], turned[:, -1] = wide[:, -1], wide[:, -2]
+    return turned
+
+
+def _add_gaussians(
+    given: np.ndarray, turned: np.ndarray, weights: np.ndarray, total: np.ndarray
+) -> None:
+    """Add the Gaussian kernels of points with others, times the weights of these."""
+    light = weights.astype(np.float32)
+    step = _SUMMED // _TERMS
+    for start in range(0, given.shape[0], step):
+        piece, sums = given[start : start + step], total[start : start + step]
+        for low in range(0, turned.shape[0], _TERMS):
+            values = piece @ turned[low : low + _TERMS].T
+            np.exp(values, out=values)
+            sums += values @ light[low : low + _TERMS]
+
+
 class KernelData:
     """Points under a kernel: blocks of their kernel matrix, and of that with other points.
 
@@ -85,6 +121,7 @@ class KernelData:
         self.n = int(X.shape[0])
         self._centre: np.ndarray | None = None
         self._dtype: Any = X.dtype
+        self._wide: np.ndarray | None = None
         if function.name == "rbf":
             self._centre = centre_of(X)
             shifted = X if self._centre is None else X - self._centre
@@ -92,18 +129,33 @@ class KernelData:
             if single and function.gamma * longest <= _SINGLE:
                 self._dtype = np.float32
             X = shifted
-        self.X = X.astype(self._dtype, copy=False)
+            if self._dtype == np.float32 and not sparse.issparse(X):
+                self._wide = _widened(X, function.gamma)
+        self._set(X if self._wide is None else self._wide)
+
+    def _set(self, points: Any) -> None:
+        """Take points, wide ones where these are kept."""
+        if self._wide is None:
+            self.X = points.astype(self._dtype, copy=False)
+        else:
+            self._wide, self.X = points, points[:, :-2]
+        self.n = int(points.shape[0])
+
+    @property
+    def _kept(self) -> Any:
+        return self.X if self._wide is None else self._wide
 
     def subset(self, rows: np.ndarray) -> KernelData:
         """Return some of the points under the same kernel."""
         new = copy(self)
         pre = self.function.name == "precomputed"
-        new.X = self.X[np.ix_(rows, rows)] if pre else self.X[rows]
-        new.n = rows.size
+        new._set(self.X[np.ix_(rows, rows)] if pre else self._kept[rows])
         return new
 
     def _prepared(self, X: Any) -> Any:
         X = X if self._centre is None else X - self._centre
+        if self._wide is not None:
+            return _widened(X, self.function.gamma)
         return X.astype(self._dtype, copy=False)
 
     def block(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
@@ -111,23 +163,49 @@ class KernelData:
         if self.function.name == "precomputed":
             some = self.X[rows]
             return some if columns is None else some[:, columns]
-        right = self.X if columns is None else self.X[columns]
-        return self.function(self.X[rows], right)
+        right = self._kept if columns is None else self._kept[columns]
+        return self._between(self._kept[rows], right)
 
-    def weighted(
-        self, X: Any, rows: np.ndarray, weights: np.ndarray, *, ready: bool = False
-    ) -> np.ndarray:
-        """Return, for points, the sum of their kernels with the given rows times weights (r, m).
+    def _between(self, left: Any, right: Any) -> np.ndarray:
+        """Return the kernel of two sets of points that are in the form kept here."""
+        if self._wide is None:
+            return self.function(left, right)
+        values = _turned(left, self.function.gamma) @ right.T
+        return np.exp(values, out=values)
 
-        With ``ready`` the points are in the form in which this object keeps its own.
-        """
+    def write(
+        self, rows: np.ndarray, columns: np.ndarray | None, table: np.ndarray, into: np.ndarray
+    ) -> None:
+        """Write the kernel of some points with others (or all) to the given rows of a table."""
+        pre, points = self.function.name == "precomputed", self._kept
+        right = points if columns is None or pre else points[columns]
+        width = self.n if columns is None else columns.size
+        block = _BLOCK if sparse.issparse(points) or callable(self.function.name) else _SUMMED
+        step = max(1, block // max(width, 1))
+        for start in range(0, rows.size, step):
+            some = rows[start : start + step]
+            found = self.block(some, columns) if pre else self._between(points[some], right)
+            table[into[start : start + step], :width] = found
+
+    def at(self, places: np.ndarray, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return, for some of the points, the sum of their kernels with rows times weights."""
+        return self._weighted(self._kept[places], rows, weights)
+
+    def weighted(self, X: Any, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return, for any points, the sum of their kernels with rows times weights (r, m)."""
+        pre = self.function.name == "precomputed"
+        return self._weighted(X if pre else self._prepared(X), rows, weights)
+
+    def _weighted(self, given: Any, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
         smo = kernels.smo
-        m = X.shape[0]
+        m = given.shape[0]
         total = np.zeros((m, weights.shape[1]))
         if rows.size == 0:
             return total
+        if self._wide is not None:
+            _add_gaussians(given, _turned(self._wide[rows], self.function.gamma), weights, total)
+            return total
         pre = self.function.name == "precomputed"
-        given = X if ready or pre else self._prepared(X)
         if self.function.name == "linear":
             direction = safe_sparse_dot(self.X[rows].T, weights, dense_output=True)
             return np.asarray(safe_sparse_dot(given, direction, dense_output=True))
@@ -153,7 +231,7 @@ class KernelData:
     def means(self, over: np.ndarray) -> np.ndarray:
         """Return, for every point, the mean of its kernel over some points."""
         share = np.full((over.size, 1), 1.0 / over.size)
-        return self.weighted(self.X, over, share, ready=True)[:, 0]
+        return self._weighted(self._kept, over, share)[:, 0]
 
 
 class KernelRows:
@@ -230,13 +308,8 @@ class KernelRows:
         columns = None if points.size == self.data.n else points
         real = wanted < self.n - 1
         if real.any():
-            step = max(1, _BLOCK // max(points.size, 1))
-            which = np.flatnonzero(real)
-            for start in range(0, which.size, step):
-                some = which[start : start + step]
-                found = self.data.block(wanted[some], columns)
-                self.computed += found.size
-                self.table[into[some], : points.size] = found
+            self.computed += int(real.sum()) * points.size
+            self.data.write(wanted[real], columns, self.table, into[real])
         if not real.all():
             self.table[into[~real], : points.size] = self.balance[points]
         if last:
@@ -255,10 +328,7 @@ class KernelRows:
         weight = by[changed < self.n - 1]
         if real.size and points.size:
             self.computed += real.size * points.size
-            given = self.data.X[points]
-            total[: points.size] = self.data.weighted(given, real, weight[:, None], ready=True)[
-                :, 0
-            ]
+            total[: points.size] = self.data.at(points, real, weight[:, None])[:, 0]
         extra = by[changed == self.n - 1]
         if extra.size:
             total[: points.size] += extra[0] * self.balance[points]

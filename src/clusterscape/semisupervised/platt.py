@@ -121,3 +121,13 @@ def _line_search(
             return there, found, True
         step /= 2.0
     return at, cost, False
+
+
+def class_probabilities(decision: np.ndarray, curves: list[PlattScaling]) -> np.ndarray:
+    """Return probabilities of the classes, rows summing to one: a curve for each, or for one."""
+    if len(curves) == 1:
+        p = curves[0](decision.reshape(-1))
+        return np.stack([1.0 - p, p], axis=1)
+    p = np.stack([curve(decision[:, c]) for c, curve in enumerate(curves)], axis=1)
+    total = p.sum(axis=1, keepdims=True)
+    return np.divide(p, total, out=np.full_like(p, 1.0 / len(curves)), where=total > 0)

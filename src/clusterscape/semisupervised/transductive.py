@@ -33,10 +33,11 @@ from clusterscape._core.params import (
 )
 from clusterscape._core.seeds import RandomState, sklearn_seed, spawn
 from clusterscape.generate.features import validated_features
+from clusterscape.semisupervised.advice import chance_of_loss, expected_loss, left_out
 from clusterscape.semisupervised.kernel_rows import KernelData, KernelFunction, KernelRows
 from clusterscape.semisupervised.labels import labelled_codes
 from clusterscape.semisupervised.machine import Machine, weights_of_rounds
-from clusterscape.semisupervised.platt import PlattScaling, platt_scaling
+from clusterscape.semisupervised.platt import class_probabilities, platt_scaling
 from clusterscape.semisupervised.subsampling import (
     MEMBERSHIPS,
     SIZE,
@@ -60,12 +61,8 @@ _BALANCE_SAMPLED = 1_000
 _EXACT_SCORES, _LANDMARKS, _PROBES, _RIDGE = 5_000, 300, 200, 1e-6
 _SEEN = 2_000  # unlabelled points that the advice compares, where some are drawn
 _FIRST_WEIGHT = 1e-5
-# Changes of labels above this share of the errors that are there to be mended are not believed.
-_PLAUSIBLE = 0.6
-# Where the margin keeps more than this share of its points, the boundary found no gap.
-_STILL_INSIDE = 0.95
-_LEAST_LABELS, _MOST_LABELS = 20, 1000  # labelled points with which errors are estimated
-_LOOKED_AT, _NEIGHBORS = 1000, 5  # points and neighbours that the advice looks at
+# A warning is given above this expected loss, and above this chance of one by folds.
+_EXPECTED, _CHANCE = 0.02, 0.6
 _SHARE_RULE = Such(
     lambda v: isinstance(v, Mapping) or (isinstance(v, (list, tuple, np.ndarray)) and len(v) > 1),
     "a mapping from classes to shares, or a list of shares",
@@ -126,7 +123,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
 
     **It can hurt.** Where classes overlap, or clusters are not classes, the boundary moves into a
     gap that means nothing. ``advice_`` and a warning say when the signs of that are there; they do
-    not see every case. Compare with ``SVC`` by cross-validation on the labelled points.
+    not see every case, and see more with ``check="folds"``.
 
     Parameters
     ----------
@@ -190,6 +187,10 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
     probability : bool
         Whether to fit Platt scaling for ``predict_proba``, on decision values of five-fold
         cross-validation over the labelled points: six fits in place of one.
+    check : {"quick", "folds"}
+        How the warning that unlabelled points may hurt is found: by the probabilities of the
+        labelled points' machine, or by fits with and without unlabelled points on five folds of
+        the labelled ones, which sees more (six fits in place of one, as ``probability``).
     tol : float
         Largest violation of the optimality conditions.
     max_iter : int
@@ -250,13 +251,16 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
 
     ``advice_`` needs no label of the unlabelled points. It holds "changed" (share of them whose
     label differs from that by the labelled points' machine), "error_before" (error of that machine
-    on labelled points left out, by five folds over at most 1,000; NaN with fewer than 20 labels or
-    a class with one label),
-    "margin_before" and "margin" (share inside of the margins of both), "cut_before" and "cut"
-    (share of near neighbours with another label, of at most 1,000 points), and "may_hurt": a
-    :class:`TransductionWarning` was given, because more labels changed than three in five of the
-    errors that are there to be mended (with the uncertainty of their number added), or because,
-    with two classes, the margin kept more than 95 % of its points.
+    on labelled points left out, by five folds over at most 400), "expected_loss" (fall of accuracy
+    that these changes mean by the calibrated probabilities of that machine; both NaN with fewer
+    than 20 labels or a class with one label) and "may_hurt": a :class:`TransductionWarning` was
+    given, because the expected loss is above .02. With ``check="folds"`` also "gained" and "lost"
+    (labelled points that, left out, became right and wrong by the unlabelled ones) and
+    "chance_of_loss" (that changes are wrong more often than right), which decides in place of the
+    expected loss: above .6.
+
+    The kernel "sigmoid" is in general not positive definite: then the convex problems are not
+    convex, solutions are not unique (``SVC``'s neither), and the objective may rise.
 
     References
     ----------
@@ -310,6 +314,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         "start": [Null(), Number(0, open_low=True)],
         "factor": [Number(1, open_low=True)],
         "probability": [Flag()],
+        "check": [Choice("quick", "folds")],
         "tol": [Number(0, open_low=True)],
         "max_iter": [Integer(1)],
         "cache_mb": [Number(1)],
@@ -338,6 +343,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         start: float | None = None,
         factor: float = 2.0,
         probability: bool = False,
+        check: Literal["quick", "folds"] = "quick",
         tol: float = 1e-3,
         max_iter: int = 50,
         cache_mb: float = 400.0,
@@ -362,6 +368,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         self.start = start
         self.factor = factor
         self.probability = probability
+        self.check = check
         self.tol = tol
         self.max_iter = max_iter
         self.cache_mb = cache_mb
@@ -403,13 +410,14 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         else:
             found = self._fit_sampled(task, X, (drawing, clustering, scoring))
         self._keep(task, X, found)
-        self._advise(task, found, advising)
         decision = np.empty_like(found.decision)
         decision[task.order] = found.decision
         self.decision_ = decision[:, 0] if decision.shape[1] == 1 else decision
         self.transduction_ = self.classes_[np.where(codes >= 0, codes, self._chosen(decision))]
-        if self.probability:
-            self._fit_probability(X, codes, found.membership, folding)
+        counts = None
+        if self.probability or (self.check == "folds" and task.rest.size):
+            counts = self._fit_folds(X, codes, found.membership, folding)
+        self._advise(task, found, advising, counts)
 
     def _check_data(self, X: Any, codes: np.ndarray) -> None:
         if self.classes_.size < 2:
@@ -421,6 +429,11 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
             raise ParameterError(
                 f"{{kernel}} needs the dense (n, n) kernel of all points; X has shape {X.shape}.",
                 kernel=self.kernel,
+            )
+        if self.check == "folds" and np.bincount(codes[codes >= 0]).min() < 2:
+            raise ParameterError(
+                "{check} needs two labelled points of every class; label more, or take 'quick'.",
+                check=self.check,
             )
         if self.loop == "joachims" and self.class_balance is None and (codes < 0).any():
             raise ParameterError(
@@ -604,37 +617,37 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         part = X if pre else X[self._used_rows]
         self._data = KernelData(task.data.function, part, single=False)
 
-    def _advise(self, task: _Task, found: _Fitted, seed: SeedSequence) -> None:
+    def _advise(
+        self, task: _Task, found: _Fitted, seed: SeedSequence, counts: tuple[int, int] | None
+    ) -> None:
         """Look for signs that the unlabelled points made it worse."""
         before, now = found.first, found.decision[task.rest[found.seen]]
         self.advice_: dict[str, Any] = {}
         if not len(now):
             return
         labels = self._chosen(before), self._chosen(now)
-        cuts = _cuts(task, found.seen, labels)
         changed = float((labels[0] != labels[1]).mean())
-        error = _left_out_error(task, self.C, seed)
-        inside = float((np.abs(before) < 1.0).mean()), float((np.abs(now) < 1.0).mean())
-        # One against the rest, machines of many classes begin with few points inside.
-        no_gap = now.shape[1] == 1 and inside[1] > _STILL_INSIDE * inside[0]
-        too_many = changed > _PLAUSIBLE * _at_most(error, task.n_labelled)
+        tried = left_out(task.data, task.codes, self.C, seed)
+        loss = float("nan") if tried is None else expected_loss(before, tried.curves, *labels)
         self.advice_ = {
             "changed": changed,
-            "error_before": error,
-            "margin_before": inside[0],
-            "margin": inside[1],
-            "cut_before": cuts[0],
-            "cut": cuts[1],
-            "may_hurt": bool(no_gap or too_many),
+            "error_before": float("nan") if tried is None else tried.error,
+            "expected_loss": loss,
+            "may_hurt": loss > _EXPECTED,
         }
-        if no_gap or too_many:
+        reason = (
+            f"they changed {changed:.0%} of the labels, and by what the labelled points say these "
+            f"changes cost {loss:.1%} of accuracy; check='folds' says more"
+        )
+        if self.check == "folds" and counts is not None:
+            chance = chance_of_loss(*counts)
+            self.advice_ |= {"gained": counts[0], "lost": counts[1], "chance_of_loss": chance}
+            self.advice_["may_hurt"] = chance > _CHANCE
             reason = (
-                f"they changed {changed:.0%} of the labels, but without them only about "
-                f"{error:.0%} are wrong (by cross-validation on the labelled points)"
-                if too_many
-                else f"{inside[1]:.0%} of them are inside of the margin, {inside[0]:.0%} were "
-                "without them, so the boundary found no gap"
+                f"of labelled points that were left out they turned {counts[1]} to a wrong label "
+                f"and {counts[0]} to the right one"
             )
+        if self.advice_["may_hurt"]:
             warnings.warn(
                 f"the unlabelled points may hurt: {reason}. Compare with SVC; see advice_.",
                 TransductionWarning,
@@ -695,33 +708,57 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
             Columns in the order of ``classes_``; rows sum to one.
         """
         check_is_fitted(self, "intercept_")
-        return _probabilities(self.decision_function(X), self.platt_)
+        return class_probabilities(self.decision_function(X), self.platt_)
 
-    def _fit_probability(
+    def _fit_folds(
         self, X: Any, codes: np.ndarray, membership: np.ndarray | None, seed: SeedSequence
-    ) -> None:
-        """Fit one curve per machine to decision values of points that were left out."""
+    ) -> tuple[int, int]:
+        """Fit without a fifth of the labelled points at a time, and look at these.
+
+        Fits the curves of the probabilities; returns how many became right, and how many wrong,
+        in comparison with a machine of the labelled points.
+        """
         labelled = np.flatnonzero(codes >= 0)
         known = codes[labelled]
         folds = int(min(5, np.bincount(known).min()))
         f = self.decision_.reshape(codes.size, -1)[labelled].copy()
-        self.platt_folds_ = folds if folds > 1 else 0
+        alone = known.copy()
         # Folds know classes by their codes, and hold the same unlabelled points in the same order.
-        more: dict[str, Any] = {"probability": False, "memberships": membership}
+        more: dict[str, Any] = {"probability": False, "check": "quick", "memberships": membership}
         if isinstance(self.class_balance, Mapping) and labelled.size < codes.size:
             more["class_balance"] = self._shares(known)
         if folds > 1:
             split = StratifiedKFold(folds, shuffle=True, random_state=sklearn_seed(seed))
             for _, out in split.split(labelled, known):
                 keep = np.setdiff1d(np.arange(codes.size), labelled[out])
-                pre = self.kernel == "precomputed"
-                part = X[np.ix_(keep, keep)] if pre else X[keep]
-                new = X[np.ix_(labelled[out], keep)] if pre else X[labelled[out]]
+                part, new = self._parts(X, keep, labelled[out])
                 model = clone(self).set_params(**more)
-                f[out] = model.fit(part, codes[keep]).decision_function(new).reshape(len(out), -1)
-        self.platt_ = [
-            platt_scaling(f[:, i], signs > 0) for i, (_, signs) in enumerate(self._signs(known))
-        ]
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", TransductionWarning)
+                    model.fit(part, codes[keep])
+                f[out] = model.decision_function(new).reshape(len(out), -1)
+                if self.check == "folds":
+                    alone[out] = self._alone(X, codes, np.setdiff1d(labelled, labelled[out]), out)
+        if self.probability:
+            self.platt_folds_ = folds if folds > 1 else 0
+            self.platt_ = [
+                platt_scaling(f[:, i], signs > 0) for i, (_, signs) in enumerate(self._signs(known))
+            ]
+        right, was = self._chosen(f) == known, alone == known
+        return int((right & ~was).sum()), int((was & ~right).sum())
+
+    def _parts(self, X: Any, keep: np.ndarray, out: np.ndarray) -> tuple[Any, Any]:
+        """Return what a machine of some rows is fitted to, and what it predicts others by."""
+        if self.kernel == "precomputed":
+            return X[np.ix_(keep, keep)], X[np.ix_(out, keep)]
+        return X[keep], X[out]
+
+    def _alone(self, X: Any, codes: np.ndarray, keep: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """Return the labels of labelled points by a machine of others, without unlabelled ones."""
+        part, new = self._parts(X, keep, np.flatnonzero(codes >= 0)[out])
+        kernel = self._function(X)
+        given = {"gamma": kernel.gamma, "degree": self.degree, "coef0": self.coef0}
+        return SVC(C=self.C, kernel=self.kernel, **given).fit(part, codes[keep]).predict(new)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -730,65 +767,9 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _left_out_error(task: _Task, C: float, seed: SeedSequence) -> float:
-    """Return the error of a machine of the labelled points on those left out, by five folds.
-
-    Of at most 1,000 labelled points; NaN for fewer than 20, or a class with one label.
-    """
-    counts = np.bincount(task.codes)
-    if task.codes.size < _LEAST_LABELS or counts[counts > 0].min() < 2:
-        return float("nan")
-    rng = np.random.default_rng(seed)
-    some = np.sort(rng.permutation(task.codes.size)[:_MOST_LABELS])
-    codes = task.codes[some]
-    kernel = np.asarray(task.data.block(some, some), dtype=np.float64)
-    folds = rng.permutation(codes.size) % 5
-    wrong = 0
-    for fold in range(5):
-        out, keep = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-        if np.unique(codes[keep]).size < 2:
-            return float("nan")
-        model = SVC(C=C, kernel="precomputed").fit(kernel[np.ix_(keep, keep)], codes[keep])
-        wrong += int((model.predict(kernel[np.ix_(out, keep)]) != codes[out]).sum())
-    return wrong / codes.size
-
-
-def _at_most(error: float, labels: int) -> float:
-    """Return an error rate that was found with few labels, with its uncertainty added."""
-    n = min(labels, _MOST_LABELS)
-    return error + np.sqrt(error * (1.0 - error) / n) + 1.0 / n
-
-
 def _evenly(n: int, most: int) -> np.ndarray:
     """Return at most so many of n places, evenly spread."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
-
-
-def _cuts(task: _Task, seen: np.ndarray, labels: tuple[np.ndarray, np.ndarray]) -> list[float]:
-    """Return the share of near neighbours with another label, by each labelling.
-
-    Of at most 1,000 unlabelled points, evenly spread over the rows; neighbours are the points with
-    the largest kernel values among them.
-    """
-    some = _evenly(seen.size, _LOOKED_AT)
-    if some.size < 2:
-        return [0.0, 0.0]
-    rows = task.n_labelled + seen[some]
-    kernel = np.array(task.data.block(rows, rows), dtype=np.float64)
-    np.fill_diagonal(kernel, -np.inf)
-    k = min(_NEIGHBORS, some.size - 1)
-    near = np.argpartition(-kernel, k - 1, axis=1)[:, :k]
-    return [float((lab[some][near] != lab[some][:, None]).mean()) for lab in labels]
-
-
-def _probabilities(f: np.ndarray, curves: list[PlattScaling]) -> np.ndarray:
-    """Return probabilities of the classes, rows summing to one."""
-    if len(curves) == 1:
-        p = curves[0](f.reshape(-1))
-        return np.stack([1.0 - p, p], axis=1)
-    p = np.stack([curve(f[:, c]) for c, curve in enumerate(curves)], axis=1)
-    total = p.sum(axis=1, keepdims=True)
-    return np.divide(p, total, out=np.full_like(p, 1.0 / len(curves)), where=total > 0)
 
 
 class _Rounds:
@@ -847,7 +828,7 @@ class _Rounds:
         """Return the decision values of some points."""
         task = self.task
         used = np.flatnonzero(self.alpha.any(axis=1))
-        found = task.data.weighted(task.data.X[rows], used, self.alpha[used], ready=True)
+        found = task.data.at(rows, used, self.alpha[used])
         if task.balance is not None:
             found += task.balance[0][rows, None] * [m.balance_weight for m in self.machines]
         return found + [m.dual.intercept for m in self.machines]
@@ -869,8 +850,8 @@ class _Rounds:
         known = self._held()[:labelled]
         curves = [platt_scaling(known[:, i], signs > 0) for i, (_, signs) in enumerate(self.signs)]
         if self._is_exact():
-            return _probabilities(self.at(rest), curves)
-        return _probabilities(self._about(rest), curves)
+            return class_probabilities(self.at(rest), curves)
+        return class_probabilities(self._about(rest), curves)
 
     def _is_exact(self) -> bool:
         """Say whether scores are by the machine itself: it is cheap, or asked for."""
@@ -888,7 +869,7 @@ class _Rounds:
         square = kernel.T @ kernel
         square[np.diag_indices_from(square)] += _RIDGE * np.trace(square) / len(square)
         weights = solve(square, kernel.T @ (held - middle), assume_a="pos")
-        found = data.weighted(data.X[rows], some, weights, ready=True) + middle
+        found = data.at(rows, some, weights) + middle
         at_probes = found[np.searchsorted(rows, self.probes)]
         self.score_error = float(np.sqrt(np.mean((at_probes - self.at(self.probes)) ** 2)))
         return found
