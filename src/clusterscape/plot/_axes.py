@@ -41,6 +41,25 @@ class Frame:
         return self.ax_
 
 
+class Grid:
+    """What every display of several pictures has: their axes and the figure, once it is drawn."""
+
+    axes_: Any
+    figure_: Any
+
+    def _begin(
+        self, rows: int, columns: int, size: tuple[float, float], *, figure: Any = None
+    ) -> Any:
+        """Return rows and columns of axes, and keep them: on an empty figure, or a new one."""
+        if figure is None:
+            import matplotlib.pyplot as plt
+
+            figure = plt.figure(figsize=size, layout="constrained")
+        figure.set_size_inches(size)
+        self.figure_, self.axes_ = figure, figure.subplots(rows, columns, squeeze=False)
+        return self.axes_
+
+
 def axes_beside(ax: Any, share: float, *, gap: float = 0.06) -> Any:
     """Give the right ``share`` of the area of ``ax`` to other axes."""
     place = ax.get_subplotspec()

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.utils.validation import check_is_fitted
+
+from clusterscape.plot._axes import Frame
 
 _FEW = 25  # eigenvalues that are numbered one by one
 _CHOSEN, _SECOND, _OTHER, _CUT = "#0072B2", "#56B4E9", "#999999", "#D55E00"
 
 
-class KSelectionDisplay:
+class KSelectionDisplay(Frame):
     """Scores of the candidates, with the choice and its runner-up marked.
 
     Where features were looked at, every candidate has a bar, its score; above it, in how many
@@ -87,6 +90,14 @@ class KSelectionDisplay:
             )
         return cls(model.k_selection_).plot(criterion=criterion, ax=ax)
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return what is drawn: one row per candidate; or per eigenvalue, where these decided."""
+        if "separation_rise" in self.selection.columns:
+            frame: pd.DataFrame = self.selection.table
+            return frame
+        values = np.asarray(self.selection.eigenvalues)
+        return pd.DataFrame({"rank": np.arange(1, values.size + 1), "eigenvalue": values})
+
     def plot(self, *, criterion: str | None = None, ax: Any = None) -> Self:
         """Draw the score of every candidate, or the eigenvalues where nothing else was looked at.
 
@@ -101,18 +112,13 @@ class KSelectionDisplay:
         -------
         self
         """
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            ax = plt.subplots(figsize=(6, 3.6), layout="constrained")[1]
+        ax = self._begin(ax, (6, 3.6))
         if criterion is not None:
             self._draw_curve(ax, criterion)
         elif "separation_rise" in self.selection.columns:
             self._draw_scores(ax)
         else:
             self._draw_eigenvalues(ax)
-        self.ax_ = ax
-        self.figure_ = ax.figure
         return self
 
     def _draw_scores(self, ax: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from clusterscape.plot._axes import Frame
+from clusterscape.plot._axes import Frame, Grid
 from clusterscape.plot._profile import draw_profile
 
 _KINDS = ("stable", "unstable")
@@ -122,7 +122,7 @@ class StabilityDisplay(Frame):
         return self
 
 
-class GalleryDisplay:
+class GalleryDisplay(Grid):
     """Examples of stable and unstable points of each cluster, as images.
 
     Use :meth:`from_estimator`.
@@ -179,6 +179,7 @@ class GalleryDisplay:
         shape: tuple[int, int],
         among: int = 10,
         random_state: int | None = None,
+        figure: Any = None,
     ) -> Self:
         """Draw one of the most stable and one of the least stable points of each cluster.
 
@@ -194,6 +195,8 @@ class GalleryDisplay:
             Each example is drawn at random from so many of the highest, or lowest, stabilities.
         random_state : int or None
             Seed of the draw.
+        figure : matplotlib Figure, optional
+            An empty one to draw on.
 
         Returns
         -------
@@ -223,21 +226,28 @@ class GalleryDisplay:
                     kind = _KINDS[row]
                     rows.append((kind, found.clusters[c], found.ids[x], found.stability[x]))
         table = pd.DataFrame(rows, columns=["kind", "cluster", "id", "stability"])
-        return cls(images, titles, table=table).plot()
+        return cls(images, titles, table=table).plot(figure=figure)
 
-    def plot(self) -> Self:
-        """Draw the images on a new figure, the stable ones above.
+    def to_frame(self) -> pd.DataFrame:
+        """Return what is drawn: kind, cluster, id and stability of each example."""
+        if self.table is None:
+            raise ValueError("table: the display was made without it; use from_estimator.")
+        return self.table
+
+    def plot(self, *, figure: Any = None) -> Self:
+        """Draw the images, the stable ones above.
+
+        Parameters
+        ----------
+        figure : matplotlib Figure, optional
+            An empty one to draw on.
 
         Returns
         -------
         self
         """
-        import matplotlib.pyplot as plt
-
         k = self.images.shape[1]
-        figure, axes = plt.subplots(
-            2, k, figsize=(max(2.0, 1.1 * k), 2.8), layout="constrained", squeeze=False
-        )
+        axes = self._begin(2, k, (max(2.0, 1.1 * k), 2.8), figure=figure)
         for row in range(2):
             for c in range(k):
                 axes[row, c].imshow(self.images[row, c], cmap="gray_r")
@@ -245,5 +255,4 @@ class GalleryDisplay:
                 axes[row, c].set_xticks([])
                 axes[row, c].set_yticks([])
             axes[row, 0].set_ylabel(_KINDS[row], fontsize=9)
-        self.axes_, self.figure_ = axes, figure
         return self
