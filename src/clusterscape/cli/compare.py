@@ -21,7 +21,7 @@ def compare(
     output: opt.OutputFile = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(
+        opt.work_option(
             "--metric",
             "-m",
             metavar="NAMES",
@@ -30,18 +30,16 @@ def compare(
             "lift_emd, cc_distance, ... ('clusterscape info --list measures'). Several with commas "
             "between them, or the option repeated, give several tables.",
             show_default="adjusted_rand",
-            rich_help_panel=opt.WORK,
         ),
     ] = None,
     noise: Annotated[
         str | None,
-        typer.Option(
+        opt.work_option(
             "--noise",
             metavar="singletons|cluster|drop",
             help="What a noise point (-1) is: a cluster of its own, a member of one more cluster "
             "(the default of measures in space), or left out.",
             show_default="singletons",
-            rich_help_panel=opt.WORK,
         ),
     ] = None,
     features: opt.Features = None,

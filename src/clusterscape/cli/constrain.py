@@ -18,12 +18,10 @@ _BASES = ("ccs", "cop", "scacs")
 
 
 def _file(option: str, what: str) -> Any:
-    return typer.Option(
+    return opt.work_option(
         option,
         metavar="FILE",
         help=what,
-        show_default=False,
-        rich_help_panel=opt.WORK,
     )
 
 
@@ -54,22 +52,20 @@ def constrain(
     ] = None,
     base: Annotated[
         str,
-        typer.Option(
+        opt.work_option(
             "--base",
             metavar="ccs|cop|scacs",
             help="What makes the clusterings: constrained spectral clustering by landmarks, "
             "COP-KMeans, or SCACS.",
-            rich_help_panel=opt.WORK,
         ),
     ] = "ccs",
     partitions: Annotated[
         int,
-        typer.Option(
+        opt.work_option(
             "--partitions",
             metavar="R",
             min=1,
             help="Number of clusterings to make and combine.",
-            rich_help_panel=opt.WORK,
         ),
     ] = 50,
     scale: opt.Scale = "auto",

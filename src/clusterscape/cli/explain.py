@@ -34,52 +34,43 @@ def explain(
     features: opt.Features = None,
     first: Annotated[
         str | None,
-        typer.Option(
+        opt.work_option(
             "--first",
             metavar="NAME",
             help="The clustering to start from, where the files hold more than two.",
-            show_default=False,
-            rich_help_panel=opt.WORK,
         ),
     ] = None,
     second: Annotated[
         str | None,
-        typer.Option(
+        opt.work_option(
             "--second",
             metavar="NAME",
             help="The clustering to compare it with.",
-            show_default=False,
-            rich_help_panel=opt.WORK,
         ),
     ] = None,
     output: opt.OutputFile = None,
     points: Annotated[
         Path | None,
-        typer.Option(
+        opt.output_option(
             "--points",
             metavar="FILE",
             help="CSV file for both clusters of every point and the distance between them.",
-            show_default=False,
-            rich_help_panel=opt.OUTPUT,
         ),
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(
+        opt.output_option(
             "--plot",
             metavar="FILE",
             help="Picture of the moves (.png, .pdf, .svg).",
-            show_default=False,
-            rich_help_panel=opt.OUTPUT,
         ),
     ] = None,
     noise: Annotated[
         str,
-        typer.Option(
+        opt.work_option(
             "--noise",
             metavar="cluster|drop",
             help="What noise points (-1) are: the members of one more cluster, or left out.",
-            rich_help_panel=opt.WORK,
         ),
     ] = "cluster",
     join: opt.Join = "same",

@@ -20,32 +20,28 @@ def explore(
     *,
     choices: Annotated[
         Path | None,
-        typer.Option(
+        opt.output_option(
             "--choices",
             metavar="FILE",
             help="File that what you choose is written to, and read from at the start; by default "
             "choices.json in the folder of results, or beside the file of clusterings.",
-            show_default=False,
-            rich_help_panel=opt.OUTPUT,
         ),
     ] = None,
     port: Annotated[
         int,
-        typer.Option(
+        opt.work_option(
             "--port",
             metavar="N",
             min=0,
             max=65535,
             help="Port on this machine; 0 takes a free one.",
-            rich_help_panel=opt.WORK,
         ),
     ] = 0,
     browser: Annotated[
         bool,
-        typer.Option(
+        opt.work_option(
             "--browser/--no-browser",
             help="Open the page in a browser.",
-            rich_help_panel=opt.WORK,
         ),
     ] = True,
     points: Points = 5000,

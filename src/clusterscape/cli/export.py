@@ -20,7 +20,6 @@ def export(
             metavar="[TABLE]",
             help="A table with the same rows (CSV, TSV or xlsx): all its columns are kept, and "
             "those of the labels added.",
-            show_default=False,
         ),
     ] = None,
     *,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from clusterscape.cli import options as opt
 from clusterscape.cli.console import say, verb
 
@@ -28,74 +26,65 @@ def forest(
     clusters: opt.Clusters = None,
     importances: Annotated[
         Path | None,
-        typer.Option(
+        opt.output_option(
             "--importances",
             metavar="FILE",
             help="CSV file for the share of the vectors that use each column, and its importance.",
-            show_default=False,
-            rich_help_panel=opt.OUTPUT,
         ),
     ] = None,
     vectors: Annotated[
         int,
-        typer.Option(
+        opt.work_option(
             "--vectors",
             "-r",
             metavar="R",
             min=1,
             help="Number of clustering vectors to grow.",
-            rich_help_panel=opt.WORK,
         ),
     ] = 100,
     competitors: Annotated[
         int,
-        typer.Option(
+        opt.work_option(
             "--competitors",
             metavar="Q",
             min=1,
             help="Number of draws of columns that compete to start a vector; more where most "
             "columns are noise.",
-            rich_help_panel=opt.WORK,
         ),
     ] = 1,
     patience: Annotated[
         int,
-        typer.Option(
+        opt.work_option(
             "--patience",
             metavar="N",
             min=1,
             help="A vector is finished after this many draws in a row that did not improve it.",
-            rich_help_panel=opt.WORK,
         ),
     ] = 1,
     base_clusters: Annotated[
         int | None,
-        typer.Option(
+        opt.work_option(
             "--base-clusters",
             metavar="N",
             min=2,
             help="Number of clusters of each vector; as many as --clusters when not given.",
-            show_default=False,
-            rich_help_panel=opt.WORK,
         ),
     ] = None,
     kappa: Annotated[
         str,
-        typer.Option(
+        opt.work_option(
             "--kappa",
             metavar="anova|pairs",
             help="How a vector is judged: an analysis of variance, or sums over pairs of points.",
-            rich_help_panel=opt.WORK,
         ),
     ] = "anova",
     ncut: Annotated[
         str,
-        typer.Option(
+        opt.work_option(
             "--ncut",
             metavar="recursive|kway",
             help="How the co-association of the vectors is cut: in two repeatedly, or into all "
             "clusters at once.",
-            rich_help_panel=opt.WORK,
         ),
     ] = "recursive",
     scale: opt.Scale = "auto",

@@ -21,12 +21,11 @@ def generate(
     *,
     output: Annotated[
         Path,
-        typer.Option(
+        opt.output_option(
             "--output",
             "-o",
             metavar="FILE",
             help="File to write: .npz or .parquet keep everything, .csv the labels alone.",
-            rich_help_panel=opt.OUTPUT,
         ),
     ] = Path("ensemble.npz"),
     clusters: opt.Clusters = None,
@@ -38,11 +37,10 @@ def generate(
     jobs: opt.Jobs = 1,
     resume: Annotated[
         bool,
-        typer.Option(
+        opt.work_option(
             "--resume",
             help="Keep finished clusterings in the folder FILE.store, and continue from those "
             "found there.",
-            rich_help_panel=opt.WORK,
         ),
     ] = False,
     force: opt.ForceFile = False,

@@ -31,7 +31,6 @@ def info(
         typer.Argument(
             metavar="FILE",
             help="A table, labels, an ensemble, a model, run.json, or the folder of a run.",
-            show_default=False,
         ),
     ] = "",
     *,
@@ -41,7 +40,6 @@ def info(
             "--list",
             metavar="WHAT",
             help=f"List what there is: {', '.join(_LISTS)}.",
-            show_default=False,
         ),
     ] = "",
     json: opt.Json = False,

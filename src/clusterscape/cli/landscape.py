@@ -22,85 +22,75 @@ def landscape(
     *,
     output: Annotated[
         Path | None,
-        typer.Option(
+        opt.output_option(
             "--output",
             "-o",
             metavar="FILE",
             help="File for the representatives, one column each (.csv or .parquet); stdout when "
             "not given.",
-            show_default=False,
-            rich_help_panel=opt.OUTPUT,
         ),
     ] = None,
     picture: Annotated[
         Path | None,
-        typer.Option(
+        opt.output_option(
             "--map",
             metavar="FILE",
             help="Picture of the map of all sampled clusterings (.png, .pdf or .svg).",
-            show_default=False,
-            rich_help_panel=opt.OUTPUT,
         ),
     ] = None,
     clusters: Annotated[
         list[int] | None,
-        typer.Option(
+        opt.work_option(
             "--clusters",
             "-k",
             metavar="K",
             min=1,
             help="Number of clusters; repeat it for several numbers.",
             show_default="3",
-            rich_help_panel=opt.WORK,
         ),
     ] = None,
     samples: Annotated[
         int,
-        typer.Option(
+        opt.work_option(
             "--samples",
             metavar="M",
             min=1,
             help="Number of clusterings to sample.",
-            rich_help_panel=opt.WORK,
         ),
     ] = 1000,
     representatives: Annotated[
         int,
-        typer.Option(
+        opt.work_option(
             "--representatives",
             metavar="N",
             min=1,
             help="Number of groups of clusterings, and so of clusterings to show.",
-            rich_help_panel=opt.WORK,
         ),
     ] = 10,
     quality: Annotated[
         str,
-        typer.Option(
+        opt.work_option(
             "--quality",
             metavar="NAME",
             help="What makes a clustering good: weighted_kernel, kmeans, variance_ratio, "
             "centroid_silhouette, centroid_dunn, kernel, separation.",
-            rich_help_panel=opt.WORK,
         ),
     ] = "weighted_kernel",
     distance: Annotated[
         str,
-        typer.Option(
+        opt.work_option(
             "--distance",
             metavar="NAME",
             help="What makes two clusterings different: lift_emd, any other measure "
             "('clusterscape info --list measures'), or density.",
-            rich_help_panel=opt.WORK,
         ),
     ] = "lift_emd",
     grouping: Annotated[
         str,
-        typer.Option(
+        opt.work_option(
             "--grouping",
             metavar="average|gonzalez",
             help="How clusterings are grouped: average linkage, or far centres.",
-            rich_help_panel=opt.WORK,
         ),
     ] = "average",
     scale: opt.Scale = "auto",

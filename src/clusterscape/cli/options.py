@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
@@ -16,10 +17,16 @@ import typer
 if TYPE_CHECKING:
     from clusterscape.compare import Measure
 
-READING = "Reading tables"
-WORK = "The work"
-SPACE = "Distances in space"
-OUTPUT = "Output"
+
+def _panel(title: str) -> Callable[..., Any]:
+    """Return ``typer.Option`` for the options of one panel of the help."""
+    return partial(typer.Option, rich_help_panel=title)
+
+
+reading_option = _panel("Reading tables")
+work_option = _panel("The work")
+space_option = _panel("Distances in space")
+output_option = _panel("Output")
 
 
 def choose(option: str, given: str, known: Sequence[str]) -> str:
@@ -77,7 +84,6 @@ Data = Annotated[
         metavar="TABLE",
         help="Table with one row per point: CSV, TSV or other text (also .gz), xlsx, Parquet, "
         "Arrow, NPZ, NPY, LIBSVM or h5ad; '-' reads CSV from stdin.",
-        show_default=False,
     ),
 ]
 LabelFiles = Annotated[
@@ -86,40 +92,34 @@ LabelFiles = Annotated[
         metavar="FILES",
         help="Ensembles (.npz, .parquet) or tables of labels with one column per clustering; "
         "several files are joined by their ids. '-' reads CSV from stdin.",
-        show_default=False,
     ),
 ]
 Features = Annotated[
     str | None,
-    typer.Option(
+    reading_option(
         "--features",
         metavar="FILE",
         help="Table of the points' features, for methods and measures that use them; its rows are "
         "matched to the points by id.",
-        show_default=False,
-        rich_help_panel=READING,
     ),
 ]
 Join = Annotated[
     str,
-    typer.Option(
+    reading_option(
         "--join",
         metavar="same|inner|outer|order",
         help="How several files are joined. same: by id, and all must hold the same ids; inner: "
         "the ids that all files hold; outer: the ids that any file holds (a point that a file "
         "does not hold is unsampled in its clusterings); order: by position, whatever the ids. "
         "Files without ids, all of them, are joined by position.",
-        rich_help_panel=READING,
     ),
 ]
 Reference = Annotated[
     str | None,
-    typer.Option(
+    reading_option(
         "--reference",
         metavar="NAME",
         help="Column of known classes: not used for clustering, compared with the result.",
-        show_default=False,
-        rich_help_panel=READING,
     ),
 ]
 
@@ -166,7 +166,7 @@ class Reading:
 
     id_column: Annotated[
         list[str] | None,
-        typer.Option(
+        reading_option(
             "--id-column",
             metavar="[FILE=]NAME",
             help="Column that names the points. Without it a column called 'id', a first column "
@@ -174,183 +174,150 @@ class Reading:
             "every row is used, and a message says so. Where a command reads several files, "
             "FILE=NAME is for one of them; this holds for all options of this group that take a "
             "value.",
-            show_default=False,
-            rich_help_panel=READING,
         ),
     ] = None
     columns: Annotated[
         list[str] | None,
-        typer.Option(
+        reading_option(
             "--columns",
             metavar="[FILE=]NAMES",
             help="Use only these columns: names with commas between them, or the option repeated. "
             "Where clusterings and features are read, names without FILE= choose clusterings.",
-            show_default=False,
-            rich_help_panel=READING,
         ),
     ] = None
     exclude: Annotated[
         list[str] | None,
-        typer.Option(
+        reading_option(
             "--exclude",
             metavar="[FILE=]NAMES",
             help="Leave these columns out.",
-            show_default=False,
-            rich_help_panel=READING,
         ),
     ] = None
     format: Annotated[
         list[str] | None,
-        typer.Option(
+        reading_option(
             "--format",
             metavar="[FILE=]FORMAT",
             help="csv, tsv, txt, xlsx, parquet, feather, npz, npy, libsvm or h5ad, where the "
             "ending of the name does not say.",
-            show_default=False,
-            rich_help_panel=READING,
         ),
     ] = None
     delimiter: Annotated[
         list[str] | None,
-        typer.Option(
+        reading_option(
             "--delimiter",
             metavar="[FILE=]MARK",
             help="What separates the fields of text: one character, 'tab' or 'space'. Without it "
             "commas, semicolons, tabs and '|' are recognised, and a message says so.",
-            show_default=False,
-            rich_help_panel=READING,
         ),
     ] = None
     header: Annotated[
         bool | None,
-        typer.Option(
+        reading_option(
             "--header/--no-header",
             help="Whether the first row of CSV files holds the column names. Without it names are "
             "recognised where no field of the first row is a number.",
-            show_default=False,
-            rich_help_panel=READING,
         ),
     ] = None
     encoding: Annotated[
         list[str] | None,
-        typer.Option(
+        reading_option(
             "--encoding",
             metavar="[FILE=]NAME",
             help="Encoding of text, such as latin-1 or cp1252; UTF-8, or what a byte order mark "
             "says, when not given.",
-            show_default=False,
-            rich_help_panel=READING,
         ),
     ] = None
     na: Annotated[
         list[str] | None,
-        typer.Option(
+        reading_option(
             "--na",
             metavar="[FILE=]TEXT",
             help="Text that stands for a missing value, such as '?' or -999, beside empty cells, "
             "NA, NaN and null; may be repeated. In clusterings: a point that was not seen.",
-            show_default=False,
-            rich_help_panel=READING,
         ),
     ] = None
     decimal: Annotated[
         list[str] | None,
-        typer.Option(
+        reading_option(
             "--decimal",
             metavar="[FILE=]MARK",
             help="Decimal mark of text, '.' or ','; recognised when not given.",
-            show_default=False,
-            rich_help_panel=READING,
         ),
     ] = None
     thousands: Annotated[
         list[str] | None,
-        typer.Option(
+        reading_option(
             "--thousands",
             metavar="[FILE=]MARK",
             help="Mark between thousands in text; recognised where it can be nothing else.",
-            show_default=False,
-            rich_help_panel=READING,
         ),
     ] = None
     sheet: Annotated[
         list[str] | None,
-        typer.Option(
+        reading_option(
             "--sheet",
             metavar="[FILE=]NAME",
             help="Sheet of an xlsx file; the first one when not given.",
-            show_default=False,
-            rich_help_panel=READING,
         ),
     ] = None
     skip: Annotated[
         list[str] | None,
-        typer.Option(
+        reading_option(
             "--skip",
             metavar="[FILE=]N",
             help="Lines before the table that are not read.",
-            show_default=False,
-            rich_help_panel=READING,
         ),
     ] = None
     missing: Annotated[
         str,
-        typer.Option(
+        reading_option(
             "--missing",
             metavar="refuse|drop|impute",
             help="What is done with missing values of features: stop and say where they are; "
             "leave their rows out; or put the median of the column (of words the most frequent "
             "one) in their place. How many there were is always said.",
-            rich_help_panel=READING,
         ),
     ] = "refuse"
     categories: Annotated[
         str,
-        typer.Option(
+        reading_option(
             "--categories",
             metavar="refuse|drop|one-hot",
             help="What is done with features that are words: stop; leave them out (dates too); or "
             "make one column of 0 and 1 for each word.",
-            rich_help_panel=READING,
         ),
     ] = "refuse"
     transpose: Annotated[
         bool,
-        typer.Option(
+        reading_option(
             "--transpose",
             help="The table of features has one column per point and one row per feature.",
-            rich_help_panel=READING,
         ),
     ] = False
     obsm: Annotated[
         list[str] | None,
-        typer.Option(
+        reading_option(
             "--obsm",
             metavar="[FILE=]KEY",
             help="Of an h5ad file, the matrix of obsm to read in place of X, such as X_pca.",
-            show_default=False,
-            rich_help_panel=READING,
         ),
     ] = None
     layer: Annotated[
         list[str] | None,
-        typer.Option(
+        reading_option(
             "--layer",
             metavar="[FILE=]NAME",
             help="Of an h5ad file, the layer to read in place of X.",
-            show_default=False,
-            rich_help_panel=READING,
         ),
     ] = None
     obs: Annotated[
         list[str] | None,
-        typer.Option(
+        reading_option(
             "--obs",
             metavar="NAMES",
             help="Of h5ad files, the columns of obs that are clusterings: names, or a pattern such "
             "as 'leiden_*'.",
-            show_default=False,
-            rich_help_panel=READING,
         ),
     ] = None
 
@@ -439,13 +406,12 @@ def _some_workers(value: int) -> int:
 SCALES = ("auto", "standard", "robust", "minmax", "none")
 Scale = Annotated[
     str,
-    typer.Option(
+    work_option(
         "--scale",
         metavar="|".join(SCALES),
         help="standard: every column to mean 0 and standard deviation 1; robust: to median 0 and "
         "interquartile range 1, for columns with outliers; minmax: to 0 to 1; auto: standard for "
         "dense tables, none for sparse ones and with --algorithm nmf.",
-        rich_help_panel=WORK,
     ),
 ]
 
@@ -456,46 +422,39 @@ class Preparing:
 
     log: Annotated[
         bool,
-        typer.Option(
+        work_option(
             "--log",
             help="Take logarithms first, log(1 + x): for counts and amounts.",
-            rich_help_panel=WORK,
         ),
     ] = False
     top_variable: Annotated[
         int | None,
-        typer.Option(
+        work_option(
             "--top-variable",
             metavar="N",
             min=1,
             help="Keep the N columns of largest variance, before scaling (after --log).",
-            show_default=False,
-            rich_help_panel=WORK,
         ),
     ] = None
     pca: Annotated[
         int | None,
-        typer.Option(
+        work_option(
             "--pca",
             metavar="N",
             min=1,
             help="Cluster on the first N principal components, after scaling.",
-            show_default=False,
-            rich_help_panel=WORK,
         ),
     ] = None
 
 
 Clusters = Annotated[
     int | None,
-    typer.Option(
+    work_option(
         "--clusters",
         "-k",
         metavar="K",
         min=1,
         help="Number of clusters; chosen when not given.",
-        show_default=False,
-        rich_help_panel=WORK,
     ),
 ]
 
@@ -516,97 +475,86 @@ def number_or_range(text: str) -> int | str | tuple[int, int]:
 
 ClustersOrRange = Annotated[
     Any,
-    typer.Option(
+    work_option(
         "--clusters",
         "-k",
         metavar="K",
         parser=number_or_range,
         help="Number of clusters: 3, a range such as 2-8 to choose from, or auto (the same as "
         "leaving it out), which goes on from 2 as far as there seem to be more.",
-        show_default=False,
-        rich_help_panel=WORK,
     ),
 ]
 Partitions = Annotated[
     int,
-    typer.Option(
+    work_option(
         "--partitions",
         "-r",
         metavar="R",
         min=1,
         help="Number of clusterings to make.",
-        rich_help_panel=WORK,
     ),
 ]
 Generator = Annotated[
     str | None,
-    typer.Option(
+    work_option(
         "--generator",
         metavar="NAME",
         autocompletion=names_of("generator"),
         help="How the clusterings are made to differ: diverse (several kinds of clusterers; the "
         "default), random_k (k-means alone; the default with --algorithm), random_features, "
         "restarts, bagging, ... ('clusterscape info --list generators').",
-        show_default=False,
-        rich_help_panel=WORK,
     ),
 ]
 Algorithm = Annotated[
     str | None,
-    typer.Option(
+    work_option(
         "--algorithm",
         metavar="NAME",
         autocompletion=names_of("algorithm"),
         help="Base clusterer, for generators that take one: kmeans, cosine (for text), ward, ... "
         "('clusterscape info --list algorithms').",
-        show_default=False,
-        rich_help_panel=WORK,
     ),
 ]
 Consensus = Annotated[
     str,
-    typer.Option(
+    work_option(
         "--consensus",
         "--method",
         metavar="NAME",
         autocompletion=names_of("consensus"),
         help="How the clusterings are combined: auto (chosen by the ensemble's size), sec, eac, "
         "spectral, ... ('clusterscape info --list methods').",
-        rich_help_panel=WORK,
     ),
 ]
 References = Annotated[
     int,
-    typer.Option(
+    work_option(
         "--references",
         metavar="N",
         min=0,
         callback=_enough_references,
         help="Number of datasets without clusters that the data are tested against, 3 or more; 0 "
         "skips the test.",
-        rich_help_panel=WORK,
     ),
 ]
 Seed = Annotated[
     int,
-    typer.Option(
+    work_option(
         "--seed",
         metavar="N",
         min=0,
         help="Seed of the random numbers: the same seed gives the same files, for any number of "
         "workers.",
-        rich_help_panel=WORK,
     ),
 ]
 Jobs = Annotated[
     int,
-    typer.Option(
+    work_option(
         "--jobs",
         "-j",
         metavar="N",
         callback=_some_workers,
         help="Number of workers; -1 for all cores.",
-        rich_help_panel=WORK,
     ),
 ]
 
@@ -682,37 +630,31 @@ class Spatial:
 
     kernel: Annotated[
         str | None,
-        typer.Option(
+        space_option(
             "--kernel",
             metavar="|".join(_KERNELS),
             help="How similar two points are as their distance grows; gaussian when not given. "
             "discrete: a point is similar to itself alone, and no features are needed.",
-            show_default=False,
-            rich_help_panel=SPACE,
         ),
     ] = None
     bandwidth: Annotated[
         str | None,
-        typer.Option(
+        space_option(
             "--bandwidth",
             metavar="median|H",
             callback=_bandwidth,
             help="Distance over which points count as similar, in the units of the scaled table; "
             "the median distance between points when not given.",
-            show_default=False,
-            rich_help_panel=SPACE,
         ),
     ] = None
     components: Annotated[
         str | None,
-        typer.Option(
+        space_option(
             "--components",
             metavar="auto|exact|N",
             callback=_components,
             help="Number of random features that approximate the kernel, an even number; exact: "
             "no approximation; auto (when not given): exact up to 3,000 points.",
-            show_default=False,
-            rich_help_panel=SPACE,
         ),
     ] = None
 
@@ -774,64 +716,50 @@ def _listed(measures: Sequence[Measure]) -> str:
 
 Folder = Annotated[
     Path,
-    typer.Option(
-        "--output", "-o", metavar="DIR", help="Folder for the results.", rich_help_panel=OUTPUT
-    ),
+    output_option("--output", "-o", metavar="DIR", help="Folder for the results."),
 ]
 Choices = Annotated[
     Path | None,
-    typer.Option(
+    reading_option(
         "--choices",
         metavar="FILE",
         help="What was chosen in 'clusterscape explore' (choices.json).",
-        show_default=False,
-        rich_help_panel=READING,
     ),
 ]
 WriteH5ad = Annotated[
     Path | None,
-    typer.Option(
+    output_option(
         "--write-h5ad",
         metavar="FILE",
         help="Write a copy of the h5ad file that was read, with the clusters, their confidence, "
         "memberships, colours and parameters in it.",
-        show_default=False,
-        rich_help_panel=OUTPUT,
     ),
 ]
 OutputFile = Annotated[
     Path | None,
-    typer.Option(
+    output_option(
         "--output",
         "-o",
         metavar="FILE",
         help="File to write; stdout when not given.",
-        show_default=False,
-        rich_help_panel=OUTPUT,
     ),
 ]
 Force = Annotated[
     bool,
-    typer.Option(
+    output_option(
         "--force",
         help="Replace files of the same names that were not written by clusterscape.",
-        rich_help_panel=OUTPUT,
     ),
 ]
 ForceFile = Annotated[
     bool,
-    typer.Option(
+    output_option(
         "--force",
         help="Replace a file that exists already; never one that is read or belongs to a run.",
-        rich_help_panel=OUTPUT,
     ),
 ]
-Json = Annotated[
-    bool, typer.Option("--json", help="Print the result as JSON.", rich_help_panel=OUTPUT)
-]
-Debug = Annotated[
-    bool, typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=OUTPUT)
-]
+Json = Annotated[bool, output_option("--json", help="Print the result as JSON.")]
+Debug = Annotated[bool, output_option("--debug", help="Show the traceback of an error.")]
 
 
 @dataclass(frozen=True)
@@ -841,6 +769,6 @@ class Printing:
     json: Json = False
     quiet: Annotated[
         bool,
-        typer.Option("--quiet", "-q", help="No messages and no progress.", rich_help_panel=OUTPUT),
+        output_option("--quiet", "-q", help="No messages and no progress."),
     ] = False
     debug: Debug = False

@@ -23,7 +23,6 @@ def plot(
             metavar="PICTURE",
             help="Its name, such as consensus_matrix, scatter, dendrogram or description; 'list' "
             "prints all names with what they need.",
-            show_default=False,
         ),
     ],
     source: Annotated[
@@ -32,7 +31,6 @@ def plot(
             metavar="SOURCE",
             help="Folder that 'clusterscape run' wrote, or a file of clusterings: an ensemble "
             "(.npz, .parquet) or a table of labels.",
-            show_default=False,
         ),
     ] = None,
     data: Annotated[
@@ -40,50 +38,41 @@ def plot(
         typer.Argument(
             metavar="TABLE",
             help="The table of the points, for pictures that need their features.",
-            show_default=False,
         ),
     ] = None,
     *,
     output: Annotated[
         Path | None,
-        typer.Option(
+        opt.output_option(
             "--output",
             "-o",
             metavar="FILE",
             help="The picture: .png, .pdf or .svg; by default PICTURE.png.",
-            show_default=False,
-            rich_help_panel=opt.OUTPUT,
         ),
     ] = None,
     table: Annotated[
         Path | None,
-        typer.Option(
+        opt.output_option(
             "--table",
             metavar="FILE",
             help="CSV file for the table behind the picture.",
-            show_default=False,
-            rich_help_panel=opt.OUTPUT,
         ),
     ] = None,
     clustering: Annotated[
         str | None,
-        typer.Option(
+        opt.work_option(
             "--clustering",
             metavar="NAME",
             help="The clustering to draw; by default the answer of a run, or the only one of a "
             "file.",
-            show_default=False,
-            rich_help_panel=opt.WORK,
         ),
     ] = None,
     other: Annotated[
         str | None,
-        typer.Option(
+        opt.work_option(
             "--other",
             metavar="NAME",
             help="A second clustering to compare it with.",
-            show_default=False,
-            rich_help_panel=opt.WORK,
         ),
     ] = None,
     shape: Annotated[

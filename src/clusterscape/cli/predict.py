@@ -25,7 +25,6 @@ def predict(
         typer.Argument(
             metavar="MODEL",
             help="Folder that 'clusterscape run' wrote, or the file model.npz of one.",
-            show_default=False,
         ),
     ],
     data: opt.Data,

@@ -21,7 +21,6 @@ Results = Annotated[
         metavar="RESULTS",
         help="Folder that 'clusterscape run' wrote, or a file of clusterings (an ensemble or a "
         "table of labels), which are then combined.",
-        show_default=False,
     ),
 ]
 Table = Annotated[
@@ -29,27 +28,24 @@ Table = Annotated[
     typer.Argument(
         metavar="[TABLE]",
         help="The table of that run, to draw the points and describe the clusters.",
-        show_default=False,
     ),
 ]
 Points = Annotated[
     int,
-    typer.Option(
+    opt.output_option(
         "--points",
         metavar="N",
         min=1,
         help="Points on the page; of more, so many are drawn at random.",
-        rich_help_panel=opt.OUTPUT,
     ),
 ]
 Partitions = Annotated[
     int,
-    typer.Option(
+    opt.output_option(
         "--partitions",
         metavar="N",
         min=1,
         help="Clusterings on the page.",
-        rich_help_panel=opt.OUTPUT,
     ),
 ]
 
@@ -61,20 +57,16 @@ def report(
     *,
     output: Annotated[
         Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Where to write.", rich_help_panel=opt.OUTPUT
-        ),
+        opt.output_option("--output", "-o", metavar="FILE", help="Where to write."),
     ] = Path("report.html"),
     points: Points = 5000,
     partitions: Partitions = 200,
     title: Annotated[
         str | None,
-        typer.Option(
+        opt.output_option(
             "--title",
             metavar="TEXT",
             help="Heading of the page.",
-            show_default=False,
-            rich_help_panel=opt.OUTPUT,
         ),
     ] = None,
     reference: opt.Reference = None,

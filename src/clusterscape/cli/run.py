@@ -6,8 +6,6 @@ import dataclasses
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from clusterscape.cli import options as opt
 from clusterscape.cli.console import say, verb
 
@@ -28,21 +26,18 @@ def run(
     jobs: opt.Jobs = 1,
     resume: Annotated[
         bool,
-        typer.Option(
+        opt.work_option(
             "--resume",
             help="Keep finished clusterings in DIR/store, and continue from those found there.",
-            rich_help_panel=opt.WORK,
         ),
     ] = False,
     like: Annotated[
         Path | None,
-        typer.Option(
+        opt.work_option(
             "--like",
             metavar="RUN",
             help="run.json of an earlier run, or its folder: every option that is not given here "
             "is taken from it, except --output, --jobs, --resume and --force.",
-            show_default=False,
-            rich_help_panel=opt.WORK,
         ),
     ] = None,
     reference: opt.Reference = None,

@@ -24,58 +24,50 @@ def validate(
         typer.Argument(
             metavar="LABELS",
             help="File with the clustering: one column of labels, and ids where there are any.",
-            show_default=False,
         ),
     ],
     *,
     output: opt.OutputFile = None,
     clustering: Annotated[
         str | None,
-        typer.Option(
+        opt.work_option(
             "--clustering",
             metavar="NAME",
             help="The clustering to certify, where the file holds several; the others then say "
             "how consistent each point is.",
-            show_default=False,
-            rich_help_panel=opt.WORK,
         ),
     ] = None,
     representative: Annotated[
         str,
-        typer.Option(
+        opt.work_option(
             "--representative",
             metavar="mean|median|medoid",
             help="What stands for a cluster.",
-            rich_help_panel=opt.WORK,
         ),
     ] = "mean",
     bound: Annotated[
         str,
-        typer.Option(
+        opt.work_option(
             "--bound",
             metavar="project|limit|box|nearest",
             help="What is done about points outside of the hull of the representatives.",
-            rich_help_panel=opt.WORK,
         ),
     ] = "project",
     threshold: Annotated[
         float,
-        typer.Option(
+        opt.work_option(
             "--threshold",
             min=0.0,
             max=1.0,
             help="Points with a larger stability are stable.",
-            rich_help_panel=opt.WORK,
         ),
     ] = 0.5,
     plot: Annotated[
         Path | None,
-        typer.Option(
+        opt.output_option(
             "--plot",
             metavar="FILE",
             help="Picture of the stabilities (.png, .pdf, .svg).",
-            show_default=False,
-            rich_help_panel=opt.OUTPUT,
         ),
     ] = None,
     join: opt.Join = "same",

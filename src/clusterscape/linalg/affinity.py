@@ -18,7 +18,7 @@ from clusterscape._core.errors import MemoryLimitError, ParameterError
 from clusterscape._core.params import Choice, Integer, Null, Number, Rule, Seed, checked
 from clusterscape.linalg.components import linked_components, shared_components
 from clusterscape.linalg.distances import check_range, median_distance, typical
-from clusterscape.linalg.landmark_graph import nearest_landmarks
+from clusterscape.linalg.landmark_graph import link_matrix, nearest_landmarks
 from clusterscape.linalg.operators import symmetric_operator
 
 Kind = Literal["auto", "rbf", "cosine"]
@@ -350,18 +350,8 @@ def _neighbor_affinity(X: Any, kind: Kind, neighbors: int, scale: Scale) -> Affi
         local = _positive(distances[:, min(_LOCAL, count) - 1])
         weights, bandwidth = _gaussian(distances, scale, local, local[indices])
         words = f"Gaussian of the {count} nearest, bandwidth {bandwidth:.4g}"
-    graph = _rows_of(weights, indices, n)
+    graph = link_matrix(np.where(weights < _NOTHING, 0.0, weights), indices, n)
     return Affinity(words, matrix=graph.maximum(graph.T).tocsr(), bandwidth=bandwidth)
-
-
-def _rows_of(weights: np.ndarray, indices: np.ndarray, width: int) -> sparse.csr_matrix:
-    """Return the sparse matrix with the given weights in each row; what is nothing is left out."""
-    n, count = weights.shape
-    ends = np.arange(0, n * count + 1, count)
-    values = np.where(weights < _NOTHING, 0.0, weights).ravel()
-    made = sparse.csr_matrix((values, indices.ravel(), ends), shape=(n, width))
-    made.eliminate_zeros()
-    return made
 
 
 def _landmark_affinity(
@@ -382,7 +372,8 @@ def _landmark_affinity(
         own = _positive(distances[:, -1])
         weights, bandwidth = _gaussian(distances, scale, own, own[chosen][indices])
         words = f"Gaussian to {landmarks} landmarks, bandwidth {bandwidth:.4g}"
-    Z = normalize(_rows_of(weights, indices, landmarks), norm="l1")
+    links = link_matrix(np.where(weights < _NOTHING, 0.0, weights), indices, landmarks)
+    Z = normalize(links, norm="l1")
     mass = np.asarray(Z.sum(axis=0)).ravel()
     inverse = np.divide(1.0, np.sqrt(mass), out=np.zeros_like(mass), where=mass > 1e-12)
     return Affinity(words, factor=(Z @ sparse.diags(inverse)).tocsr(), bandwidth=bandwidth)

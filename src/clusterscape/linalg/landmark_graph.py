@@ -452,13 +452,39 @@ def _links(
     X: Any, squares: np.ndarray, indices: np.ndarray, width: int, plan: LandmarkGraph
 ) -> sparse.csr_matrix:
     """Return the weights of the links as a sparse matrix."""
-    n, count = squares.shape
     weights = link_weights(squares, plan.bandwidth, shares=plan.shares)
     if plan.metric == "cosine":
         weights[row_norms(X, squared=True) == 0] = 0.0
-    ends = np.arange(0, n * count + 1, count)
-    values = weights.ravel().astype(X.dtype, copy=False)
-    made = sparse.csr_matrix((values, indices.ravel(), ends), shape=(n, width))
-    made.eliminate_zeros()
+    made = link_matrix(weights.astype(X.dtype, copy=False), indices, width)
     made.sort_indices()
+    return made
+
+
+def link_matrix(weights: np.ndarray, indices: np.ndarray, width: int) -> sparse.csr_matrix:
+    """Return the (n, width) matrix of links: weights and columns of each row; zeros are left out.
+
+    The columns of a row stand in the given order.
+
+    Parameters
+    ----------
+    weights, indices : (n, count) arrays
+        Of the links of each point.
+    width : int
+        Number of columns.
+
+    Returns
+    -------
+    (n, width) CSR matrix
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.linalg.landmark_graph import link_matrix
+    >>> link_matrix(np.array([[0.5, 0.0]]), np.array([[2, 0]]), 3).toarray()
+    array([[0. , 0. , 0.5]])
+    """
+    n, count = weights.shape
+    ends = np.arange(0, n * count + 1, count)
+    made = sparse.csr_matrix((weights.ravel(), indices.ravel(), ends), shape=(n, width))
+    made.eliminate_zeros()
     return made

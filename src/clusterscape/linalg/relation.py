@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import check_array, gen_batches
 
 from clusterscape.linalg.kmedoids import checked_distances
-from clusterscape.linalg.landmark_graph import link_weights
+from clusterscape.linalg.landmark_graph import link_matrix, link_weights
 
 Kind = Literal["distance", "affinity"]
 
@@ -154,12 +154,12 @@ class Relation:
         for part in gen_batches(n, max(1, _BLOCK // p)):
             block = sign * self.matrix[part][:, landmarks]
             ends[part] = np.argpartition(block, count - 1, axis=1)[:, :count]
-        rows = np.repeat(np.arange(n), count)
-        values = self.matrix[rows, landmarks[ends.ravel()]].astype(np.float64)
+        values = self.matrix[np.arange(n)[:, None], landmarks[ends]].astype(np.float64)
         if self.kind == "distance":
-            scale = float(values.mean()) or 1.0
-            values = link_weights(np.square(values.reshape(n, count)), scale).ravel()
-        return sparse.csr_matrix((values, (rows, ends.ravel())), shape=(n, p))
+            values = link_weights(np.square(values), float(values.mean()) or 1.0)
+        made = link_matrix(values, ends, p)
+        made.sort_indices()
+        return made
 
 
 def read_relation(X: Any, *, kind: Kind = "distance", name: str = "X") -> Relation:
