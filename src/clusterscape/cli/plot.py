@@ -77,12 +77,10 @@ def plot(
     ] = None,
     shape: Annotated[
         str | None,
-        typer.Option(
+        opt.work_option(
             "--shape",
             metavar="HxW",
             help="Height and width in pixels, as 28x28, where the rows of TABLE are images.",
-            show_default=False,
-            rich_help_panel=opt.WORK,
         ),
     ] = None,
     choices: opt.Choices = None,
