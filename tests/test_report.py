@@ -405,6 +405,10 @@ def test_gaps_and_words_that_were_encoded_are_said() -> None:
     whole = make_pipeline(TableEncoder(missing="impute", categories="one-hot"), inner).fit(rows)
     page = collect(whole, X=rows)
     assert len(page["input"]["columns_changed"]) == 2
+    # What is to be typed to repeat it does all that the pipeline does.
+    said = html.unescape(render(page))
+    assert "from clusterscape.preprocess import TableEncoder\n" in said
+    assert "X = TableEncoder().fit_transform(X)\nConsensusClustering(n_clusters=2" in said
     assert "Column &#x27;town&#x27;: 10 of 30 values are missing" in render(page)
 
 

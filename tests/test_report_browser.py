@@ -420,6 +420,21 @@ def test_nothing_serious_stands_in_the_way_of_a_screen_reader(
     page.close()
 
 
+def test_paper_shows_what_is_folded_and_how_many_points(browser: Any, address: str) -> None:
+    page = browser.new_page()
+    page.goto(address)
+    ready(page)
+    assert page.locator("details[open]").count() == 0
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    assert page.locator("details:not([open])").count() == 0
+    assert page.locator("#which").is_visible()  # 20 points are not all
+    assert not page.locator("#later").is_visible()
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details[open]").count() == 0
+    page.close()
+
+
 def test_a_phone_shows_no_wider_page(browser: Any, address: str) -> None:
     page = browser.new_context(viewport={"width": 360, "height": 740}).new_page()
     page.goto(address)

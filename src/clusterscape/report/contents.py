@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -38,6 +39,7 @@ class _Case:
     original: Any  # the estimator itself
     steps: list[str]  # what a pipeline does before
     notes: list[str]  # what its steps say of the columns
+    code: list[dict[str, str]]  # how the steps are made in Python
     features: Any  # as the estimator saw them; None where they are not known
     table: Any  # the columns in their own units; None where they are not known
     coordinates: Any
@@ -148,6 +150,7 @@ def collect(
         original,
         _steps(model),
         _notes_of_steps(model),
+        _code_of_steps(model),
         _seen(model, X),
         X if table is None else table,
         coordinates,
@@ -225,6 +228,22 @@ def _notes_of_steps(model: Any) -> list[str]:
     if type(model) is not Pipeline:
         return []
     return [note for _, step in model.steps[:-1] if hasattr(step, "notes") for note in step.notes()]
+
+
+def _code_of_steps(model: Any) -> list[dict[str, str]]:
+    """Return the package and the call of each step of a pipeline before the last one."""
+    if type(model) is not Pipeline:
+        return []
+    found = []
+    for _, step in model.steps[:-1]:
+        kind = type(step)
+        public = itertools.takewhile(lambda part: part[0] != "_", kind.__module__.split("."))
+        parts = list(public)
+        module = ".".join(parts[:2] if parts[0] == "clusterscape" else parts)
+        found.append(
+            {"module": module, "name": kind.__name__, "call": " ".join(repr(step).split())}
+        )
+    return found
 
 
 def _shown(labels: np.ndarray, confidence: np.ndarray, most: int) -> np.ndarray:
@@ -553,6 +572,7 @@ def _reproduce(case: _Case) -> dict[str, Any]:
         "sha256": case.run.get("input", {}).get("sha256"),
         "versions": versions(),
         "chosen": case.model is not model,
+        "steps": case.code,
     }
 
 

@@ -558,13 +558,8 @@ def _reproduce(page: Page) -> str:
     changed = {k: v for k, v in own["parameters"].items() if k not in defaults or defaults[k] != v}
     settings = ", ".join(f"{name}={value!r}" for name, value in changed.items())
     lines = [f"from {own['module']} import {own['estimator']}"]
-    steps = page.get("input", {}).get("steps")
-    if steps and not own["run"]["parameters"]:
-        lines.append(f"# X was prepared before by {', then '.join(steps)}")
-    scaled = own["run"]["parameters"].get("scaled") == "standard"
-    if scaled:
-        lines.append("from sklearn.preprocessing import StandardScaler")
-        lines.append("X = StandardScaler().fit_transform(X)")
+    lines += dict.fromkeys(f"from {s['module']} import {s['name']}" for s in own["steps"])
+    lines += [f"X = {s['call']}.fit_transform(X)" for s in own["steps"]]
     lines.append(f"{own['estimator']}({settings}).fit({own['fitted_on']})")
     told = "What is not named has the default of this version."
     if own["parameters"].get("random_state", 0) is None:

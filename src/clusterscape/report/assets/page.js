@@ -922,4 +922,11 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
   // Paper is white, whatever the screen is.
   matchMedia("print").addEventListener("change", drawAll);
+  // What is folded away cannot be opened on paper.
+  let folded = [];
+  window.addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("details:not([open])")];
+    for (const one of folded) one.open = true;
+  });
+  window.addEventListener("afterprint", () => { for (const one of folded) one.open = false; });
 })();
