@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from clusterscape import ConsensusClustering
+from clusterscape.plot import DescriptionDisplay
 from clusterscape.validate import describe_clusters
 from clusterscape.validate.description import dominance
 
@@ -169,3 +170,21 @@ def test_rows_in_another_order_than_the_fit_are_refused(ids) -> None:
     # An index that counts the rows says nothing of other ids.
     pd.testing.assert_frame_equal(model.describe(frame.reset_index(drop=True)).table, right)
     model.describe(shuffled.to_numpy())  # without an index, by position
+
+
+def test_labels_of_rows_in_another_order_are_refused() -> None:
+    X, labels = blobs(10)
+    table = pd.DataFrame(X, index=[f"p{i}" for i in range(30)])
+    given = pd.Series(labels, index=table.index)
+    right = describe_clusters(table, given).table
+    with pytest.raises(ValueError, match=r"labels\.loc\[X\.index\]") as caught:
+        describe_clusters(table, given.iloc[::-1])
+    assert "row 0 of X is 'p0', and of labels 'p29'" in str(caught.value)
+    # An index that counts the rows says nothing of other ids, and an array has none.
+    pd.testing.assert_frame_equal(describe_clusters(table, pd.Series(labels)).table, right)
+    pd.testing.assert_frame_equal(describe_clusters(table, labels).table, right)
+    with pytest.raises(ValueError, match="different indexes"):
+        DescriptionDisplay.from_predictions(table, given.iloc[::-1])
+    model = ConsensusClustering(3, n_partitions=5, n_references=0, random_state=0).fit(table)
+    with pytest.raises(ValueError, match="in the order of the fit"):
+        DescriptionDisplay.from_estimator(model, table.iloc[::-1])

@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import adjusted_rand_score
 from typer.testing import CliRunner
 
 from clusterscape.cli.app import app
@@ -47,17 +48,43 @@ def save(display, folder: Path) -> None:
 
 def test_the_map_shows_all_that_were_compared(landscape: Landscape, tmp_path: Path) -> None:
     display = LandscapeDisplay.from_estimator(landscape)
-    many = np.unique(display.groups).size
-    drawn = display.ax_.collections  # a group each, then a representative each
-    dots = np.concatenate([c.get_offsets() for c in drawn[:many]])
-    assert len(dots) == landscape.n_compared_
+    groups = np.unique(landscape.groups_[landscape.compared_]).size
+    dots, marks = display.ax_.collections[:groups], display.ax_.collections[groups:]
+    assert sum(len(d.get_offsets()) for d in dots) == landscape.n_compared_
     chosen = landscape.embedding_[landscape.representative_indices_]
-    shown = np.concatenate([c.get_offsets() for c in drawn[many : many + len(chosen)]])
-    assert np.asarray(shown) == pytest.approx(chosen)
-    areas = np.concatenate([c.get_sizes() for c in drawn[:many]])
-    most = landscape.embedding_[landscape.compared_][landscape.counts_.argmax()]
-    assert np.asarray(dots[areas.argmax()]) == pytest.approx(most)
+    np.testing.assert_allclose(np.concatenate([m.get_offsets() for m in marks]), chosen)
+    # Groups differ in shape, not in colour alone.
+    shapes = {tuple(d.get_paths()[0].vertices.ravel().round(6)) for d in dots}
+    assert len(shapes) == groups
+    table = display.to_frame()
+    assert table.loc[table["count"].idxmax(), "count"] == landscape.counts_.max()
+    np.testing.assert_array_equal(
+        table.loc[table["representative"], "partition"], np.sort(landscape.representative_indices_)
+    )
     save(display, tmp_path)
+
+
+def test_any_clusterings_have_a_map_and_a_matrix(tmp_path: Path) -> None:
+    runs = [[0, 0, 1, 1, 2, 2], [1, 1, 2, 2, 0, 0], [0, 1, 0, 1, 0, 1], [0, 1, 0, 1, 1, 0]]
+    map_ = LandscapeDisplay.from_ensemble(runs, answer=runs[0], n_groups=2)
+    table = map_.to_frame()
+    assert table["partition"].iloc[-1] == "answer"
+    # The same partition under other names is at the same place, and in the group of the answer.
+    places = table[["x", "y"]].to_numpy()
+    assert places[[0, 1]] == pytest.approx(places[[4, 4]])
+    assert table["group"].tolist() == [0, 0, 1, 1, 0]
+    assert table["representative"].sum() == 2
+    assert "answer" in [text.get_text() for text in map_.ax_.texts]
+    save(map_, tmp_path)
+    matrix = DistanceMatrixDisplay.from_ensemble(runs, answer=runs[0])
+    far = matrix.to_frame()
+    assert far.shape == (5, 5)
+    expected = 1 - adjusted_rand_score(runs[0], runs[2])
+    assert far.loc["answer", "p2 (k=2)"] == pytest.approx(expected)
+    assert far.loc["answer", "p1 (k=3)"] == 0
+    save(matrix, tmp_path)
+    with pytest.raises(ValueError, match="needs two clusterings"):
+        LandscapeDisplay.from_ensemble([runs[0]])
 
 
 def test_distances_count_pairs_as_often_as_they_were_sampled(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import make_blobs
@@ -18,6 +19,7 @@ from clusterscape.plot import (
     DendrogramDisplay,
     FeatureOccurrenceDisplay,
     KSelectionDisplay,
+    MethodCurvesDisplay,
     ScatterDisplay,
     TrajectoryDisplay,
     cluster_colors,
@@ -359,3 +361,25 @@ def test_shapes_and_colours_are_unique_for_many_clusters():
     looks = {(cluster_colors([c])[0], cluster_marker(c)) for c in range(144)}
     assert len(looks) == 144
     assert cluster_marker(0) != cluster_marker(1)  # colour is not the only cue
+
+
+def test_curves_of_methods_are_means_with_their_deviations():
+    table = pd.DataFrame(
+        {
+            "dataset": ["one"] * 4 + ["two"] * 2,
+            "method": ["a", "a", "b", "b", "a", "b"],
+            "c": [100, 100, 100, 200, 100, 100],
+            "score": [0.2, 0.4, 0.5, 0.6, 0.7, 0.8],
+        }
+    )
+    display = MethodCurvesDisplay(table, "c", measures=["score"]).plot()
+    first = display.to_frame().iloc[0]
+    assert (first["score"], first["score_std"]) == pytest.approx((0.3, 0.1))
+    assert display.axes_.shape == (1, 2)
+    lines = {line.get_label(): line for line in display.axes_[0, 0].lines}
+    np.testing.assert_allclose(lines["b"].get_ydata(), [0.5, 0.6])
+    assert len({line.get_marker() for line in lines.values()}) == 2  # not colour alone
+    with pytest.raises(ValueError, match="it lacks \\['time'\\]"):
+        MethodCurvesDisplay(table, "c", measures=["time"])
+    with pytest.raises(ValueError, match="must not be empty"):
+        MethodCurvesDisplay(table, "c", measures=[])

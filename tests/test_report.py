@@ -9,6 +9,7 @@ import json
 import re
 import zlib
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,9 @@ from sklearn.preprocessing import StandardScaler
 from clusterscape import ConsensusClustering, Ensemble
 from clusterscape._core.labels import numbered_like
 from clusterscape.combine import EAC
-from clusterscape.report import collect, contents, findings, render, write
+from clusterscape.preprocess import TableEncoder
+from clusterscape.report import collect, contents, findings, render, text, write
+from clusterscape.report.cautions import also_steady
 from clusterscape.report.tracking import cuts_of
 
 
@@ -193,7 +196,9 @@ def test_what_weakens_a_result_is_said() -> None:
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(12), 10)
     fine = [np.where(rng.random(120) < 0.1, rng.integers(0, 12, 120), labels) for _ in range(8)]
-    said = " ".join(collect(EAC(2).fit(Ensemble.from_labels(fine)))["failures"]["cautions"])
+    page = collect(EAC(2).fit(Ensemble.from_labels(fine)))
+    assert page["verdict"]["headline"].endswith(" – with reservations.")
+    said = " ".join(page["failures"]["cautions"])
     assert "finer than the answer" in said
     assert "None of the clusterings is near the answer" in said
     assert "No test for structure was made" in said
@@ -337,3 +342,80 @@ def test_a_share_that_misses_a_limit_by_its_last_digit_reaches_it() -> None:
     shares = np.array([0.5 - 1e-16, 0.8 - 1e-16, 0.49, np.nan])
     found = findings._confidence(shares, None)
     assert (found["confident"], found["doubtful"], found["missing"]) == (1, 1, 1)
+
+
+def test_columns_of_the_choice_of_k_are_explained(model: ConsensusClustering) -> None:
+    page = render(collect(model))
+    for name in model.k_selection_.columns:
+        assert name in text._HEADS, name
+    # What is said to decide is what decides.
+    own = model.k_selection_.columns
+    parts = own["separation_rise"] + own["clearness_drop"] + own["eigengap"]
+    np.testing.assert_allclose(own["score"], parts)
+    assert "the sum of rise, drop of clearness and eigengap" in page
+    assert "Their clusters agree with these by 1.00" in page
+
+
+def test_finer_clusters_are_a_reservation_only_where_they_have_a_score() -> None:
+    ks = np.arange(2, 7)
+
+    def finer(score: list[float]) -> list[int]:
+        columns = {"k": ks, "stability": np.array([1.0, 0.7, 1.0, 1.0, 1.0])}
+        chosen = SimpleNamespace(columns=columns | {"score": np.array(score)})
+        return also_steady(chosen, 2, finer=True)
+
+    assert finer([4.9, 1.1, 1.8, 0.7, 0.7]) == [4]  # 3 varies, more than 4 is not asked about
+    assert finer([8.0, 1.5, 0.7, 0.3, 0.3]) == []  # a division of one group is steady too
+
+
+def test_clusters_keep_their_numbers_from_row_to_row() -> None:
+    # 0 falls into a large and a small part, of which the large one divides again.
+    fine = np.repeat([0, 1, 2, 3, 4], [30, 20, 14, 8, 40])
+    runs = [fine, np.where(fine == 1, 0, fine), np.where(fine < 3, 0, fine)] * 4
+    model = EAC(2).fit(Ensemble.from_labels(runs))
+    cuts = cuts_of(model, np.arange(112))
+    assert cuts is not None
+    for upper, lower in itertools.pairwise(cuts.columns):
+        shared = pd.crosstab(cuts[upper], cuts[lower])
+        largest = shared.to_numpy().max(axis=1)
+        for cluster, most in zip(shared.index, largest, strict=True):
+            if cluster in shared.columns:  # the number went to the part that shares most
+                assert shared.loc[cluster, cluster] == most
+
+
+def test_many_suspicious_columns_are_one_line() -> None:
+    model = EAC(2).fit([[0, 0, 1, 1], [0, 0, 0, 1]])
+    odd = [f"Column 'c{i}' looks odd." for i in range(900)]
+    run = {"input": {"suspicious": odd, "notes": ["column 'id' is taken.", *odd], "file": "a.csv"}}
+    page = collect(model, run=run)
+    assert page["input"]["notes"] == ["column 'id' is taken."]
+    said = render(page)
+    assert said.count("looks odd") < 20
+    assert "895 more columns are suspicious like these." in said
+    none = render(collect(model, run={"input": {"suspicious": [], "file": "a.csv"}}))
+    assert "none: no column looks like ids or classes" in none
+    named = {"input": {"suspicious": []}, "parameters": {"columns": ["a"]}}
+    assert "Suspicious" not in render(collect(model, run=named))  # they were not looked at
+
+
+def test_gaps_and_words_that_were_encoded_are_said() -> None:
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"a": rng.normal(size=30), "town": ["Ulm", "Bonn", None] * 10})
+    inner = ConsensusClustering(2, n_partitions=4, n_references=0, random_state=0)
+    whole = make_pipeline(TableEncoder(missing="impute", categories="one-hot"), inner).fit(rows)
+    page = collect(whole, X=rows)
+    assert len(page["input"]["columns_changed"]) == 2
+    # What is to be typed to repeat it does all that the pipeline does.
+    said = html.unescape(render(page))
+    assert "from clusterscape.preprocess import TableEncoder\n" in said
+    assert "X = TableEncoder().fit_transform(X)\nConsensusClustering(n_clusters=2" in said
+    assert "Column &#x27;town&#x27;: 10 of 30 values are missing" in render(page)
+
+
+def test_an_agreement_that_one_cluster_would_reach_is_called_so() -> None:
+    classes = np.repeat(["a", "b"], [9, 3])
+    bad = findings.agreement(np.array([0, 1] * 6), classes)
+    assert bad["largest_class"] == 0.75
+    assert "no more than one cluster of all points would: 75.0%" in findings.reference_words(bad)
+    good = findings.agreement(np.repeat([0, 1], [9, 3]), classes)
+    assert "no more" not in findings.reference_words(good)

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from clusterscape import ConsensusClustering, Ensemble, report
+from clusterscape.cli.app import app
 from clusterscape.combine import EAC
 
 BROWSER = next(
@@ -107,7 +115,7 @@ def test_every_section_is_there_and_drawn(page: Any) -> None:
     titles = page.locator("main h2").all_text_contents()
     assert len(titles) >= 10
     assert page.locator("nav a").all_text_contents() == titles
-    for canvas in ("map", "data", "matrix-image"):
+    for canvas in ("map", "data", "settings", "matrix-image"):
         assert not is_blank(page, canvas)
     assert page.locator("#points-table tbody tr").count() == 20
     assert "<b>width</b>" in page.locator("#input").inner_text()
@@ -262,10 +270,51 @@ def test_clusters_across_k_have_the_colours_of_the_map(page: Any) -> None:
 
 
 def test_distances_are_said_in_words(page: Any) -> None:
-    before = page.locator("#near").inner_text()
-    assert before.startswith("Nearest to it, by distance: ")
+    before = page.locator("#near").inner_text(), page.locator("#kinds").inner_text()
+    assert before[0].startswith("Mean distance to the others: ")
+    assert "Nearest to it, by distance: " in before[0]
+    assert "Mean distance by algorithm: " in before[1]
     page.select_option("#partition", index=9)
-    assert page.locator("#near").inner_text() != before
+    assert page.locator("#near").inner_text() != before[0]
+    assert page.locator("#kinds").inner_text() != before[1]
+
+
+def test_a_click_beside_the_settings_chooses_too(page: Any) -> None:
+    assert not is_blank(page, "settings")
+    # The height of the highest dot is the distance of the farthest clustering.
+    spot = page.evaluate(
+        """() => { const c = document.getElementById('settings'), r = devicePixelRatio;
+        const d = c.getContext('2d').getImageData(60 * r, 0, c.width - 80 * r, c.height - 40 * r);
+        for (let y = 0; y < d.height; y++) for (let x = 0; x < d.width; x++)
+          if (d.data[4 * (y * d.width + x) + 3]) return [x / r + 60, y / r + 4];
+        }"""
+    )
+    page.click("#settings", position={"x": spot[0], "y": spot[1]})
+    shown = page.locator("#partition").input_value()
+    assert shown != "0"
+    rows = page.locator("#partition option").all_text_contents()
+    agrees = [float(text.rsplit(" ", 1)[1]) for text in rows[1:]]
+    assert agrees[int(shown) - 1] < np.median(agrees)
+    assert f"clustering={shown}" in page.url
+
+
+def test_the_table_says_how_many_points_it_shows(page: Any) -> None:
+    said = page.locator("#which")
+    assert said.inner_text() == "1 to 20 of 90 points"
+    page.fill("#search", "p007")
+    assert said.inner_text() == "1 point"
+    page.fill("#search", "p00")
+    assert said.inner_text() == "10 points"
+    page.fill("#search", "nobody")
+    assert said.inner_text() == "no point has such an id"
+
+
+def test_agreements_in_words_are_the_same_everywhere(page: Any) -> None:
+    page.click("#pin")
+    for index in (3, 9, 17):
+        page.select_option("#partition", index=index)
+        told = page.locator("#chosen").inner_text().split("with the answer: ")[1][:5]
+        assert page.locator("#changed").inner_text().startswith(f"Adjusted Rand index {told}.")
 
 
 def test_paper_is_white_in_the_dark(browser: Any, address: str) -> None:
@@ -371,6 +420,21 @@ def test_nothing_serious_stands_in_the_way_of_a_screen_reader(
     page.close()
 
 
+def test_paper_shows_what_is_folded_and_how_many_points(browser: Any, address: str) -> None:
+    page = browser.new_page()
+    page.goto(address)
+    ready(page)
+    assert page.locator("details[open]").count() == 0
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    assert page.locator("details:not([open])").count() == 0
+    assert page.locator("#which").is_visible()  # 20 points are not all
+    assert not page.locator("#later").is_visible()
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details[open]").count() == 0
+    page.close()
+
+
 def test_a_phone_shows_no_wider_page(browser: Any, address: str) -> None:
     page = browser.new_context(viewport={"width": 360, "height": 740}).new_page()
     page.goto(address)
@@ -416,3 +480,86 @@ def test_choices_made_on_a_served_page_are_written(browser: Any, tmp_path: Path)
     assert list(kept.cannot_link[0]) == ["3", "14"]
     assert kept.cannot_link[1][0] == kept.marked[0]
     assert not wrong
+
+
+def test_what_is_chosen_while_exploring_is_read_by_the_other_verbs(
+    browser: Any, tmp_path: Path
+) -> None:
+    """A run, its page in a browser, and each verb that reads what was chosen there."""
+    table = tmp_path / "table.csv"
+    rng = np.random.default_rng(3)
+    X = np.concatenate([rng.normal(c, 0.3, size=(12, 2)) for c in (0, 4, 8)])
+    points = pd.DataFrame(X, columns=["a", "b"], index=[f"p{i:02d}" for i in range(36)])
+    points.to_csv(table, index_label="id")
+    out, file = tmp_path / "out", tmp_path / "out" / "choices.json"
+    clusterscape("run", table, "-k", "3", "-r", "10", "--references", "0", "-o", out)
+    with exploring(out, table) as address:
+        page = browser.new_page()
+        page.goto(address)
+        ready(page)
+        page.select_option("#partition", index=3)
+        page.click("#take")
+        page.fill("#name-0", "north")
+        page.keyboard.press("Tab")
+        page.select_option("#merge-a", "1")
+        page.select_option("#merge-b", "2")
+        page.click("#merge")
+        page.fill("#search", "p07")
+        page.click("#points-table tbody button >> nth=0")
+        page.click("#mark")
+        page.click("#questions li >> nth=0 >> text=Together")
+        page.wait_for_function(
+            "document.querySelectorAll('#merged li').length === 1 && "
+            "document.getElementById('saved').textContent.startsWith('Written')"
+        )
+        page.wait_for_timeout(200)
+        page.close()
+    kept = report.Choices.read(file)
+    assert (kept.partition, kept.names, list(kept.marked)) == (3, {"0": "north"}, ["p07"])
+    assert [list(group) for group in kept.merged] == [[1, 2]]
+    assert len(kept.must_link) == 1
+
+    given = ("--choices", file)
+    joined = pd.read_csv(io.StringIO(clusterscape("export", out, table, *given)))
+    assert joined.loc[joined["marked"], "id"].tolist() == ["p07"]
+    assert set(joined["cluster"]) == {"north", *map(str, set(joined["label"]) - {0})}
+    shown = json.loads(clusterscape("report", out, table, *given, "--json"))
+    sizes = joined["label"].value_counts().sort_index().tolist()
+    assert shown["verdict"]["sizes"] == sizes
+    assert shown["clusters"]["rows"][0]["name"] == "north"
+    drawn = json.loads(
+        clusterscape("plot", "scatter", out, table, *given, "--json", "-o", tmp_path / "s.png")
+    )
+    assert drawn["table"]["cluster"] == joined["label"].tolist()
+    placed = json.loads(clusterscape("predict", out, table, *given, "--json"))
+    assert "north" in placed["clusters"]
+    again = json.loads(clusterscape("constrain", table, *given, "-k", "3", "--json"))
+    assert again["violated_must_links"] == 0
+    with exploring(out, table) as address:  # the page begins with what was chosen
+        page = browser.new_page()
+        page.goto(address)
+        ready(page)
+        assert page.locator("#name-0").input_value() == "north"
+        assert page.locator("#marks").inner_text() == "Marked: p07."
+        assert page.locator("#merged li").count() == 1
+        page.close()
+
+
+def clusterscape(*arguments: object) -> str:
+    """Run a verb, and return what it prints."""
+    result = CliRunner().invoke(app, [*map(str, arguments), "-q"])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@contextmanager
+def exploring(*arguments: object) -> Iterator[str]:
+    """Serve a page as a person would, in a process of its own, and give its address."""
+    words = [sys.executable, "-m", "clusterscape", "explore", *map(str, arguments)]
+    with subprocess.Popen([*words, "--no-browser"], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().strip()
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(30)

@@ -12,9 +12,12 @@ from urllib.parse import urlsplit
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import adjusted_rand_score
 from typer.testing import CliRunner
 
 from clusterscape.cli.app import app
+from clusterscape.io import load_model
+from clusterscape.io.models import last_step
 from clusterscape.report import Choices, ChoicesError, ReportServer
 
 
@@ -164,17 +167,16 @@ def test_export_joins_labels_to_the_table_as_it_is(run: Path) -> None:
 def test_export_applies_choices(run: Path) -> None:
     Choices(names={"0": "near"}, merged=[[0, 1]], marked=["03"]).save(run / "c.json")
     found = exported(run, "--choices", str(run / "c.json"))
-    assert set(found["label"]) == {"0", "2"}
-    assert set(found["cluster"]) == {"near", "2"}
+    # Numbered as in the report and the pictures of the same choices.
+    chosen = Choices.read(run / "c.json").applied_to(last_step(load_model(run / "out/model.npz")))
+    assert found["label"].astype(int).tolist() == chosen.labels_.tolist()
+    assert set(found["label"]) == {"0", "1"}
+    assert set(found["cluster"]) == {"near", "1"}
     assert found.loc[found["marked"] == "True", "id"].tolist() == ["03"]
-    assert "confidence" not in found
+    np.testing.assert_allclose(found["confidence"].astype(float), chosen.confidence_, atol=1e-5)
     Choices(partition=3).save(run / "c.json")
-    assert set(exported(run, "--choices", str(run / "c.json"))) == {
-        "id",
-        "label",
-        "cluster",
-        "marked",
-    }
+    names = ["id", "label", "confidence", "runner_up", "runner_up_share", "cluster", "marked"]
+    assert list(exported(run, "--choices", str(run / "c.json"))) == names
     Choices(partition=99).save(run / "c.json")
     result = CliRunner().invoke(app, ["export", str(run / "out"), "--choices", str(run / "c.json")])
     assert result.exit_code == 1
@@ -323,17 +325,43 @@ def test_plot_lists_its_pictures() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["consensus_matrix", "scatter", "description", "dendrogram", "tracking", "stability"],
+    [
+        "affinity_map",
+        "cluster_images",
+        "consensus_matrix",
+        "dendrogram",
+        "description",
+        "distance_matrix",
+        "gallery",
+        "landscape",
+        "scatter",
+        "stability",
+        "tracking",
+    ],
 )
 def test_plot_draws_a_run_and_gives_the_table(run: Path, name: str) -> None:
     file, table = run / f"{name}.svg", run / f"{name}.csv"
     given = ("plot", name, run / "out", run / "table.csv", "-o", file, "--table", table, "--force")
+    given = (*given, "--shape", "1x2")
     invoked(*given, "-q")
     first = file.read_bytes()
     assert b"<svg" in first
     assert len(pd.read_csv(table))
     invoked(*given, "-q")
     assert file.read_bytes() == first  # the same bytes every time
+
+
+def test_pictures_of_images_and_planes_say_what_they_need(run: Path) -> None:
+    given = ("cluster_images", run / "out", run / "table.csv", "-o", run / "x.png", "--force")
+    assert "cluster_images needs the height and width" in invoked("plot", *given, code=1)
+    assert "two numbers such as 28x28" in invoked("plot", *given, "--shape", "2", code=2)
+    assert "1 x 3 = 3 columns" in invoked("plot", *given, "--shape", "1x3", code=1)
+    wide = pd.read_csv(run / "table.csv", dtype={"id": str}).assign(c=range(36))
+    wide.to_csv(run / "wide.csv", index=False)
+    quick = ("-k", "2", "--partitions", "4", "--references", "0", "-q", "-o", run / "three")
+    invoked("run", run / "wide.csv", "--exclude", "id", *quick)
+    said = invoked("plot", "affinity_map", run / "three", run / "wide.csv", *given[3:], code=1)
+    assert "over two columns, and the points have 3" in said
 
 
 def test_plot_applies_choices_and_names_the_clusters(run: Path) -> None:
@@ -356,3 +384,20 @@ def test_plot_applies_choices_and_names_the_clusters(run: Path) -> None:
     assert "--clustering" in said
     assert "k_selection needs the folder" in invoked("plot", "k_selection", two, *out, code=1)
     assert "PICTURE" in invoked("plot", "elbow", two, *out, code=2)
+
+
+def test_predict_places_points_in_the_clusters_that_were_chosen(run: Path) -> None:
+    Choices(names={"2": "far"}, merged=[[0, 1]]).save(run / "c.json")
+    given = ("predict", run / "out", run / "table.csv", "--choices", run / "c.json", "-q")
+    found = json.loads(invoked(*given, "--json"))
+    wanted = exported(run, "--choices", str(run / "c.json"))
+    # Points of the run itself, in clusters that are far apart, are placed where they were.
+    assert found["labels"] == wanted["label"].astype(int).tolist()
+    assert found["clusters"] == wanted["cluster"].tolist()
+    assert set(found["clusters"]) == {"0", "far"}
+    Choices(partition=2).save(run / "c.json")
+    found = json.loads(invoked(*given, "--json"))
+    taken = exported(run, "--choices", str(run / "c.json"))["label"].astype(int)
+    assert adjusted_rand_score(found["labels"], taken) > 0.9
+    invoked(*given, "-o", run / "placed.csv", "--force")
+    assert list(pd.read_csv(run / "placed.csv")) == ["id", "label", "confidence", "cluster"]

@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -41,6 +42,7 @@ from clusterscape import ConsensusClustering
 from clusterscape._core.parallel import one_thread
 from clusterscape.combine import SEC
 from clusterscape.compare import adjusted_rand, nmi, purity
+from clusterscape.plot import MethodCurvesDisplay
 from clusterscape.semisupervised import (
     SCACS,
     ConstrainedEnsemble,
@@ -303,24 +305,21 @@ def draw(folder: Path, found: dict[int, dict[str, Panel]]) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
 
     folder.mkdir(parents=True, exist_ok=True)
+    measures = ["CA", "NMI", "CPU s"]
     for number, panels in found.items():
-        size = (3.6 * len(panels), 7.5)
-        figure, axes = plt.subplots(3, len(panels), figsize=size, sharex=True, squeeze=False)
-        for column, (name, panel) in zip(axes.T, panels.items(), strict=True):
-            for axis, part, title in zip(column, range(3), ("CA", "NMI", "CPU s"), strict=True):
-                for method, row in panel.items():
-                    values = [row[c][part] for c in sorted(row)]
-                    axis.plot(sorted(row), values, "o-", markersize=3, label=method)
-                axis.set_ylabel(title)
-            column[0].set_title(name)
-            column[-1].set_xlabel(FIGURES[number])
-        axes[0, 0].legend(fontsize=7)
-        figure.tight_layout()
-        figure.savefig(folder / f"constrained_figure_{number}.png", dpi=120)
-        print(f"written: {folder / f'constrained_figure_{number}.png'}")
+        rows = [
+            (name, method, at, *values)
+            for name, panel in panels.items()
+            for method, curve in panel.items()
+            for at, values in curve.items()
+        ]
+        table = pd.DataFrame(rows, columns=["dataset", "method", FIGURES[number], *measures])
+        display = MethodCurvesDisplay(table, FIGURES[number], measures=measures).plot()
+        file = folder / f"constrained_figure_{number}.png"
+        display.figure_.savefig(file, dpi=120)
+        print(f"written: {file}")
 
 
 def options_of() -> Any:

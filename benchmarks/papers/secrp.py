@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -38,6 +39,7 @@ from clusterscape.ensemble import Ensemble
 from clusterscape.generate import EnsembleGenerator
 from clusterscape.linalg.kmeans import kmeans
 from clusterscape.linalg.projection import sparse_projection
+from clusterscape.plot import MethodCurvesDisplay
 
 PARTITIONS, STARTS, BLOCKS = 50, 5, 4
 DIMENSIONS = tuple(range(10, 101, 10))
@@ -202,29 +204,21 @@ def draw(folder: Path, found: dict[str, tuple[Figures, list[Row]]]) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(
-        2, len(found), figsize=(3.6 * len(found), 5.4), sharex=True, squeeze=False
-    )
-    for column, (name, (sec, rows)) in zip(axes.T, found.items(), strict=True):
-        dims = [row.dims for row in rows]
-        for axis, score in zip(column, ("ca", "nmi"), strict=True):
-            axis.axhline(getattr(sec, score), color="black", linewidth=1, label="SEC")
-            for method, style in (("secrp", "o-"), ("svd", "s--")):
-                values = [getattr(getattr(row, method), score) for row in rows]
-                label = {"secrp": "SECRP", "svd": "SEC-SVD"}[method]
-                axis.plot(dims, values, style, markersize=4, label=label)
-            low, high = axis.get_ylim()
-            pad = max(0.1 - (high - low), 0) / 2  # or differences of no account fill the panel
-            axis.set_ylim(low - pad, high + pad)
-            axis.set_ylabel(score.upper())
-        column[0].set_title(name)
-        column[1].set_xlabel("dimensions rd")
-    axes[0, 0].legend()
-    figure.tight_layout()
+    rows = []
+    for name, (sec, made) in found.items():
+        for row in made:
+            for method, own in (("SEC", sec), ("SECRP", row.secrp), ("SEC-SVD", row.svd)):
+                rows.append((name, method, row.dims, own.ca, own.nmi))
+    setting, measures = "dimensions rd", ["CA", "NMI"]
+    table = pd.DataFrame(rows, columns=["dataset", "method", setting, *measures])
+    display = MethodCurvesDisplay(table, setting, measures=measures).plot()
+    for ax in display.axes_.ravel():
+        low, high = ax.get_ylim()
+        pad = max(0.1 - (high - low), 0) / 2  # or differences of no account fill the panel
+        ax.set_ylim(low - pad, high + pad)
     folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(folder / "secrp.png", dpi=120)
+    display.figure_.savefig(folder / "secrp.png", dpi=120)
     print(f"written: {folder / 'secrp.png'}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import typer
@@ -31,8 +32,9 @@ def export(
     """Write the labels of a run as a table, joined to the original one if it is given.
 
     The columns added: label, confidence, runner_up and runner_up_share; with --choices also
-    cluster (the name that was given to it) and marked. Confidences are those of the run's answer:
-    they are left out where another clustering was taken or clusters were merged.
+    cluster (the name that was given to it) and marked. Where another clustering was taken or
+    clusters were merged, they are numbered from 0 without gaps, as in the report and the pictures
+    of the choices, and confidences are the votes for them.
 
     Example: `clusterscape export result wine.csv --choices result/choices.json -o wine-labels.csv`
     """
@@ -66,14 +68,14 @@ def _labels(found: Any, chosen: Any) -> Any:
     frame = found.labels
     if chosen is None:
         return frame
-    if chosen.partition:
-        taken = chosen.taken(found.ensemble, frame["label"].to_numpy())
-        frame = frame[["label"]].assign(label=taken)
-    if chosen.merged:
-        frame = frame[["label"]].assign(label=chosen.applied(frame["label"].to_numpy()))
+    taken = chosen.applied_to(
+        SimpleNamespace(ensemble_=found.ensemble, labels_=frame["label"].to_numpy())
+    )
+    if chosen.partition or chosen.merged:
+        frame = taken.to_frame()
     marked = set(chosen.marked)
     return frame.assign(
-        cluster=chosen.named(frame["label"]), marked=[str(i) in marked for i in frame.index]
+        cluster=taken.called(frame["label"]), marked=[str(i) in marked for i in frame.index]
     )
 
 

@@ -8,6 +8,7 @@ import io
 import os
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ T = TypeVar("T")
 
 JOINS = ("same", "inner", "outer", "order")
 _SHOWN = 20  # names of columns in a message
+_WARNED = 5  # columns of one kind that are warned of one by one
 _FEWEST_ROWS = 5  # below, clusters of one point each are nothing strange
 
 
@@ -66,7 +68,9 @@ def read_table(
         table = tables.read_table(data, label_column=reference, **arguments)
         digest = file_digest(data)
     suspicious = [] if arguments["columns"] else tables.suspicious_columns(table)
+    suspicious.sort(key=lambda one: one.kind == "outlier")  # of which there may be very many
     _tell_columns(table, suspicious, compares=compares, quiet=quiet)
+    odd = _suspicious(suspicious)
     origin = {
         "file": os.path.basename(table.source),
         "sha256": digest,
@@ -75,9 +79,9 @@ def read_table(
         "feature_names": list(table.feature_names),
         "id_column": table.id_column,
         "left_out": list(table.left_out),
-        "suspicious": [f"Column {s.column!r} {s.reason}." for s in suspicious],
+        "suspicious": odd,
         "n_dropped": table.n_dropped,
-        "notes": [*table.notes, *(f"column {s.column!r} {s.reason}." for s in suspicious)],
+        "notes": [*table.notes, *odd],
     }
     return table, origin
 
@@ -271,13 +275,35 @@ def _tell_columns(
     columns = "1 column is used" if len(names) == 1 else f"{len(names):,} columns are used"
     say(f"{table.source}: {columns}: {shown}{more}.", quiet=quiet)
     prefix = f"{file}=" if file else ""
+    seen = Counter(one.kind for one in suspicious)
+    told: Counter[str] = Counter()
     for one in suspicious:
+        told[one.kind] += 1
+        if told[one.kind] > _WARNED:
+            continue
         name = shlex.quote(prefix + one.column)
         say(
             f"{table.source}: warning: column {one.column!r} {one.reason}. "
             f"{_advice(one, name, compares=compares)}",
             quiet=quiet,
         )
+        rest = seen[one.kind] - _WARNED
+        if told[one.kind] == _WARNED and rest:
+            columns = "1 more column is" if rest == 1 else f"{rest:,} more columns are"
+            say(f"{table.source}: warning: {columns} like that.", quiet=quiet)
+
+
+def _suspicious(found: Sequence[Suspicion]) -> list[str]:
+    """Return one sentence per column; where many are alike, one for all of them."""
+    counts = Counter(one.kind for one in found)
+    said, told = [], set()
+    for one in found:
+        rest = counts[one.kind] - 1
+        if rest < _WARNED or one.kind not in told:
+            more = f" {rest:,} more columns are like that." if rest >= _WARNED else ""
+            said.append(f"Column {one.column!r} {one.reason}.{more}")
+        told.add(one.kind)
+    return said
 
 
 def _advice(one: Suspicion, name: str, *, compares: bool) -> str:

@@ -12,6 +12,7 @@ _WORDS = {
     "clusterings": "several clusterings",
     "pair": "a second clustering (--other)",
     "features": "the TABLE of the points",
+    "shape": "the height and width of the images that the rows are (--shape, as 28x28)",
     "classes": "known classes (--reference, with the TABLE), or a second clustering (--other)",
 }
 
@@ -30,6 +31,7 @@ class Sources:
     reference: Any
     names: Mapping[int, str]  # of clusters
     titles: tuple[str, str]
+    shape: tuple[int, int] | None = None  # of the images that the rows are
 
     def has(self, need: str) -> bool:
         """Say whether something that a picture needs was given."""
@@ -39,6 +41,7 @@ class Sources:
             "clusterings": self.ensemble.n_partitions > 1,
             "pair": self.other is not None,
             "features": self.features is not None,
+            "shape": self.shape is not None,
             "classes": self.reference is not None or self.other is not None,
         }[need]
 
@@ -58,10 +61,6 @@ class Picture:
     def needed(self) -> str:
         """Return in words what the picture needs."""
         return " and ".join(_WORDS[need] for need in self.needs)
-
-    def frame(self, display: Any) -> Any:
-        """Return the table behind a picture of how k was chosen, which has it in its selection."""
-        return display.selection.table
 
 
 def _consensus_matrix(s: Sources, figure: Any) -> Any:
@@ -101,8 +100,7 @@ def _description(s: Sources, figure: Any) -> Any:
 def _k_selection(s: Sources, figure: Any) -> Any:
     from clusterscape.plot import KSelectionDisplay
 
-    figure.set_size_inches(6, 3.6)
-    return KSelectionDisplay.from_estimator(s.model, ax=figure.subplots())
+    return KSelectionDisplay.from_estimator(s.model, ax=figure)
 
 
 def _tracking(s: Sources, figure: Any) -> Any:
@@ -126,6 +124,56 @@ def _dendrogram(s: Sources, figure: Any) -> Any:
 
     answer = s.labels if s.is_answer else None
     return DendrogramDisplay.from_ensemble(s.ensemble, answer=answer, ax=figure)
+
+
+def _landscape(s: Sources, figure: Any) -> Any:
+    from clusterscape.plot import LandscapeDisplay
+
+    answer = s.labels if s.is_answer else None
+    return LandscapeDisplay.from_ensemble(s.ensemble, answer=answer, ax=figure)
+
+
+def _distance_matrix(s: Sources, figure: Any) -> Any:
+    from clusterscape.plot import DistanceMatrixDisplay
+
+    answer = s.labels if s.is_answer else None
+    return DistanceMatrixDisplay.from_ensemble(s.ensemble, answer=answer, ax=figure)
+
+
+def _affinity_map(s: Sources, figure: Any) -> Any:
+    from clusterscape.plot import AffinityMapDisplay
+    from clusterscape.validate import AffinityMap
+
+    if s.features.shape[1] != 2:
+        raise ValueError(
+            f"affinity_map is drawn over two columns, and the points have {s.features.shape[1]}; "
+            "cluster two columns (run --columns a,b), or draw stability, which takes any number."
+        )
+    return AffinityMapDisplay.from_estimator(AffinityMap().fit(s.features, s.labels), ax=figure)
+
+
+def _cluster_images(s: Sources, figure: Any) -> Any:
+    from clusterscape.plot import ClusterImagesDisplay
+
+    return ClusterImagesDisplay.from_labels(
+        _dense(s.table), s.labels, shape=s.shape or (0, 0), max_clusters=50, figure=figure
+    )
+
+
+def _gallery(s: Sources, figure: Any) -> Any:
+    from clusterscape.plot import GalleryDisplay
+    from clusterscape.validate import Affinity
+
+    made = Affinity().fit(_dense(s.features), s.labels)
+    return GalleryDisplay.from_estimator(
+        made, _dense(s.table), shape=s.shape or (0, 0), random_state=0, figure=figure
+    )
+
+
+def _dense(X: Any) -> Any:
+    import numpy as np
+
+    return X.toarray() if hasattr(X, "toarray") else np.asarray(X)
 
 
 def _contingency(s: Sources, figure: Any) -> Any:
@@ -195,6 +243,19 @@ PICTURES: dict[str, Picture] = {
     "description": Picture("the columns that tell the clusters apart", _POINTS, _description),
     "silhouette": Picture("the silhouette of every point", _POINTS, _silhouette),
     "stability": Picture("the certificate of every point: its stability", _POINTS, _stability),
+    "affinity_map": Picture(
+        "the stability of every place in the plane of two columns", _POINTS, _affinity_map
+    ),
+    "gallery": Picture(
+        "a stable and an unstable point of each cluster, where rows are images",
+        (*_POINTS, "shape"),
+        _gallery,
+    ),
+    "cluster_images": Picture(
+        "the mean image of each cluster, where rows are images",
+        (*_POINTS, "shape"),
+        _cluster_images,
+    ),
     "k_selection": Picture("what decided on the number of clusters", ("model",), _k_selection),
     "consensus_distribution": Picture(
         "CDF and delta area of the consensus of 100 resamples, for each number of clusters",
@@ -203,6 +264,12 @@ PICTURES: dict[str, Picture] = {
     ),
     "tracking": Picture(
         "where the points of clusters go when there are more of them", ("clusterings",), _tracking
+    ),
+    "landscape": Picture(
+        "the clusterings on a map, near those that agree with them", ("clusterings",), _landscape
+    ),
+    "distance_matrix": Picture(
+        "the distances between the clusterings, pair by pair", ("clusterings",), _distance_matrix
     ),
     "dendrogram": Picture("which clusterings are alike", ("clusterings",), _dendrogram),
     "contingency": Picture(

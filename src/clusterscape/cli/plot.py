@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -75,6 +75,14 @@ def plot(
             help="A second clustering to compare it with.",
         ),
     ] = None,
+    shape: Annotated[
+        str | None,
+        opt.work_option(
+            "--shape",
+            metavar="HxW",
+            help="Height and width in pixels, as 28x28, where the rows of TABLE are images.",
+        ),
+    ] = None,
     choices: opt.Choices = None,
     reference: opt.Reference = None,
     join: opt.Join = "same",
@@ -104,13 +112,13 @@ def plot(
     if table is not None:
         out.check_file(table, read, (".csv",), force=force, option="--table")
     asked = _Asked(source, data, clustering, other, choices, reference, scale, join)
-    sources = _gathered(asked, drawn, reading, quiet=printing.quiet)
+    pixels = None if shape is None else _pixels(shape)
+    sources = replace(_gathered(asked, drawn, reading, quiet=printing.quiet), shape=pixels)
     missing = drawn.missing(sources)
     if missing:
         raise ValueError(f"{picture} needs {missing}.")
     display, content = _drawn(drawn.draw, sources, file.suffix.lower())
-    frame = display.to_frame() if hasattr(display, "to_frame") else drawn.frame(display)
-    frame = _with_ids(frame, sources.ensemble.index)
+    frame = _with_ids(display.to_frame(), sources.ensemble.index)
     contents = {file: content}
     if table is not None:
         contents[table] = frame.to_csv(lineterminator="\n", float_format="%.6g").encode()
@@ -132,6 +140,16 @@ class _Asked:
     reference: str | None
     scale: str
     join: str
+
+
+def _pixels(shape: str) -> tuple[int, int]:
+    """Read the height and width of images."""
+    parts = shape.lower().replace("×", "x").split("x")
+    if len(parts) != 2 or not all(part.strip().isdecimal() and int(part) for part in parts):
+        raise typer.BadParameter(
+            f"must be two numbers such as 28x28; got {shape!r}.", param_hint="--shape"
+        )
+    return int(parts[0]), int(parts[1])
 
 
 def _print_names(pictures: dict[str, Any], *, json: bool) -> None:

@@ -29,6 +29,7 @@ def predict(
     ],
     data: opt.Data,
     *,
+    choices: opt.Choices = None,
     output: opt.OutputFile = None,
     force: opt.ForceFile = False,
     reading: opt.Reading,
@@ -40,8 +41,9 @@ def predict(
     values, words, logarithms, choice of columns, scaling, components); columns that the run did not
     use are left out, and a message names them. A point gets the cluster that
     the members of the run agree on for it, however far it lies from the points of the run; the
-    confidence is that of the run's own points. A cluster forest gives no confidence. The file
-    written ends in .csv or .parquet.
+    confidence is that of the run's own points. A cluster forest gives no confidence. With
+    --choices points get the clusters that were taken and merged, and a column with their names. The
+    file written ends in .csv or .parquet.
 
     Example: `clusterscape predict result new.csv -o labels.csv`
     """
@@ -49,11 +51,12 @@ def predict(
     from clusterscape.cli import output as out
     from clusterscape.cli.like import id_column_of, read_with_ids, with_layout_of
     from clusterscape.io import UnknownColumn
-    from clusterscape.io.results import json_text, labels_csv, labels_frame, write_labels
+    from clusterscape.io.results import json_text, labels_csv, labels_frame, write_frame
 
     quiet = printing.quiet
     if output is not None:
-        out.check_file(output, [data, str(model)], out.LABELS, force=force)
+        read = [str(path) for path in (data, model, choices) if path is not None]
+        out.check_file(output, read, out.LABELS, force=force)
     fitted, names, made = _loaded(model)
     reading = with_layout_of(made, inputs.as_in_run(reading, fitted, made), data, quiet=quiet)
     if names is not None and reading.columns is None and not reading.transpose:
@@ -67,17 +70,21 @@ def predict(
     X = matched(table, names, fitted, ids=id_column_of(made), quiet=quiet)
     for note in _filled(fitted, X, table):
         say(f"{table.source}: {note}", quiet=quiet)
-    labels, confidence = _placed(fitted, X, quiet=quiet)
+    labels, confidence, called = _placed(fitted, X, choices, quiet=quiet)
+    frame = labels_frame(table.ids, labels, confidence=confidence)
+    if called is not None:
+        frame["cluster"] = called
     if output is not None:
-        write_labels(output, table.ids, labels, confidence=confidence)
+        write_frame(output, frame)
         say(f"{output}: the cluster of {table.n_points:,} points.", quiet=quiet)
     if printing.json:
         points = {"ids": table.ids, "labels": labels}
         points |= {} if confidence is None else {"confidence": confidence}
+        points |= {} if called is None else {"clusters": called}
         where = points if output is None else {"output": str(output)}
         typer.echo(json_text({"model": str(model), "n_points": table.n_points, **where}))
     elif output is None:
-        typer.echo(labels_csv(labels_frame(table.ids, labels, confidence=confidence)), nl=False)
+        typer.echo(labels_csv(frame), nl=False)
 
 
 def _filled(fitted: Any, X: Any, table: Table) -> list[str]:
@@ -103,22 +110,31 @@ def _filled(fitted: Any, X: Any, table: Table) -> list[str]:
     return made
 
 
-def _placed(fitted: Any, X: Any, *, quiet: bool) -> tuple[Any, Any]:
-    """Return the clusters of the points, and the confidences where the model has them."""
+def _placed(
+    fitted: Any, X: Any, choices: Path | None, *, quiet: bool
+) -> tuple[Any, Any, list[str] | None]:
+    """Return the clusters of the points, their confidences, and names where they were chosen.
+
+    A model that gives no confidences has None for them.
+    """
     from clusterscape.io.models import last_step
+    from clusterscape.report import Choices
 
     own = last_step(fitted)
-    if not hasattr(own, "predict_frame"):
-        return fitted.predict(X), None
-    unable = own.assigner_.unable
+    chosen = None if choices is None else Choices.read(choices).applied_to(own)
+    if not hasattr(own, "predict_frame") and chosen is None:
+        return fitted.predict(X), None, None
+    unable = own.assigner_.unable if hasattr(own, "assigner_") else ()
     if unable:
         say(
             f"{len(unable):,} of {own.ensemble_.n_partitions:,} members failed in the run and say "
             "nothing of the points.",
             quiet=quiet,
         )
-    frame = own.predict_frame(X if own is fitted else fitted[:-1].transform(X))
-    return frame["label"].to_numpy(), frame["confidence"].to_numpy()
+    seen = X if own is fitted else fitted[:-1].transform(X)
+    frame = (own if chosen is None else chosen).predict_frame(seen)
+    labels = frame["label"].to_numpy()
+    return labels, frame["confidence"].to_numpy(), None if chosen is None else chosen.called(labels)
 
 
 def _loaded(path: Path) -> tuple[Any, list[str] | None, Mapping[str, Any]]:

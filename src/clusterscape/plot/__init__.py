@@ -20,6 +20,7 @@ from clusterscape.plot.landscape import (
     LandscapeDisplay,
     QualityDistributionDisplay,
 )
+from clusterscape.plot.method_curves import MethodCurvesDisplay
 from clusterscape.plot.palette import cluster_colors
 from clusterscape.plot.scatter import ScatterDisplay
 from clusterscape.plot.silhouette import SilhouetteDisplay
@@ -54,6 +55,7 @@ __all__ = [
     "GalleryDisplay",
     "KSelectionDisplay",
     "LandscapeDisplay",
+    "MethodCurvesDisplay",
     "QualityDistributionDisplay",
     "SamplingRateDisplay",
     "ScatterDisplay",

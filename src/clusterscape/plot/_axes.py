@@ -47,13 +47,16 @@ class Grid:
     axes_: Any
     figure_: Any
 
-    def _begin(self, rows: int, columns: int, size: tuple[float, float]) -> Any:
-        """Return a (rows, columns) array of axes on a new figure of this size, and keep them."""
-        import matplotlib.pyplot as plt
+    def _begin(
+        self, rows: int, columns: int, size: tuple[float, float], *, figure: Any = None
+    ) -> Any:
+        """Return rows and columns of axes, and keep them: on an empty figure, or a new one."""
+        if figure is None:
+            import matplotlib.pyplot as plt
 
-        self.figure_, self.axes_ = plt.subplots(
-            rows, columns, figsize=size, layout="constrained", squeeze=False
-        )
+            figure = plt.figure(figsize=size, layout="constrained")
+        figure.set_size_inches(size)
+        self.figure_, self.axes_ = figure, figure.subplots(rows, columns, squeeze=False)
         return self.axes_
 
 

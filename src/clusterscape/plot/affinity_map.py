@@ -9,7 +9,7 @@ import pandas as pd
 
 from clusterscape.linalg import sample_polytope
 from clusterscape.plot._axes import Frame
-from clusterscape.plot.palette import cluster_colors
+from clusterscape.plot.palette import cluster_colors, cluster_marker
 
 _LEVELS = np.linspace(0.3, 0.9, 7)
 
@@ -135,8 +135,10 @@ class AffinityMapDisplay(Frame):
         if kind == "grid":
             self._grid(ax)
         if points:
-            colours = cluster_colors(found.affinity_.labels_)
-            ax.scatter(*found.points_.T, c=colours, s=6, linewidths=0)
+            labels = np.asarray(found.affinity_.labels_)
+            for c in np.unique(labels):
+                look = {"color": cluster_colors([c])[0], "marker": cluster_marker(int(c))}
+                ax.scatter(*found.points_[labels == c].T, s=9, linewidths=0, **look)
         ax.set_xlim(low[0], high[0])
         ax.set_ylim(low[1], high[1])
         ax.set(**dict(zip(("xlabel", "ylabel"), self._names(), strict=False)))
@@ -283,6 +285,8 @@ class CellDisplay(Frame):
         ax.scatter(
             *self.centers.T, c=cluster_colors(np.arange(k)), marker="s", s=40, edgecolors="black"
         )
+        for c, (x, y) in enumerate(self.centers):
+            ax.annotate(str(c), (x, y), xytext=(6, 6), textcoords="offset points", fontsize=8)
         ax.scatter(*self.point, c="black", marker="x", s=50)
         share = np.bincount(self.owners, minlength=k).max() / self.owners.size
         ax.set_title(f"Cell of a point: the largest share is {share:.2f}", fontsize=11)

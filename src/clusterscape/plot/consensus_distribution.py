@@ -9,6 +9,7 @@ import pandas as pd
 
 from clusterscape.plot._axes import Frame, axes_beside
 
+_STYLES = ("-", "--", "-.", ":")  # so that colour is not the only cue
 _PAC_COLOUR = "#D55E00"
 
 
@@ -100,7 +101,8 @@ class ConsensusDistributionDisplay(Frame):
         ks = list(self.cdf.columns)
         colours = colormaps["viridis"](np.linspace(0.0, 0.92, len(ks)))
         for k, colour in zip(ks, colours, strict=True):
-            ax.plot(self.cdf.index, self.cdf[k], color=colour, linewidth=1.4, label=str(k))
+            look = {"color": colour, "linestyle": _STYLES[int(k) % len(_STYLES)]}
+            ax.plot(self.cdf.index, self.cdf[k], linewidth=1.4, label=str(k), **look)
         for limit in (0.1, 0.9):
             ax.axvline(limit, color="#999999", linestyle=":", linewidth=0.8)
         ax.set(xlabel="consensus of a pair", ylabel="share of pairs (CDF)")

@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from clusterscape.compare import MEASURES, pairwise
-from clusterscape.ensemble import as_ensemble
+from clusterscape.compare import MEASURES
 from clusterscape.plot._axes import Frame
+from clusterscape.plot._distances import ANSWER, compared, names_of
 from clusterscape.plot.palette import cluster_name
 
 _NAMED = 60  # clusterings that are named, one below the other
@@ -116,23 +116,11 @@ class DendrogramDisplay(Frame):
         from scipy.cluster.hierarchy import linkage as tree
         from scipy.spatial.distance import squareform
 
-        if metric not in MEASURES:
-            raise ValueError(f"metric must be one of {', '.join(MEASURES)}; got {metric!r}.")
         if linkage not in _LINKAGES:
             raise ValueError(f"linkage must be one of {', '.join(_LINKAGES)}; got {linkage!r}.")
-        votes = as_ensemble(ensemble)
-        kept = np.flatnonzero(votes.n_clusters > 0)  # a failed member has no cluster
-        votes = votes.select(kept)
-        given = _names(votes) if names is None else [str(names[int(i)]) for i in kept]
-        if answer is not None:
-            votes = type(votes).from_labels([*votes, np.asarray(answer)])
-            given = [*given, "answer"]
-        if votes.n_partitions < 2:
-            raise ValueError("ensemble: a tree needs two clusterings or more.")
-        found = pairwise(votes, metric, features=features).matrix
-        far = found if MEASURES[metric].direction == "distance" else 1.0 - found
-        far = np.clip(np.nan_to_num((far + far.T) / 2, nan=1.0), 0.0, None)
-        np.fill_diagonal(far, 0.0)
+        _, at, far = compared(ensemble, answer, metric=metric, features=features)
+        called = names_of(ensemble) if names is None else [str(name) for name in names]
+        given = [ANSWER if i < 0 else called[int(i)] for i in at]
         merges = tree(squareform(far, checks=False), linkage)
         return cls(merges, given, metric=metric).plot(ax=ax)
 
@@ -171,8 +159,8 @@ class DendrogramDisplay(Frame):
             ax.plot(heights, (np.asarray(places) - 5.0) / 10.0, color="#444444", linewidth=1.0)
         order = shape["leaves"]
         for y, i in enumerate(order):
-            if self.names[i] == "answer":
-                ax.plot(0, y, "D", color="#D55E00", markersize=6, clip_on=False, label="answer")
+            if self.names[i] == ANSWER:
+                ax.plot(0, y, "D", color="#D55E00", markersize=6, clip_on=False, label=ANSWER)
                 ax.legend(fontsize=8, frameon=False, loc="lower right")
         ax.set_ylim(m - 0.4, -0.6)
         ax.set_xlim(left=0.0)
@@ -180,7 +168,7 @@ class DendrogramDisplay(Frame):
             shown = [cluster_name(self.names[i]) for i in order]
             ax.set_yticks(np.arange(m), shown, fontsize=8)
             for text, i in zip(ax.get_yticklabels(), order, strict=True):
-                text.set_fontweight("bold" if self.names[i] == "answer" else "normal")
+                text.set_fontweight("bold" if self.names[i] == ANSWER else "normal")
         else:
             ax.set(yticks=[], ylabel=f"{m:,} clusterings")
         words = self.metric.replace("_", " ")
@@ -191,15 +179,6 @@ class DendrogramDisplay(Frame):
             ax.spines[side].set_visible(False)
         ax.tick_params(left=False)
         return self
-
-
-def _names(votes: Any) -> list[str]:
-    """Return a name for each clustering: its own, or its place; and its number of clusters."""
-    found = []
-    for i, record in enumerate(votes.records):
-        name = votes.names[i] or record.algorithm or f"partition {i}"
-        found.append(f"{name} (k={int(votes.n_clusters[i])})")
-    return found
 
 
 def _group(names: list[str]) -> str:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from clusterscape.plot._axes import Frame
 from clusterscape.plot.palette import cluster_colors, cluster_name
 from clusterscape.validate import describe_clusters
+from clusterscape.validate.description import check_order
 
 _ROW = 0.22  # inches of a bar
 _MOST = 60  # bars that are drawn
@@ -70,7 +71,8 @@ class DescriptionDisplay(Frame):
         model : estimator
             Any fitted clusterer with ``labels_``.
         X : (n, d) array, sparse matrix or data frame
-            The points, best in their own units; also other columns, and columns of words.
+            The points, best in their own units; also other columns, and columns of words. An index
+            that names other points than those of the fit, or in another order, is refused.
         n_columns : int
             Columns for each cluster.
         ax : matplotlib Axes, optional
@@ -81,6 +83,8 @@ class DescriptionDisplay(Frame):
         DescriptionDisplay
         """
         check_is_fitted(model, "labels_")
+        if hasattr(model, "ensemble_"):
+            check_order(X, model.ensemble_, "X")
         return cls.from_predictions(X, model.labels_, n_columns=n_columns, ax=ax)
 
     @classmethod

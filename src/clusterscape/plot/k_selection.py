@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from clusterscape.combine.result import KSelection
@@ -113,6 +114,14 @@ class KSelectionDisplay(Frame):
         KSelectionDisplay
         """
         return cls(selection).plot(criterion=criterion, ax=ax)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return what is drawn: one row per candidate; or per eigenvalue, where these decided."""
+        if "separation_rise" in self.selection.columns:
+            frame: pd.DataFrame = self.selection.table
+            return frame
+        values = np.asarray(self.selection.eigenvalues)
+        return pd.DataFrame({"rank": np.arange(1, values.size + 1), "eigenvalue": values})
 
     def plot(self, *, criterion: str | None = None, ax: Any = None) -> Self:
         """Draw the score of every candidate, or the eigenvalues where nothing else was looked at.

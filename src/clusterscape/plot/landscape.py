@@ -5,18 +5,22 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from clusterscape.explore.grouping import best_of_groups, grouped, plane_of
 from clusterscape.plot._axes import Frame, Grid, cluster_legend
+from clusterscape.plot._distances import ANSWER, compared, names_of
 from clusterscape.plot.palette import cluster_colors, cluster_marker
 
+_NAMED = 40  # partitions that are named beside their matrix
 _ALL, _SHOWN, _OTHER = "#0072B2", "#E69F00", "#009E73"
 
 
 class LandscapeDisplay(Frame):
-    """Map of the partitions of a landscape: near ones are alike, colours are groups.
+    """Map of partitions: near ones are alike, colours and shapes are groups.
 
-    Use :meth:`from_estimator`.
+    Use :meth:`from_estimator` for a landscape, :meth:`from_ensemble` for any clusterings.
 
     Parameters
     ----------
@@ -30,6 +34,8 @@ class LandscapeDisplay(Frame):
         Position of each group's representative.
     share : float
         Share of the squared distances that the map shows.
+    names : sequence of str, optional
+        Names of the partitions; their positions unless given. One called "answer" is marked.
 
     Attributes
     ----------
@@ -68,12 +74,14 @@ class LandscapeDisplay(Frame):
         counts: Any,
         representatives: Any,
         share: float = float("nan"),
+        names: Any = None,
     ) -> None:
         self.coordinates = np.asarray(coordinates, dtype=np.float64)
         self.groups = np.asarray(groups)
         self.counts = np.asarray(counts, dtype=np.float64)
         self.representatives = np.asarray(representatives)
         self.share = share
+        self.names = list(range(len(self.coordinates)) if names is None else names)
 
     @classmethod
     def from_estimator(cls, landscape: Any, *, ax: Any = None) -> Self:
@@ -99,7 +107,73 @@ class LandscapeDisplay(Frame):
             counts=landscape.counts_,
             representatives=[place[int(i)] for i in landscape.representative_indices_],
             share=landscape.embedding_share_,
+            names=at,
         ).plot(ax=ax)
+
+    @classmethod
+    def from_ensemble(
+        cls,
+        ensemble: Any,
+        *,
+        answer: Any = None,
+        metric: str = "adjusted_rand",
+        n_groups: int = 5,
+        features: Any = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw any clusterings, grouped by average linkage of their distances.
+
+        A group is represented by the clustering that is nearest to all others of the group.
+
+        Parameters
+        ----------
+        ensemble : Ensemble or (n, r) labels
+            The clusterings.
+        answer : (n,) labels, optional
+            A further clustering, such as the consensus, marked by a diamond.
+        metric : str
+            A measure of :func:`~clusterscape.compare.pairwise`.
+        n_groups : int
+            Groups, at most.
+        features : (n, d) array, optional
+            The points, for a measure that needs them.
+        ax : matplotlib Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        LandscapeDisplay
+        """
+        _, at, far = compared(ensemble, answer, metric=metric, features=features)
+        once = np.ones(len(far))
+        groups = grouped(far, once, once, n_groups, how="average")
+        groups = _by_size(groups)
+        same = groups[:, None] == groups[None, :]
+        nearness = -np.where(same, far, 0.0).sum(axis=1)
+        place, share = plane_of(far, once)
+        called = names_of(ensemble)
+        return cls(
+            place,
+            groups,
+            counts=once,
+            representatives=best_of_groups(groups, nearness),
+            share=share,
+            names=[ANSWER if i < 0 else called[int(i)] for i in at],
+        ).plot(ax=ax)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return what is drawn: name, place, group and count of each partition."""
+        chosen = np.zeros(len(self.groups), dtype=bool)
+        chosen[self.representatives] = True
+        columns = {
+            "partition": self.names,
+            "x": self.coordinates[:, 0],
+            "y": self.coordinates[:, 1],
+            "group": self.groups,
+            "count": self.counts,
+            "representative": chosen,
+        }
+        return pd.DataFrame(columns)
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the map.
@@ -115,17 +189,19 @@ class LandscapeDisplay(Frame):
         """
         ax = self._begin(ax, (6.4, 5))
         area = 12.0 + 100.0 * self.counts / max(self.counts.max(), 1.0)
-        colours = np.array(cluster_colors(self.groups))
         for group in np.unique(self.groups):
-            at = self.groups == group
-            look = {"marker": cluster_marker(int(group)), "c": colours[at]}
-            ax.scatter(*self.coordinates[at].T, s=area[at], alpha=0.5, linewidths=0, **look)
-        chosen = self.coordinates[self.representatives]
-        for p, (x, y) in zip(self.representatives, chosen, strict=True):
-            group = int(self.groups[p])
-            look = {"marker": cluster_marker(group), "c": colours[p : p + 1]}
-            ax.scatter([x], [y], s=80, edgecolors="black", linewidths=1.0, **look)
-            ax.annotate(str(group), (x, y), xytext=(5, 5), textcoords="offset points", fontsize=8)
+            mine = self.groups == group
+            style = {"color": cluster_colors([group])[0], "marker": cluster_marker(int(group))}
+            ax.scatter(*self.coordinates[mine].T, s=area[mine], alpha=0.5, linewidths=0, **style)
+        for i in self.representatives:
+            group, (x, y) = self.groups[i], self.coordinates[i]
+            style = {"color": cluster_colors([group])[0], "marker": cluster_marker(int(group))}
+            ax.scatter(x, y, s=80, edgecolors="black", linewidths=1.2, **style)
+            ax.annotate(str(group), (x, y), xytext=(6, 6), textcoords="offset points", fontsize=8)
+        for name, (x, y) in zip(self.names, self.coordinates, strict=True):
+            if name == ANSWER:
+                ax.scatter(x, y, s=150, marker="D", facecolors="none", edgecolors="black", lw=1.6)
+                ax.annotate(name, (x, y), xytext=(9, -11), textcoords="offset points", fontsize=9)
         cluster_legend(ax, self.groups, title="group")
         shown = "" if np.isnan(self.share) else f" ({self.share:.0%} of the squared distances)"
         ax.set(xlabel=f"scaling of the distances{shown}", ylabel="")
@@ -217,6 +293,16 @@ class DistanceDistributionDisplay(Frame):
             weights=np.append(counts[rows] * counts[columns], same),
             name=landscape.distance,
         ).plot(ax=ax)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return what is drawn: the distances of pairs, how often they occur, and of what."""
+        parts = [
+            pd.DataFrame({"kind": "sampled", "distance": self.sampled, "weight": self.weights}),
+            pd.DataFrame(
+                {"kind": "representatives", "distance": self.representatives, "weight": 1.0}
+            ),
+        ]
+        return pd.concat(parts, ignore_index=True)
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw two normalised histograms.
@@ -313,6 +399,50 @@ class DistanceMatrixDisplay(Frame):
         check_is_fitted(landscape, "representative_distances_")
         return cls(landscape.representative_distances_).plot(ax=ax)
 
+    @classmethod
+    def from_ensemble(
+        cls,
+        ensemble: Any,
+        *,
+        answer: Any = None,
+        metric: str = "adjusted_rand",
+        features: Any = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the distances between any clusterings, in the order of their tree.
+
+        Parameters
+        ----------
+        ensemble : Ensemble or (n, r) labels
+            The clusterings.
+        answer : (n,) labels, optional
+            A further clustering, such as the consensus; it is called "answer".
+        metric : str
+            A measure of :func:`~clusterscape.compare.pairwise`; of a similarity, what is missing
+            to 1.
+        features : (n, d) array, optional
+            The points, for a measure that needs them.
+        ax : matplotlib Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        DistanceMatrixDisplay
+        """
+        from scipy.cluster.hierarchy import leaves_list, linkage
+        from scipy.spatial.distance import squareform
+
+        _, at, far = compared(ensemble, answer, metric=metric, features=features)
+        tree = linkage(squareform(far, checks=False), "average")
+        order = leaves_list(tree)  # near ones beside each other
+        called = names_of(ensemble)
+        names = [ANSWER if at[i] < 0 else called[int(at[i])] for i in order]
+        return cls(far[np.ix_(order, order)], names).plot(ax=ax)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return what is drawn: the matrix, with the names of the partitions."""
+        return pd.DataFrame(self.distances, index=self.names, columns=self.names)
+
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the matrix.
 
@@ -329,8 +459,10 @@ class DistanceMatrixDisplay(Frame):
         image = ax.imshow(self.distances, cmap="RdYlBu_r", vmin=0.0)
         ax.figure.colorbar(image, ax=ax, label="distance", shrink=0.8)
         places = range(len(self.names))
-        ax.set_xticks(places, self.names)
-        ax.set_yticks(places, self.names)
+        if len(self.names) <= _NAMED:
+            turned = 90 if max(map(len, self.names), default=0) > 3 else 0
+            ax.set_xticks(places, self.names, rotation=turned, fontsize=8, parse_math=False)
+            ax.set_yticks(places, self.names, fontsize=8, parse_math=False)
         ax.set_title(f"distances of {len(self.names)} partitions", fontsize=11)
         return self
 
@@ -423,6 +555,12 @@ class QualityDistributionDisplay(Frame):
             name=name if reference is None else f"{name}, over that of the reference",
         ).plot(ax=ax)
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return what is drawn: the quality of every partition, and of what kind it is."""
+        kinds = ["sampled"] * self.quality.size + ["representative"] * self.representatives.size
+        values = [*self.quality, *self.representatives, *self.others.values()]
+        return pd.DataFrame({"kind": [*kinds, *self.others], "quality": values})
+
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the histogram and the marks.
 
@@ -510,6 +648,7 @@ class ClusterImagesDisplay(Grid):
         shape: tuple[int, int],
         max_clusters: int = 10,
         order: str = "C",
+        figure: Any = None,
     ) -> Self:
         """Draw the mean images of the largest clusters.
 
@@ -525,6 +664,8 @@ class ClusterImagesDisplay(Grid):
             Draw the largest ones, so many.
         order : {"C", "F"}
             Whether pixels are stored row by row or column by column.
+        figure : matplotlib Figure, optional
+            An empty one to draw on.
 
         Returns
         -------
@@ -541,10 +682,26 @@ class ClusterImagesDisplay(Grid):
         found, counts = np.unique(codes[codes >= 0], return_counts=True)
         found = found[np.argsort(-counts, kind="stable")][:max_clusters]
         means = [points[codes == c].mean(axis=0).reshape(shape, order=order) for c in found]
-        return cls(np.array(means), found, [int((codes == c).sum()) for c in found]).plot()
+        return cls(np.array(means), found, [int((codes == c).sum()) for c in found]).plot(
+            figure=figure
+        )
 
-    def plot(self) -> Self:
+    def to_frame(self) -> pd.DataFrame:
+        """Return what is drawn: number and size of each cluster, and its mean of every pixel."""
+        pixels = self.images.reshape(len(self.images), -1)
+        names = [f"pixel {j}" for j in range(pixels.shape[1])]
+        frame = pd.DataFrame(pixels, columns=names)
+        return pd.concat(
+            [pd.DataFrame({"cluster": self.clusters, "size": self.sizes}), frame], axis=1
+        )
+
+    def plot(self, *, figure: Any = None) -> Self:
         """Draw the images side by side.
+
+        Parameters
+        ----------
+        figure : matplotlib Figure, optional
+            An empty one to draw on.
 
         Returns
         -------
@@ -552,7 +709,7 @@ class ClusterImagesDisplay(Grid):
         """
         columns = min(5, len(self.images))
         rows = -(-len(self.images) // columns)
-        axes = self._begin(rows, columns, (1.5 * columns, 1.7 * rows))
+        axes = self._begin(rows, columns, (1.5 * columns, 1.7 * rows), figure=figure)
         for ax in axes.ravel():
             ax.axis("off")
         low, high = self.images.min(), self.images.max()
@@ -562,3 +719,11 @@ class ClusterImagesDisplay(Grid):
             ax.imshow(image, cmap="gray", vmin=low, vmax=high)
             ax.set_title(f"{cluster}: {count:,}", fontsize=8)
         return self
+
+
+def _by_size(groups: np.ndarray) -> np.ndarray:
+    """Return groups numbered by falling size."""
+    sizes = np.bincount(groups)
+    number = np.empty(sizes.size, dtype=np.int64)
+    number[np.argsort(-sizes, kind="stable")] = np.arange(sizes.size)
+    return number[groups]

@@ -179,6 +179,7 @@ class GalleryDisplay(Grid):
         shape: tuple[int, int],
         among: int = 10,
         random_state: int | None = None,
+        figure: Any = None,
     ) -> Self:
         """Draw one of the most stable and one of the least stable points of each cluster.
 
@@ -194,6 +195,8 @@ class GalleryDisplay(Grid):
             Each example is drawn at random from so many of the highest, or lowest, stabilities.
         random_state : int or None
             Seed of the draw.
+        figure : matplotlib Figure, optional
+            An empty one to draw on.
 
         Returns
         -------
@@ -223,17 +226,28 @@ class GalleryDisplay(Grid):
                     kind = _KINDS[row]
                     rows.append((kind, found.clusters[c], found.ids[x], found.stability[x]))
         table = pd.DataFrame(rows, columns=["kind", "cluster", "id", "stability"])
-        return cls(images, titles, table=table).plot()
+        return cls(images, titles, table=table).plot(figure=figure)
 
-    def plot(self) -> Self:
-        """Draw the images on a new figure, the stable ones above.
+    def to_frame(self) -> pd.DataFrame:
+        """Return what is drawn: kind, cluster, id and stability of each example."""
+        if self.table is None:
+            raise ValueError("table: the display was made without it; use from_estimator.")
+        return self.table
+
+    def plot(self, *, figure: Any = None) -> Self:
+        """Draw the images, the stable ones above.
+
+        Parameters
+        ----------
+        figure : matplotlib Figure, optional
+            An empty one to draw on.
 
         Returns
         -------
         self
         """
         k = self.images.shape[1]
-        axes = self._begin(2, k, (max(2.0, 1.1 * k), 2.8))
+        axes = self._begin(2, k, (max(2.0, 1.1 * k), 2.8), figure=figure)
         for row in range(2):
             for c in range(k):
                 axes[row, c].imshow(self.images[row, c], cmap="gray_r")

@@ -8,6 +8,8 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from clusterscape.plot.palette import cluster_marker
+
 _CRITERIA = ("stability", "point_stability", "silhouette", "coverage")
 _TICKS = 14  # values that are named on the axis
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#999999", "#CC79A7", "#56B4E9", "#E69F00")
@@ -133,10 +135,11 @@ class SweepDisplay:
         lines = self._lines()
         failed = self.table["error"].notna().to_numpy()
         for ax, name in zip(axes, self.criteria, strict=True):
-            for (label, rows), colour in zip(lines, _cycle(len(lines)), strict=True):
+            for i, (label, rows) in enumerate(lines):
                 values = self.table[name].astype(float).to_numpy()[rows]
                 order = np.argsort(place[rows], kind="stable")
-                ax.plot(place[rows][order], values[order], "o-", color=colour, ms=4, label=label)
+                look = {"color": _COLOURS[i % len(_COLOURS)], "marker": cluster_marker(i)}
+                ax.plot(place[rows][order], values[order], ms=4, label=label, **look)
             if failed.any():
                 at, bottom = place[failed], ax.get_xaxis_transform()
                 ax.plot(at, np.zeros(at.size), "kx", transform=bottom, clip_on=False)
@@ -177,7 +180,3 @@ class SweepDisplay:
         ]
         codes, texts = pd.factorize(np.asarray(names, dtype=object))
         return [(str(text), np.flatnonzero(codes == i)) for i, text in enumerate(texts)]
-
-
-def _cycle(count: int) -> list[str]:
-    return [_COLOURS[i % len(_COLOURS)] for i in range(count)]

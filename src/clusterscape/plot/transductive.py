@@ -6,15 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
+import pandas as pd
 
 from clusterscape._core.params import Choice, check_params
 from clusterscape.plot._axes import Frame
-from clusterscape.plot.palette import cluster_colors
+from clusterscape.plot.palette import cluster_colors, cluster_marker
 from clusterscape.plot.plane import plane
 
 _GREY = "#9a9a9a"
 _SECOND = "#333333"
 _GRID = 160
+_SIDES = ("to the nearest true one", "from each true one")
+_HATCHES = ("", "///", "...", "xxx", "\\\\\\", "ooo")  # so that colour is not the only cue
 
 
 class BoundaryDisplay(Frame):
@@ -139,6 +142,16 @@ class BoundaryDisplay(Frame):
             xx, yy, model.decision_function(places).reshape(xx.shape), points=points, codes=codes,
             sample=() if whole else held, other=second, names=names, legend=legend,
         ).plot(ax=ax)  # fmt: skip
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the points that are drawn: coordinates, class (-1: none), whether in the sample.
+
+        The boundary is drawn from ``xx``, ``yy`` and ``decision``.
+        """
+        drawn = np.zeros(len(self.codes), dtype=bool)
+        drawn[self.sample] = True
+        columns = dict(zip(self.names, np.asarray(self.points).T, strict=True))
+        return pd.DataFrame(columns | {"class": self.codes, "in_sample": drawn})
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the points, the boundaries (solid) and the margins (dashed).
@@ -287,6 +300,11 @@ class ScoreMapDisplay(Frame):
         }
         return cls(points[rest], values, title=words[score], names=names).plot(ax=ax)
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return what is drawn: coordinates and score of each point."""
+        columns = dict(zip(self.names, np.asarray(self.points).T, strict=True))
+        return pd.DataFrame(columns | {"score": self.scores})
+
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the points, those with high scores last.
 
@@ -365,6 +383,16 @@ class SamplingRateDisplay(Frame):
                     f"{self.rates.size} rates and one column per repetition."
                 )
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return what is drawn: mean and standard deviation of each strategy and rate."""
+        rows = [
+            (name, rate, float(runs.mean()), float(runs.std()))
+            for name, values in self.accuracy.items()
+            for rate, runs in zip(self.rates, values, strict=True)
+        ]
+        rows += [(name, np.nan, value, np.nan) for name, value in self.lines.items()]
+        return pd.DataFrame(rows, columns=["strategy", "rate", "accuracy", "deviation"])
+
     def plot(self, *, ax: Any = None) -> Self:
         """Draw one curve per strategy, with standard deviations.
 
@@ -385,7 +413,16 @@ class SamplingRateDisplay(Frame):
         for i, (name, values) in enumerate(self.accuracy.items()):
             at = self.rates * (shift[i] if len(self.accuracy) > 1 else 1.0)
             mean, spread = values.mean(axis=1), values.std(axis=1)
-            ax.errorbar(at, mean, spread, color=colors[i], marker="o", ms=4, capsize=3, label=name)
+            ax.errorbar(
+                at,
+                mean,
+                spread,
+                color=colors[i],
+                marker=cluster_marker(i),
+                ms=5,
+                capsize=3,
+                label=name,
+            )
         for (name, value), style in zip(self.lines.items(), ("--", ":", "-.") * 9, strict=False):
             ax.axhline(value, color=_SECOND, linestyle=style, linewidth=1, label=name)
         ax.set(xscale="log", xlabel="unlabelled points kept", ylabel="accuracy")
@@ -436,6 +473,15 @@ class SupportVectorDisplay(Frame):
             for name, runs in distances.items()
         }
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return what is drawn: mean and standard deviation of each strategy and direction."""
+        rows = [
+            (name, side, float(runs[:, j].mean()), float(runs[:, j].std()))
+            for name, runs in self.distances.items()
+            for j, side in enumerate(_SIDES)
+        ]
+        return pd.DataFrame(rows, columns=["strategy", "side", "distance", "deviation"])
+
     def plot(self, *, ax: Any = None) -> Self:
         """Draw two groups of bars, with standard deviations.
 
@@ -454,8 +500,9 @@ class SupportVectorDisplay(Frame):
         for i, (name, runs) in enumerate(self.distances.items()):
             at = np.arange(2) + (i - (k - 1) / 2) * 0.8 / k
             error = {"yerr": runs.std(axis=0), "capsize": 3}
-            ax.bar(at, runs.mean(axis=0), 0.76 / k, color=colors[i], label=name, **error)
-        ax.set_xticks([0, 1], ["to the nearest true one", "from each true one"])
+            look = {"color": colors[i], "hatch": _HATCHES[i % len(_HATCHES)], "edgecolor": "white"}
+            ax.bar(at, runs.mean(axis=0), 0.76 / k, label=name, **look, **error)
+        ax.set_xticks([0, 1], _SIDES)
         ax.set(ylabel="distance of support vectors / diameter")
         ax.legend(fontsize=8)
         return self

@@ -43,7 +43,7 @@ def alternatives_of(
     partitions = [_answer(model)]
     partitions += [_partition(whole.records[i], whole.names[i], int(i)) for i in chosen]
     for j, about in enumerate(partitions):
-        about["agreement"] = round(1.0 - float(distances[0, j]), 4)
+        about["agreement"] = round(1.0 - float(distances[0, j]), 6)
     places, axes = _places(features, coordinates, points, len(model.labels_))
     return {
         "partitions": partitions,

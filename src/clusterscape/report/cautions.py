@@ -10,16 +10,38 @@ import numpy as np
 _FEW_DISTINCT = 0.2  # of the clusterings
 _LOOSE = 0.25  # share of the clusterings in which two points of a cluster are together
 _NEAR = 0.5  # adjusted Rand index of the nearest clustering with the answer
+_COLUMNS = 5  # suspicious ones that are named
+_STEADY = 0.9  # agreement of random halves of the clusterings
+_NEXT = 0.3  # of the best score
 _SMALL = 5  # points of a cluster
 _UNSTEADY = 0.6  # of the halves that choose the same number of clusters
 
 
+def reservations(
+    model: Any, found: Mapping[str, Any], agreements: Sequence[float] | None
+) -> list[str]:
+    """Return what may make a result another one than it looks; the headline then says so.
+
+    ``agreements`` are those of all clusterings with the answer; None where they are not known.
+    """
+    said = [*_on_structure(found), *_on_members(model), *_on_k(model), *_on_cohesion(model, found)]
+    if found["n_clusters"] > 1 and agreements is not None:
+        said += far_from_all(agreements)
+    return said + _on_doubt(model, found)
+
+
 def cautions(model: Any, found: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
-    """Return sentences on what weakens a result; none where nothing is known against it."""
-    said = [*_on_structure(found), *_on_members(model), *_on_k(model), *_on_sizes(found)]
-    said += _on_cohesion(model, found)
-    said += _on_confidence(model, found, model.to_frame())
-    said += [str(note) for note in run.get("input", {}).get("suspicious", [])]
+    """Return what else a reader should know: untested structure, tiny clusters, odd columns."""
+    said = [*_on_no_test(found), *_on_sizes(found), *_on_votes(model, found, model.to_frame())]
+    return said + suspicions(run.get("input", {}).get("suspicious") or ())
+
+
+def suspicions(sentences: Sequence[Any]) -> list[str]:
+    """Return what was noticed of columns, the first ones of many."""
+    rest = len(sentences) - _COLUMNS
+    said = [str(one) for one in sentences[:_COLUMNS]]
+    if rest > 0:
+        said.append(f"{rest:,} more column{' is' if rest == 1 else 's are'} suspicious like these.")
     return said
 
 
@@ -36,16 +58,18 @@ def far_from_all(agreements: Sequence[float]) -> list[str]:
 
 def _on_structure(found: Mapping[str, Any]) -> list[str]:
     structure = found["structure"]
-    if structure is None:
-        return [
-            "No test for structure was made: nothing here says that there are any clusters at all."
-        ]
-    if structure["found"] or found["n_clusters"] == 1:
+    if structure is None or structure["found"] or found["n_clusters"] == 1:
         return []
     return [
         f"The test for structure found none, but {found['n_clusters']} clusters were asked for: "
         "data without clusters would be divided just as well."
     ]
+
+
+def _on_no_test(found: Mapping[str, Any]) -> list[str]:
+    if found["structure"] is not None:
+        return []
+    return ["No test for structure was made: nothing here says that there are any clusters at all."]
 
 
 def _on_members(model: Any) -> list[str]:
@@ -75,6 +99,13 @@ def _on_k(model: Any) -> list[str]:
         said.append(
             f"The number of clusters is not steady: only {same:.0%} of random halves of the "
             f"clusterings chose {selection.n_clusters}."
+        )
+    finer = also_steady(selection, model.n_clusters_, finer=True)
+    if finer:
+        many = " or ".join(map(str, finer))
+        said.append(
+            f"The same clusterings divide the points into {many} clusters as steadily: those of "
+            "the answer may be made of smaller groups (see “Across numbers of clusters”)."
         )
     candidates = np.asarray(selection.columns.get("k", ()))
     if candidates.size > 1 and selection.n_clusters == candidates.max():
@@ -114,22 +145,39 @@ def _on_sizes(found: Mapping[str, Any]) -> list[str]:
     return [f"{many} {which} {has} fewer than {_SMALL} points: perhaps outliers, not groups."]
 
 
-def _on_confidence(model: Any, found: Mapping[str, Any], frame: Any) -> list[str]:
-    score, n = found["confidence"], len(model.labels_)
-    if found["n_clusters"] == 1 or score["missing"] == n:
+def _on_doubt(model: Any, found: Mapping[str, Any]) -> list[str]:
+    if found["n_clusters"] == 1 or 2 * found["confidence"]["doubtful"] <= len(model.labels_):
         return []
-    said = []
-    if score["doubtful"] > n / 2:
-        said.append(
-            "Most points are doubtful: the clusterings disagree on where they belong. Read these "
-            "clusters as a rough division, not as separate groups."
-        )
+    return [
+        "Most points are doubtful: the clusterings disagree on where they belong. Read these "
+        "clusters as a rough division, not as separate groups."
+    ]
+
+
+def _on_votes(model: Any, found: Mapping[str, Any], frame: Any) -> list[str]:
+    if found["n_clusters"] == 1 or found["confidence"]["missing"] == len(model.labels_):
+        return []
     taken = getattr(getattr(model, "consensus_", None), "chosen_", None)
     against = int((frame["runner_up_share"] > frame["confidence"] + 1e-9).sum())
-    if isinstance(taken, str) and taken.endswith(", best") and against:
-        has = "point has" if against == 1 else "points have"
-        said.append(
-            "The answer is one of the clusterings, the best of its kind, not a compromise of all: "
-            f"{against:,} {has} more votes for another cluster than for their own."
-        )
-    return said
+    if not (isinstance(taken, str) and taken.endswith(", best") and against):
+        return []
+    has = "point has" if against == 1 else "points have"
+    return [
+        "The answer is one of the clusterings, the best of its kind, not a compromise of all: "
+        f"{against:,} {has} more votes for another cluster than for their own."
+    ]
+
+
+def also_steady(selection: Any, k: int, *, finer: bool = False) -> list[int]:
+    """Return other numbers of clusters, up to twice as many, that also have something for them.
+
+    Their clusters hardly vary between parts of the ensemble, and their scores are not far below
+    the best one; the former alone is true of divisions of one cluster as well.
+    """
+    needed = {"k", "stability", "score"}
+    if selection is None or not needed <= set(selection.columns) or k == 1:
+        return []
+    ks, steady, score = (np.asarray(selection.columns[n]) for n in ("k", "stability", "score"))
+    good = score >= _NEXT * max(float(score[ks == k].max(initial=0.0)), 1e-12)
+    others = (ks > k) if finer else (ks != k)
+    return [int(c) for c in ks[(steady >= _STEADY) & good & others & (ks <= 2 * k)]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,10 +10,12 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator
 
 from clusterscape._core.atomic import write_bytes
 from clusterscape.combine.result import ResultMixin
+from clusterscape.combine.transfer import LabelTransfer
 from clusterscape.report.alternatives import aligned_with
 from clusterscape.semisupervised import suggest_queries
 
@@ -258,6 +261,8 @@ class ChosenClustering(ResultMixin, BaseEstimator):
         Clusters, numbered from 0 without gaps.
     names_ : dict of int to str
         Names of the clusters that have one.
+    model_ : estimator
+        The result that it was taken from.
     """
 
     def __init__(self, choices: Choices) -> None:
@@ -273,9 +278,28 @@ class ChosenClustering(ResultMixin, BaseEstimator):
         self.ensemble_ = model.ensemble_
         self.structure_ = getattr(model, "structure_", None)
         self.chosen_from_ = chosen.partition
+        self.model_ = model
         given = {i: chosen.names.get(str(c)) for i, c in enumerate(kept)}
         self.names_ = {i: name for i, name in given.items() if name}
         return self
+
+    def called(self, labels: Any) -> list[str]:
+        """Return the names of clusters, or their numbers where they have none."""
+        return [self.names_.get(int(c), str(int(c))) for c in np.asarray(labels)]
+
+    def predict_frame(self, X: Any) -> pd.DataFrame:
+        """Return label, confidence and second best of new points, as the model's own method."""
+        if not hasattr(self.model_, "transfer_"):
+            raise ValueError(
+                f"{type(self.model_).__name__} does not say how its members place new points, so "
+                "that choices cannot be applied to them; leave the choices out."
+            )
+        other = copy.copy(self.model_)
+        other.transfer_ = LabelTransfer.of(
+            self.ensemble_, self.labels_, comparable=self.model_.transfer_.comparable
+        )
+        frame: pd.DataFrame = other.predict_frame(X)
+        return frame
 
 
 def _is_count(value: Any) -> bool:

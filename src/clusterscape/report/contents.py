@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ from clusterscape._core.plain import plain
 from clusterscape.io.models import last_step, versions
 from clusterscape.report import findings
 from clusterscape.report.alternatives import alternatives_of
-from clusterscape.report.cautions import cautions, far_from_all
+from clusterscape.report.cautions import also_steady, cautions, reservations
 from clusterscape.report.choices import Choices, point_id
 from clusterscape.report.tracking import tracking_of
 from clusterscape.validate import describe_clusters
@@ -27,7 +28,6 @@ from clusterscape.validate.description import check_order
 VERSION = 1  # of the dictionary's form
 _NAMED = 5  # points of highest and of lowest confidence of each cluster
 _MATRIX = 200  # points of the consensus matrix
-_STEADY = 0.9  # agreement of random halves of the clusterings
 _CATEGORIES = 60  # classes of the reference that a table can show
 
 
@@ -38,6 +38,8 @@ class _Case:
     model: Any  # the estimator itself, or what was chosen instead of its answer
     original: Any  # the estimator itself
     steps: list[str]  # what a pipeline does before
+    notes: list[str]  # what its steps say of the columns
+    code: list[dict[str, str]]  # how the steps are made in Python
     features: Any  # as the estimator saw them; None where they are not known
     table: Any  # the columns in their own units; None where they are not known
     coordinates: Any
@@ -147,6 +149,8 @@ def collect(
         estimator,
         original,
         _steps(model),
+        _notes_of_steps(model),
+        _code_of_steps(model),
         _seen(model, X),
         X if table is None else table,
         coordinates,
@@ -172,10 +176,25 @@ def collect(
             continue
         if section is not None:
             page[name] = section
-    if "failures" in page and "alternatives" in page and page["verdict"]["n_clusters"] > 1:
-        members = [p["agreement"] for p in page["alternatives"]["partitions"][1:]]
-        page["failures"]["cautions"] += far_from_all(members)
+    try:
+        _reserve(page, case)
+    except Exception as error:
+        page["notes"].append({"section": "failures", "reason": f"{type(error).__name__}: {error}"})
     return page
+
+
+def _reserve(page: dict[str, Any], case: _Case) -> None:
+    """Put what speaks against the result first among the cautions, and into the headline."""
+    members = None
+    if "alternatives" in page:
+        members = [p["agreement"] for p in page["alternatives"]["partitions"][1:]]
+    found = reservations(case.model, case.found, members)
+    if "failures" in page:
+        page["failures"]["cautions"] = found + page["failures"]["cautions"]
+    known = case.found["confidence"]["missing"] < page["n_points"]
+    if found and known and case.found["n_clusters"] > 1 and "verdict" in page:
+        headline = page["verdict"]["headline"].rstrip(".")
+        page["verdict"]["headline"] = f"{headline} – with reservations."
 
 
 def _check_rows(name: str, given: Any, n: int) -> None:
@@ -201,6 +220,29 @@ def _steps(model: Any) -> list[str]:
     for _, step in model.steps[:-1]:
         inner = [type(part[1]).__name__ for part in getattr(step, "transformers", ())]
         found.append(type(step).__name__ + (f" ({', '.join(inner)})" if inner else ""))
+    return found
+
+
+def _notes_of_steps(model: Any) -> list[str]:
+    """Return what the steps of a pipeline say of gaps that they filled and words they encoded."""
+    if type(model) is not Pipeline:
+        return []
+    return [note for _, step in model.steps[:-1] if hasattr(step, "notes") for note in step.notes()]
+
+
+def _code_of_steps(model: Any) -> list[dict[str, str]]:
+    """Return the package and the call of each step of a pipeline before the last one."""
+    if type(model) is not Pipeline:
+        return []
+    found = []
+    for _, step in model.steps[:-1]:
+        kind = type(step)
+        public = itertools.takewhile(lambda part: part[0] != "_", kind.__module__.split("."))
+        parts = list(public)
+        module = ".".join(parts[:2] if parts[0] == "clusterscape" else parts)
+        found.append(
+            {"module": module, "name": kind.__name__, "call": " ".join(repr(step).split())}
+        )
     return found
 
 
@@ -251,10 +293,11 @@ def _verdict(case: _Case) -> dict[str, Any]:
         "against_votes": _against_votes(case.frame),
         "how": found["how"],
         "candidates": _candidates(selection),
-        "also_steady": _also_steady(selection, k),
+        "also_steady": also_steady(selection, k),
         "n_clusters": k,
         "runner_up": None if selection is None else selection.runner_up,
         "steadiness": _steadiness(selection),
+        "stability": _stability(selection),
         "structure": None if structure is None else plain(structure),
         "reference": plain(found.get("reference")),
         "n_partitions": ensemble.n_partitions,
@@ -268,14 +311,6 @@ def _candidates(selection: Any) -> list[int] | None:
         return None
     ks = np.asarray(selection.columns["k"])
     return [int(ks.min()), int(ks.max())]
-
-
-def _also_steady(selection: Any, k: int) -> list[int]:
-    """Return other numbers of clusters, up to twice as many, whose clusters hardly vary."""
-    if selection is None or "stability" not in selection.columns or k == 1:
-        return []
-    ks, steady = (np.asarray(selection.columns[name]) for name in ("k", "stability"))
-    return [int(c) for c in ks[(steady >= _STEADY) & (ks != k) & (ks <= 2 * k)]]
 
 
 def _against_votes(frame: pd.DataFrame) -> int:
@@ -293,6 +328,15 @@ def _steadiness(selection: Any) -> str | None:
     order = np.argsort(-counts, kind="stable")
     said = [f"k = {ks[i]} in {counts[i]} of {counts.sum()}" for i in order]
     return f"Chosen by random halves of the clusterings: {', '.join(said)}."
+
+
+def _stability(selection: Any) -> float | None:
+    """Return how far parts of the ensemble agree on the clusters of the number chosen."""
+    if selection is None or "stability" not in selection.columns or not len(selection.choices):
+        return None
+    ks, steady = (np.asarray(selection.columns[name]) for name in ("k", "stability"))
+    found = steady[ks == selection.n_clusters]
+    return plain(float(found[0])) if found.size else None
 
 
 def _input(case: _Case) -> dict[str, Any]:
@@ -321,8 +365,18 @@ def _input(case: _Case) -> dict[str, Any]:
         "scaling": scaling,
         "n_constant": _n_constant(case.table),
         "reference": parameters.get("reference"),
-        "notes": [str(note) for note in known.get("notes", [])],
+        # Columns that were named are not looked at.
+        "suspicious": None if parameters.get("columns") else plain(known.get("suspicious")),
+        "notes": _other_notes(known),
+        "columns_changed": case.notes,
     }
+
+
+def _other_notes(known: Mapping[str, Any]) -> list[str]:
+    """Return what was noted while reading, but not what is said of suspicious columns."""
+    said = {str(note).casefold() for note in known.get("suspicious") or ()}
+    notes = map(str, known.get("notes", ()))
+    return [note for note in notes if note.casefold() not in said]
 
 
 def _n_constant(table: Any) -> int:
@@ -518,6 +572,7 @@ def _reproduce(case: _Case) -> dict[str, Any]:
         "sha256": case.run.get("input", {}).get("sha256"),
         "versions": versions(),
         "chosen": case.model is not model,
+        "steps": case.code,
     }
 
 

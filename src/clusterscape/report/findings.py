@@ -99,6 +99,9 @@ def agreement(labels: np.ndarray, reference: Any) -> dict[str, Any]:
         "n_blank": int((~known).sum()),
         "adjusted_rand": adjusted_rand(own, theirs) if known.any() else None,
         "accuracy": accuracy(own, theirs) if known.any() else None,
+        "largest_class": float(np.unique(theirs, return_counts=True)[1].max() / theirs.size)
+        if known.any()
+        else None,
     }
 
 
@@ -145,9 +148,13 @@ def reference_words(known: Mapping[str, Any]) -> str:
         return "No point has a known class to compare with."
     classes = "1 known class" if known["n_classes"] == 1 else f"{known['n_classes']} known classes"
     without = f" ({blank:,} points without a class do not count)" if blank else ""
+    largest = known.get("largest_class") or 0.0
+    little = ""
+    if known["n_classes"] > 1 and known["accuracy"] <= largest:
+        little = f" (no more than one cluster of all points would: {largest:.1%})"
     return (
         f"Compared with the {classes}{without}: {known['accuracy']:.1%} of the points agree under "
-        "the best matching of clusters to classes; adjusted Rand index "
+        f"the best matching of clusters to classes{little}; adjusted Rand index "
         f"{known['adjusted_rand']:.3f} (1 is perfect, 0 is chance)."
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from clusterscape.report import charts
+from clusterscape.report.cautions import suspicions
 from clusterscape.report.findings import listed, reference_words
 from clusterscape.report.markup import (
     Markup,
@@ -24,6 +25,7 @@ Page = Mapping[str, Any]
 _COLUMNS = 40  # names of columns that are listed
 _SIZES = 12  # clusters whose sizes are given
 _ROWS = 12  # rows of a table that are not folded away
+_NOTES = 4  # on columns, that are not folded away
 _CLUSTERS = 60  # clusters that are described one by one
 
 
@@ -76,9 +78,12 @@ def _verdict(page: Page) -> str:
         lines.append(f"{members:,} clusterings were combined; {differ}.")
     if own["reference"]:
         lines.append(reference_words(own["reference"]))
-    careful = page.get("failures", {}).get("cautions", [])
-    told = bullets(careful)
-    box = f'<div class="careful"><h3>Before you believe it</h3>{told}</div>' if told else ""
+    told = bullets(page.get("failures", {}).get("cautions", []))
+    box = (
+        f'<div class="careful"><h3>Reservations: before you believe it</h3>{told}</div>'
+        if told
+        else ""
+    )
     return paragraphs(lines) + box
 
 
@@ -93,6 +98,8 @@ def _sizes(own: Mapping[str, Any]) -> str:
             f"The largest clusters have {', '.join(shown)} points, {len(rest)} smaller ones "
             f"{sum(rest):,} in all."
         )
+    if sizes != sorted(sizes, reverse=True):  # a person's choice keeps the numbers of the answer
+        return f"The clusters have {listed(shown)} points."
     return f"The clusters are numbered by size: {listed(shown)} points."
 
 
@@ -110,6 +117,8 @@ def _number_of_clusters(own: Mapping[str, Any]) -> str:
     said = f"Their number was chosen among {tried[0]} to {tried[1]}"
     said += f"; the runner-up is {second}." if second is not None else "."
     said += f" {own['steadiness']}" if own["steadiness"] else ""
+    if own["stability"] is not None:
+        said += f" Their clusters agree with these by {own['stability']:.2f} (1 is the same)."
     if own["also_steady"]:
         shown = listed([str(c) for c in own["also_steady"]])
         said += (
@@ -155,14 +164,35 @@ def _input(page: Page) -> str:
             ("Columns", count),
             ("Constant columns", own["n_constant"] and f"{own['n_constant']:,}, which say nothing"),
             ("Columns used", ", ".join(names[:_COLUMNS]) + more if names else None),
-            ("Left out", ", ".join(map(str, own["left_out"]))),
+            ("Left out", ", ".join(map(str, own["left_out"])) or (own["file"] and "nothing")),
+            ("Suspicious", _suspicious(own)),
             ("Prepared as", own["prepared"]),
             ("Prepared by", None if own["scaling"] else ", then ".join(own["steps"])),
             ("Names of the points", own["id_column"]),
             ("Known classes", own["reference"] and f"{own['reference']} (not clustered)"),
             ("Scaling", _SCALINGS.get(own["scaling"], own["scaling"])),
         ]
-    ) + paragraphs(own["notes"])
+    ) + _column_notes(own)
+
+
+def _column_notes(own: Mapping[str, Any]) -> str:
+    """Return what was noted of columns while reading and preparing, many folded away."""
+    changed = [_sentence(note) for note in own["columns_changed"]]
+    told = bullets(changed)
+    if len(changed) > _NOTES:
+        told = folded(f"How columns were prepared: {len(changed)} notes on gaps and words", told)
+    return paragraphs(map(_sentence, own["notes"])) + told
+
+
+def _sentence(note: str) -> str:
+    return note[:1].upper() + note[1:]
+
+
+def _suspicious(own: Mapping[str, Any]) -> str | None:
+    """Return what was noticed of columns that may not be features; None where nobody looked."""
+    if own["suspicious"] is None:
+        return None
+    return " ".join(suspicions(own["suspicious"])) or "none: no column looks like ids or classes"
 
 
 _SCALINGS = {
@@ -175,10 +205,12 @@ _SCALINGS = {
 def _alternatives(page: Page) -> str:
     own = page["alternatives"]
     shown, n = page["n_shown"], page["n_points"]
+    seen = own["axes"] or [""]
     lines = [
         "Every dot of the first map is one clustering, near those that agree with it; the "
         "diamond is the answer. Choose one: the points take its clusters, and the other dots "
-        "the colour of their distance to it. Pin one to compare another with it.",
+        "the colour of their distance to it. The third picture has these distances against the "
+        "number of clusters, by the algorithm. Pin one to compare another with it.",
     ]
     if shown < n:
         lines.append(f"{shown:,} of {n:,} points are shown, drawn at random.")
@@ -189,6 +221,11 @@ def _alternatives(page: Page) -> str:
         "Distances are one less the adjusted Rand index on the points shown. The map shows "
         f"{own['map_share']:.0%} of their squares."
     )
+    if seen[0].startswith(("principal", "singular")):
+        lines.append(
+            "The map of points shows the two directions in which they differ most, and nothing of "
+            "all others: clusters that overlap on it may be apart."
+        )
     return paragraphs(lines) + _EXPLORER
 
 
@@ -209,6 +246,9 @@ _EXPLORER = """
 <p id="chosen" role="status" aria-live="polite"></p>
 <p id="near"></p>
 <p id="point" role="status" aria-live="polite"></p></div></div>
+<div class="panel"><h3 id="settings-title">Distances and settings</h3>
+<canvas id="settings" role="img" aria-labelledby="settings-title" aria-describedby="kinds"></canvas>
+<div id="algorithms" class="legend"></div><p id="kinds" class="caption"></p></div>
 <div id="comparison" hidden><h3>Pinned and shown</h3><p id="changed"></p>
 <div class="explorer"><div class="panel">
 <canvas id="flows" role="img" aria-label="Flows from pinned clusters to those shown"></canvas></div>
@@ -349,7 +389,8 @@ def _criteria(own: Mapping[str, Any]) -> str:
     full = table(
         [_HEADS[name][0] if name in _HEADS else name.replace("_", " ") for name in names],
         rows,
-        caption="Numbers of clusters and their criteria; the largest score decides",
+        caption="Numbers of clusters and their criteria; the largest score decides, unless more "
+        "groups than that lie apart",
     )
     if len(rows) > _ROWS:
         full = folded(f"Table of all {len(rows)} numbers of clusters", full)
@@ -358,13 +399,25 @@ def _criteria(own: Mapping[str, Any]) -> str:
 
 _HEADS = {
     "k": ("k", "Number of clusters."),
-    "score": ("Score", "What decides: the rise, plus half of the eigengap where there are both."),
+    "score": (
+        "Score",
+        "What decides: the sum of rise, drop of clearness and eigengap, as far as they are known.",
+    ),
     "separation_rise": (
         "Rise",
         "By how much more the next cut separates near neighbours (log ratio): large where the next "
         "cut would go through a cluster.",
     ),
     "separated": ("Separated", "Share of near neighbours that lie in different clusters."),
+    "clearness_drop": (
+        "Drop of clearness",
+        "By how much less clear the borders are with one cluster more: large where the next border "
+        "would run through a cluster.",
+    ),
+    "clearness": (
+        "Clearness",
+        "How clear the borders are, the unclear ones first: 0 is a cut through one cloud, 4 a gap.",
+    ),
     "eigengap": (
         "Eigengap",
         "Drop of the spectrum of the shares of common clusterings after k (log ratio).",
@@ -383,7 +436,7 @@ def _tracking(own: Mapping[str, Any]) -> str:
         "lines show where they go when there is one cluster more. A dark line says that the "
         "cluster below comes from there; a cluster with several pale lines is new, not a part of "
         f"one above. The row k = {own['answer']} is the answer; the others are cuts of the same "
-        "clusterings, with the numbers of the answer's clusters that they share most with."
+        "clusterings. Clusters keep number and colour from row to row, beginning with the answer's."
     )
     rows = [
         (f"k = {a['from']}, {a['cluster']}", f"k = {a['to']}, {a['cluster_below']}",
@@ -505,13 +558,8 @@ def _reproduce(page: Page) -> str:
     changed = {k: v for k, v in own["parameters"].items() if k not in defaults or defaults[k] != v}
     settings = ", ".join(f"{name}={value!r}" for name, value in changed.items())
     lines = [f"from {own['module']} import {own['estimator']}"]
-    steps = page.get("input", {}).get("steps")
-    if steps and not own["run"]["parameters"]:
-        lines.append(f"# X was prepared before by {', then '.join(steps)}")
-    scaled = own["run"]["parameters"].get("scaled") == "standard"
-    if scaled:
-        lines.append("from sklearn.preprocessing import StandardScaler")
-        lines.append("X = StandardScaler().fit_transform(X)")
+    lines += dict.fromkeys(f"from {s['module']} import {s['name']}" for s in own["steps"])
+    lines += [f"X = {s['call']}.fit_transform(X)" for s in own["steps"]]
     lines.append(f"{own['estimator']}({settings}).fit({own['fitted_on']})")
     told = "What is not named has the default of this version."
     if own["parameters"].get("random_state", 0) is None:

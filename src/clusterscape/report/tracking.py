@@ -32,7 +32,8 @@ def cuts_of(model: Any, points: np.ndarray) -> pd.DataFrame | None:
 
     One column per number of clusters. The cuts are those that
     :func:`~clusterscape.validate.select_k` compares; the column of the answer's own number is the
-    answer. Clusters have the numbers of the answer's clusters that they share most points with.
+    answer. Clusters keep their numbers from column to column, beginning with the answer's, as far
+    as they share most points.
     None where the answer is one cluster, or has too many to draw.
     """
     k = int(model.n_clusters_)
@@ -48,11 +49,14 @@ def cuts_of(model: Any, points: np.ndarray) -> pd.DataFrame | None:
     votes = ensemble.subset(points, keep_empty=True).select(usable)
     answer = np.asarray(model.labels_)[points]
     rows: dict[int, np.ndarray] = {k: answer}
-    for count in _counts(k, getattr(model, "k_selection_", None), points.size):
-        if count != k:
+    counts = _counts(k, getattr(model, "k_selection_", None), points.size)
+    # Away from the answer, each row numbered like the one before: colours persist along the tree.
+    for side in ([c for c in counts if c > k], [c for c in reversed(counts) if c < k]):
+        before = answer
+        for count in side:
             found = _cut(votes, count)
             if found is not None:
-                rows[count] = aligned_with(answer, found)
+                before = rows[count] = aligned_with(before, found)
     return pd.DataFrame({count: rows[count] for count in sorted(rows)}, index=points)
 
 

@@ -112,7 +112,8 @@ def describe_clusters(
         Any columns of the points: those that were clustered, in their own units, or others.
         Missing and infinite values count for nothing; columns of dates are left out.
     labels : (n,) array
-        Cluster of each point; negative for points in no cluster, which count as others.
+        Cluster of each point; negative for points in no cluster, which count as others. A series
+        whose index names other points than that of X, or in another order, is refused.
     n_columns : int
         Columns for each cluster.
     names : sequence of str, optional
@@ -164,6 +165,7 @@ def describe_clusters(
     >>> print(found.sentences()[0])
     Cluster 0 (10 points): age lower (4.5, elsewhere 14.5).
     """
+    _check_same_rows(X, labels)
     columns = _Columns(X, names)
     labels = np.asarray(labels)
     if labels.dtype.kind not in "iu":
@@ -212,6 +214,20 @@ def check_order(given: Any, ensemble: Ensemble, name: str) -> None:
         f"{name} and the points of the fit have different indexes: row {row} of {name} is {mine}, "
         f"and the fit had {theirs} there. Give the rows in the order of the fit, "
         f"{name}.loc[{known}]; where only the index is another one, {name}.set_axis({known})."
+    )
+
+
+def _check_same_rows(X: Any, labels: Any) -> None:
+    """Refuse labels whose index names other points than that of the table, or in another order."""
+    if not (isinstance(X, pd.DataFrame) and isinstance(labels, pd.Series)):
+        return
+    if may_be_joined(X.index, labels.index):
+        return
+    row, mine, theirs = first_difference(X.index, labels.index)
+    raise ValueError(
+        f"X and labels have different indexes: row {row} of X is {mine}, and of labels {theirs}. "
+        "Give them in the same order, labels.loc[X.index]; where only the index is another one, "
+        "labels.to_numpy()."
     )
 
 

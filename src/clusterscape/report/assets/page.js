@@ -138,17 +138,91 @@
       ink.fill();
       ink.stroke();
     }
-    ring(ink, state.shown, colour("--ink"), 11, SHAPES[0]);
-    if (state.pin !== null) ring(ink, state.pin, colour("--ink"), 11, SHAPES[2]);
+    ring(ink, mapSpots[state.shown], 11, SHAPES[0]);
+    if (state.pin !== null) ring(ink, mapSpots[state.pin], 11, SHAPES[2]);
     drawRamp();
   }
 
-  function ring(ink, index, tint, size, shape) {
+  function ring(ink, spot, size, shape) {
     ink.beginPath();
-    shape(ink, ...mapSpots[index], size);
+    shape(ink, ...spot, size);
     ink.lineWidth = 2;
-    ink.strokeStyle = tint;
+    ink.strokeStyle = colour("--ink");
     ink.stroke();
+  }
+
+  // Distances to the clustering shown, against how the others were made.
+  const algorithms = own ? [...new Set(own.partitions.slice(1).map((p) => p.algorithm))] : [];
+  let settingSpots = [];
+
+  function drawSettings() {
+    const { ink, width, height } = sheet(at("settings"));
+    const most = Math.max(...own.partitions.map((p) => p.n_clusters), 2);
+    const [left, right, top, base] = [44, width - 12, 10, height - 34];
+    const across = (k) => left + 10 + ((k - 1) / (most - 1)) * (right - left - 20);
+    const up = (d) => base - (d / own.largest) * (base - top);
+    // Clusterings of the same number stand side by side, one place for each algorithm.
+    const step = Math.min(7, (right - left - 20) / (most - 1) / (algorithms.length + 1));
+    const aside = (p) => (algorithms.indexOf(p.algorithm) - (algorithms.length - 1) / 2) * step;
+    settingSpots = own.partitions.map((p, i) => [across(p.n_clusters) + (i === 0 ? 0 : aside(p)), up(distance(state.shown, i))]);
+    drawScales(ink, { most, left, right, top, base, across, up });
+    const mixed = scaleOfDistances();
+    ink.strokeStyle = colour("--soft");
+    ink.lineWidth = 0.75;
+    settingSpots.forEach(([x, y], i) => {
+      ink.beginPath();
+      if (i === 0) SHAPES[3](ink, x, y, 8);
+      else SHAPES[KINDS[algorithms.indexOf(own.partitions[i].algorithm) % KINDS.length]](ink, x, y, 4);
+      ink.fillStyle = mixed(steps ? distance(state.shown, i) / own.largest : 0.6);
+      ink.fill();
+      ink.stroke();
+    });
+    ring(ink, settingSpots[state.shown], 11, SHAPES[0]);
+    if (state.pin !== null) ring(ink, settingSpots[state.pin], 11, SHAPES[2]);
+    tellAlgorithms();
+  }
+
+  const KINDS = [0, 1, 2, 4, 5]; // shapes of the algorithms; the diamond is the answer
+
+  function drawScales(ink, { most, left, right, top, base, across, up }) {
+    ink.font = "12px system-ui, sans-serif";
+    ink.fillStyle = colour("--soft");
+    ink.strokeStyle = colour("--line");
+    ink.beginPath();
+    ink.moveTo(left, top);
+    ink.lineTo(left, base);
+    ink.lineTo(right, base);
+    ink.stroke();
+    ink.textAlign = "right";
+    for (const d of [0, own.largest / 2, own.largest]) ink.fillText(d.toFixed(2), left - 6, up(d) + 4);
+    ink.textAlign = "center";
+    const every = Math.ceil((most * 22) / (right - left));
+    for (let k = 1; k <= most; k += every) ink.fillText(k, across(k), base + 15);
+    ink.fillText("number of clusters  →", (left + right) / 2, base + 30);
+  }
+
+  function tellAlgorithms() {
+    const mean = (name) => {
+      const them = own.partitions.map((p, i) => [p, i]).filter(([p, i]) => i > 0 && i !== state.shown && p.algorithm === name);
+      return them.length ? them.reduce((s, [, i]) => s + distance(state.shown, i), 0) / them.length : null;
+    };
+    const means = algorithms.map((name) => [name, mean(name)]).filter(([, far]) => far !== null);
+    at("kinds").textContent = !steps || !means.length ? "" :
+      `Up: the distance to the clustering shown (${own.partitions[state.shown].name}). Mean distance by algorithm: ${means.map(([name, far]) => `${name} ${far.toFixed(2)}`).join(", ")}.`;
+    const box = at("algorithms");
+    if (box.firstChild) return;
+    algorithms.forEach((name, a) => {
+      const sign = make("canvas", undefined, { "aria-hidden": "true", width: 14, height: 14 });
+      const paint = sign.getContext("2d");
+      paint.beginPath();
+      SHAPES[KINDS[a % KINDS.length]](paint, 7, 7, 4);
+      paint.strokeStyle = colour("--soft");
+      paint.lineWidth = 1.5;
+      paint.stroke();
+      const entry = make("span");
+      entry.append(sign, brief(name));
+      box.append(entry);
+    });
   }
 
   let rampDrawn = "";
@@ -341,7 +415,7 @@
     const named = moved.slice(0, 12).map((i) => brief(points.ids[i])).join(", ");
     at("changed").textContent =
       `Adjusted Rand index ${rand(table).toFixed(3)}. ${moved.length.toLocaleString("en")} of ${n.toLocaleString("en")} points change their cluster` +
-      (moved.length ? `; the map shows them: ${named}${moved.length > 12 ? ", …" : ""}.` : ".");
+      (moved.length ? `; the map shows them: ${named}${moved.length > 12 ? ", …" : "."}` : ".");
     const rows = [...new Set([...table.keys()].map((key) => Math.floor(key / 65536)))].sort((x, y) => x - y);
     const columns = [...new Set([...table.keys()].map((key) => key % 65536))].sort((x, y) => x - y);
     fillContingency(table, rows, columns);
@@ -436,7 +510,8 @@
     others.sort((a, b) => distance(index, a) - distance(index, b));
     const said = (i) => `${own.partitions[i].name} (${distance(index, i).toFixed(2)})`;
     const far = others[others.length - 1];
-    return `Nearest to it, by distance: ${others.slice(0, 3).map(said).join(", ")}; farthest: ${said(far)}.`;
+    const mean = others.reduce((s, i) => s + distance(index, i), 0) / others.length;
+    return `Mean distance to the others: ${mean.toFixed(2)}. Nearest to it, by distance: ${others.slice(0, 3).map(said).join(", ")}; farthest: ${said(far)}.`;
   }
 
   function tellPoint(labels) {
@@ -506,10 +581,16 @@
         line.cells[0].replaceWith(head);
       }
     }
-    const first = rows.length ? state.page * PAGE + 1 : 0;
-    at("which").textContent = `${first} to ${Math.min((state.page + 1) * PAGE, rows.length)} of ${rows.length.toLocaleString("en")}`;
+    at("which").textContent = shownOf(rows.length);
     at("earlier").disabled = state.page === 0;
     at("later").disabled = (state.page + 1) * PAGE >= rows.length;
+  }
+
+  function shownOf(count) {
+    if (count === 0) return "no point has such an id";
+    const said = `${count.toLocaleString("en")} point${count === 1 ? "" : "s"}`;
+    if (count <= PAGE) return said;
+    return `${state.page * PAGE + 1} to ${Math.min((state.page + 1) * PAGE, count)} of ${said}`;
   }
 
   function setUpPoints() {
@@ -756,6 +837,7 @@
       if (two) changed = state.pin === state.shown ? null : showComparison(labelsOf(state.pin), labels);
       if (two && state.pin === state.shown) showComparison(labels, labels);
       drawMap();
+      drawSettings();
       drawPoints(labels, changed);
       drawLegend(labels);
       at("partition").selectedIndex = state.shown;
@@ -796,12 +878,14 @@
     at("pin").addEventListener("click", () => update({ pin: state.shown }));
     at("unpin").addEventListener("click", () => update({ pin: null }));
     at("to-answer").addEventListener("click", () => update({ shown: 0, cluster: null }));
-    at("map").addEventListener("click", (event) => {
-      const found = nearest((i) => mapSpots[i], mapSpots.length, event, at("map"), 16);
+    const choosing = (id, places) => at(id).addEventListener("click", (event) => {
+      const found = nearest((i) => places()[i], own.partitions.length, event, at(id), 16);
       if (found === null) return;
       if (event.shiftKey) update({ pin: found });
       else update({ shown: found, cluster: null });
     });
+    choosing("map", () => mapSpots);
+    choosing("settings", () => settingSpots);
     at("data").addEventListener("click", (event) => {
       if (!spots) return;
       const found = nearest((i) => [spots[2 * i], spots[2 * i + 1]], n, event, at("data"), 12);
@@ -838,4 +922,11 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
   // Paper is white, whatever the screen is.
   matchMedia("print").addEventListener("change", drawAll);
+  // What is folded away cannot be opened on paper.
+  let folded = [];
+  window.addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("details:not([open])")];
+    for (const one of folded) one.open = true;
+  });
+  window.addEventListener("afterprint", () => { for (const one of folded) one.open = false; });
 })();
