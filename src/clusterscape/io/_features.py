@@ -315,8 +315,9 @@ def settle_missing(table: Table, wanted: Wanted, where: Where) -> Table:
     if isinstance(X, np.ndarray) or sparse.issparse(X):
         if sparse.issparse(X) or how == "refuse":
             check_finite(X, names, where)
-        gaps = np.zeros((1, 0), bool) if sparse.issparse(X) else np.isnan(X)
-        if not sparse.issparse(X):
+        none = sparse.issparse(X) or how == "refuse"
+        gaps = np.zeros((1, 0), bool) if none else np.isnan(X)
+        if not none:
             check_finite(np.where(gaps, 0, X) if gaps.any() else X, names, where)
     else:
         gaps = X.isna().to_numpy()

@@ -91,7 +91,9 @@ def comma_evidence(cells: Iterable[str]) -> CommaEvidence:
     """
     seen = CommaEvidence()
     for cell in cells:
-        if not cell or not ("," in cell or "." in cell):
+        comma = "," in cell
+        # Where one point is a decimal mark, others cannot say more: wide tables hold many.
+        if not comma and ("." not in cell or seen.decimal_point):
             continue
         found = _CELL.fullmatch(cell)
         if found is None or not _known_unit(found["unit"]):

@@ -31,6 +31,7 @@ from clusterscape.io._matrices import (
     read_libsvm,
     read_npy,
     read_npz,
+    read_parquet,
 )
 from clusterscape.io._numbers import Marks
 from clusterscape.io._sheets import sheet_frame
@@ -197,6 +198,10 @@ def _table(source: Source, layout: Layout, wanted: Wanted) -> Table:
         return _READERS[source.format](source, wanted)
     if source.format in TEXT and layout.sheet is None:
         plain = read_plain(source, layout=layout, wanted=wanted)
+        if plain is not None:
+            return plain
+    if source.format == "parquet" and layout.sheet is None:
+        plain = read_parquet(source, wanted)
         if plain is not None:
             return plain
     read = _read_frame(source, layout, wanted)
