@@ -91,9 +91,9 @@ def scaling(X: Any, how: str, algorithm: str | None = None) -> str:
 
     choose("--scale", how, SCALES)
     if algorithm is not None and how not in ("none", "minmax"):
-        from clusterscape.generate.algorithms import ALGORITHMS
+        from clusterscape.generate.algorithms import named
 
-        if ALGORITHMS[algorithm].nonnegative:
+        if named(algorithm).nonnegative:
             if how == "auto":
                 return "none"
             raise ValueError(

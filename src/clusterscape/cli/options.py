@@ -35,11 +35,11 @@ def names_of(what: str) -> Callable[[], list[str]]:
     def names() -> list[str]:
         from clusterscape.combine import METHODS
         from clusterscape.compare import MEASURES
-        from clusterscape.generate import ALGORITHMS, PRESETS
+        from clusterscape.generate import ALGORITHMS, CLUSTERERS, PRESETS
 
         return {
             "generator": list(PRESETS),
-            "algorithm": list(ALGORITHMS),
+            "algorithm": [*ALGORITHMS, *CLUSTERERS],
             "consensus": ["auto", *METHODS],
             "metric": [*MEASURES, *ALIASES],
         }[what]
@@ -557,8 +557,9 @@ Algorithm = Annotated[
         "--algorithm",
         metavar="NAME",
         autocompletion=names_of("algorithm"),
-        help="Base clusterer, for generators that take one: kmeans, cosine (for text), ward, ... "
-        "('clusterscape info --list algorithms').",
+        help="Base clusterer, for generators that take one: kmeans, cosine (for text), ward, "
+        "hdbscan, ... or a class of scikit-learn such as Birch ('clusterscape info --list "
+        "algorithms').",
         show_default=False,
         rich_help_panel=WORK,
     ),
@@ -613,13 +614,13 @@ Jobs = Annotated[
 
 def chosen_generator(given: str | None, algorithm: str | None) -> str:
     """Return the generator; names that are not known are refused before any work."""
-    from clusterscape.generate import ALGORITHMS, PRESETS
+    from clusterscape.generate import ALGORITHMS, CLUSTERERS, PRESETS
 
     generator = given or ("diverse" if algorithm is None else "random_k")
     choose("--generator", generator, list(PRESETS))
     if algorithm is None:
         return generator
-    choose("--algorithm", algorithm, list(ALGORITHMS))
+    choose("--algorithm", algorithm, [*ALGORITHMS, *CLUSTERERS])
     if generator in ("mixed", "diverse", "usenc", "random_projection"):
         raise typer.BadParameter(
             f"{generator} chooses its own base clusterers; leave --algorithm out.",
