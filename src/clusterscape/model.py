@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from clusterscape import combine, generate
 from clusterscape._core.errors import ParameterError, ParameterWarning
+from clusterscape._core.frames import Library, in_library
 from clusterscape._core.labels import canonical
 from clusterscape._core.params import (
     N_JOBS,
@@ -40,7 +41,6 @@ from clusterscape._core.params import (
     Such,
     check_params,
 )
-from clusterscape._core.frames import Library, in_library
 from clusterscape._core.progress import log, showing
 from clusterscape._core.seeds import RandomState, parent, restore, spawn
 from clusterscape._core.store import stored_plan

@@ -8,6 +8,7 @@ import io
 import os
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -65,6 +66,7 @@ def read_table(
     else:
         table = tables.read_table(data, label_column=reference, **arguments)
         digest = file_digest(data)
+    _refuse_tiny(table)
     suspicious = [] if arguments["columns"] else tables.suspicious_columns(table)
     _tell_columns(table, suspicious, compares=compares, quiet=quiet)
     origin = {
@@ -80,6 +82,25 @@ def read_table(
         "notes": [*table.notes, *(f"column {s.column!r} {s.reason}." for s in suspicious)],
     }
     return table, origin
+
+
+_TINY = 1e-150  # the squares of smaller numbers are 0
+
+
+def _refuse_tiny(table: Table) -> None:
+    """Refuse columns of numbers so small that scaling takes them for constant."""
+    X = table.X
+    if not isinstance(X, np.ndarray) or X.dtype != np.float64:
+        return
+    largest = np.maximum(np.nanmax(X, axis=0, initial=0.0), -np.nanmin(X, axis=0, initial=0.0))
+    tiny = np.flatnonzero((largest > 0) & (largest < _TINY))
+    if tiny.size:
+        name = str(table.feature_names[tiny[0]])
+        raise ValueError(
+            f"{table.source}: the column {name!r} holds numbers of at most "
+            f"{largest[tiny[0]]:.3g}, whose squares are 0 in a computer; write them in other units "
+            f"(multiplied), or leave the column out with --exclude {shlex.quote(name)}."
+        )
 
 
 _SCALERS = {"standard": "StandardScaler", "robust": "RobustScaler", "minmax": "MinMaxScaler"}
@@ -237,7 +258,7 @@ def as_in_run(reading: Reading, fitted: Any, run: Mapping[str, Any]) -> Reading:
         changes["missing"] = "impute" if fills else "drop"
     if isinstance(first, TableEncoder) and any(w is not None for w in first.categories_):
         changes["categories"] = "one-hot"
-    if done.get("transpose") is True:
+    if done.get("transpose") is True and reading.transpose is None:
         changes["transpose"] = True
     return dataclasses.replace(reading, **changes)
 
@@ -266,6 +287,14 @@ def _tell_columns(
     for note in table.notes:
         say(f"{table.source}: {note}", quiet=quiet)
     names = [str(name) for name in table.feature_names]
+    again = [(name, count) for name, count in Counter(names).items() if count > 1]
+    for name, count in again[:3]:
+        say(
+            f"{table.source}: warning: {count} columns are called {name!r}; all of "
+            "them are used, and columns go by position. If one is a copy, delete it from the file; "
+            "else give them different names.",
+            quiet=quiet,
+        )
     shown = ", ".join(names[:_SHOWN])
     more = f", and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
     columns = "1 column is used" if len(names) == 1 else f"{len(names):,} columns are used"

@@ -231,6 +231,26 @@ class Reading:
             rich_help_panel=READING,
         ),
     ] = None
+    header_in: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--header-in",
+            metavar="FILE",
+            help="As --header, for one of several files.",
+            show_default=False,
+            rich_help_panel=READING,
+        ),
+    ] = None
+    no_header_in: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--no-header-in",
+            metavar="FILE",
+            help="As --no-header, for one of several files.",
+            show_default=False,
+            rich_help_panel=READING,
+        ),
+    ] = None
     encoding: Annotated[
         list[str] | None,
         typer.Option(
@@ -315,13 +335,15 @@ class Reading:
         ),
     ] = "refuse"
     transpose: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--transpose",
-            help="The table of features has one column per point and one row per feature.",
+            "--transpose/--no-transpose",
+            help="The table of features has one column per point and one row per feature. A table "
+            "for a run that exists is read as that of the run was, unless this says otherwise.",
+            show_default=False,
             rich_help_panel=READING,
         ),
-    ] = False
+    ] = None
     obsm: Annotated[
         list[str] | None,
         typer.Option(
@@ -367,7 +389,7 @@ class Reading:
             "exclude": (self.given("exclude", file) + self.given("exclude", None, files)) or None,
             "format": self._one("format", file, files),
             "delimiter": self._one("delimiter", file, files),
-            "header": "auto" if self.header is None else self.header,
+            "header": self._names(file, files),
             "encoding": self._one("encoding", file, files),
             "na": self.given("na", file) + self.given("na", None, [file, *files]),
             "sheet": self._one("sheet", file, files),
@@ -392,10 +414,29 @@ class Reading:
             **layout,
             "missing": choose("--missing", self.missing, MISSING),
             "categories": choose("--categories", self.categories, CATEGORIES),
-            "transpose": self.transpose,
+            "transpose": bool(self.transpose),
             "obsm": self._one("obsm", file, files),
             "layer": self._one("layer", file, files),
         }
+
+    def _names(self, file: str, files: Sequence[str]) -> bool | Literal["auto"]:
+        """Return whether the first row of a file holds names; what is said of it alone decides."""
+        for option, named in (
+            ("--header-in", self.header_in),
+            ("--no-header-in", self.no_header_in),
+        ):
+            for name in named or ():
+                if name not in (file, *files):
+                    raise typer.BadParameter(
+                        f"{name} is not among the files that are read; name one as it stands in "
+                        "the command.",
+                        param_hint=option,
+                    )
+        if file in (self.header_in or ()):
+            return True
+        if file in (self.no_header_in or ()):
+            return False
+        return "auto" if self.header is None else self.header
 
     def _lines(self, file: str, files: Sequence[str]) -> int:
         text = self._one("skip", file, files) or "0"

@@ -138,7 +138,7 @@ class Features:
         if categories == "drop":
             return self._dropped(words, dates)
         if dates:
-            self._refuse_dates(dates, words)
+            self._refuse_dates(dates, words if categories == "refuse" else [])
         if words and categories == "refuse":
             self._refuse_words(words)
         self._refuse_many(words)
@@ -210,14 +210,19 @@ class Features:
         return _spreadsheet_hint(value)
 
     def _refuse_dates(self, dates: list[int], words: list[int]) -> None:
-        names = [self.names[p] for p in [*dates, *words]]
+        names = [self.names[p] for p in dates]
+        text = [self.names[p] for p in words]
         one = len(dates) == 1
         subject = f"the column{'' if one else 's'} {self._listed(dates)} hold{'s' if one else ''}"
+        more = f" ({_escaped(self._listed(words))}: text, see also {{categories}})" if text else ""
+        remedy = "leave out with {exclude}, or put numbers in their place, such as days since a day"
         raise TableError(
             f"{self.where.name}: {subject} dates or times, which are no measurements by themselves "
             f"({self._example(dates[0])})",
-            "leave out with {exclude}, or put numbers in their place, such as days since a day",
+            "leave out with {exclude}, or put numbers in their place, such as days since a day"
+            + more,
             exclude=names if len(names) > 1 else names[0],
+            **({"categories": "one-hot"} if text else {}),
         )
 
     def _refuse_many(self, words: list[int]) -> None:
@@ -284,6 +289,11 @@ class Features:
             words = "correct the cell, leave the column out with {exclude}, or say {na} if it "
             return "", words + "stands for a missing value", {"na": text}
         return "", plain, {}
+
+
+def _escaped(text: str) -> str:
+    """Return words that stand in a remedy as they are."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _spreadsheet_hint(text: str) -> str:

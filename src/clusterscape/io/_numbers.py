@@ -219,6 +219,17 @@ def _of_numbers(values: pd.Series, na: Sequence[str]) -> Cells:
     return Cells("yes/no" if boolean else "numbers", missing, numbers)
 
 
+def is_missing(cell: Any, na: Sequence[str] = ()) -> bool:
+    """Say whether a cell stands for a missing value; ``na`` are words that do, beside the usual.
+
+    Examples
+    --------
+    >>> is_missing("n/a"), is_missing("?"), is_missing("?", ["?"])
+    (True, False, True)
+    """
+    return _is_missing(cell, {token.strip().lower() for token in na})
+
+
 def _is_missing(cell: Any, words: set[str]) -> bool:
     if isinstance(cell, str):
         return cell.strip().lower() in MISSING | words
