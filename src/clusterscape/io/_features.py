@@ -215,7 +215,6 @@ class Features:
         one = len(dates) == 1
         subject = f"the column{'' if one else 's'} {self._listed(dates)} hold{'s' if one else ''}"
         more = f" ({_escaped(self._listed(words))}: text, see also {{categories}})" if text else ""
-        remedy = "leave out with {exclude}, or put numbers in their place, such as days since a day"
         raise TableError(
             f"{self.where.name}: {subject} dates or times, which are no measurements by themselves "
             f"({self._example(dates[0])})",
