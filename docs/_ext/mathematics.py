@@ -60,9 +60,9 @@ Points and clusters are the vertices of one graph with the weights
 
 .. math:: W_{xc} = W_{cx} = B_{xc}, \qquad W_{xy} = W_{cd} = 0
 
-for points x, y and clusters c, d. A part of the cut holds points and clusters at once. METIS cuts it into parts with nearly equal
-numbers of points; ``partitioner="spectral"`` takes the normalised cut, whose eigenvectors are the
-singular vectors of :math:`D_x^{-1/2} B\, D_c^{-1/2}` with the degrees :math:`D_x` of the points and
+for points x, y and clusters c, d. A part of the cut holds points and clusters at once. METIS cuts
+it into parts with nearly equal numbers of points; ``partitioner="spectral"`` takes the normalised
+cut, whose eigenvectors are the singular vectors of :math:`D_x^{-1/2} B\, D_c^{-1/2}` with the degrees :math:`D_x` of the points and
 :math:`D_c` of the clusters.
 """,
     "hgpa": r"""
@@ -110,7 +110,9 @@ A cluster is the sum of its points' images in the space of a kernel, at unit len
 :math:`\bar{\Phi}(C)`. The clusters of all partitions are grouped by a weighted k-means:
 
 .. math:: \min_{v_1, \dots, v_K} \; \sum_{i} \sum_{C \in \pi_i} \frac{|C|}{n}\;
-   \min_k \| \bar{\Phi}(C) - v_k \|^2, \qquad \pi(x) = \mathrm{arg\,max}_k\; \langle \phi(x), v_k \rangle
+   \min_k \| \bar{\Phi}(C) - v_k \|^2
+
+.. math:: \pi(x) = \mathrm{arg\,max}_k\; \langle \phi(x), v_k \rangle
 """,
     "lsce": r"""
 The objective adds the category utility of the partitions to the normalised cut of the features,
@@ -125,7 +127,9 @@ The uncertainty of a cluster C is the entropy of the pieces into which the parti
 its reliability falls with it:
 
 .. math:: H(C) = - \sum_{i=1}^{r} \sum_{j} p_{ij} \log_2 p_{ij}, \quad
-   p_{ij} = \frac{|C \cap C_{ij}|}{|C|}, \quad \mathrm{ECI}(C) = \exp\left( - \frac{H(C)}{\theta\, r} \right)
+   p_{ij} = \frac{|C \cap C_{ij}|}{|C|}
+
+.. math:: \mathrm{ECI}(C) = \exp\left( - \frac{H(C)}{\theta\, r} \right)
 
 where :math:`C_{ij}` is the cluster j of :math:`\pi_i`.
 
@@ -138,8 +142,9 @@ Points and clusters are the two sides of a graph, with the reliability of a clus
 its links: :math:`\tilde{B} = B\, \mathrm{diag}(\mathrm{ECI})` (see LWEA). The normalised cut of the
 whole graph is solved among the clusters alone (the transfer cut):
 
-.. math:: W_c = \tilde{B}^{\top} D_x^{-1} \tilde{B}, \qquad (D_c - W_c)\, v = \lambda D_c\, v, \qquad
-   u = \frac{1}{1 - \gamma}\, D_x^{-1} \tilde{B}\, v, \qquad \gamma (2 - \gamma) = \lambda
+.. math:: W_c = \tilde{B}^{\top} D_x^{-1} \tilde{B}, \qquad (D_c - W_c)\, v = \lambda D_c\, v
+
+.. math:: u = \frac{1}{1 - \gamma}\, D_x^{-1} \tilde{B}\, v, \qquad \gamma (2 - \gamma) = \lambda
 
 k-means on the rows of the K vectors u gives the clusters.
 """,
@@ -194,7 +199,7 @@ Markov chain on the points:
 .. math:: P = D\, S\, D, \qquad P\, \mathbf{1} = \mathbf{1}
 
 Its eigenvalues near 1 count the clusters: K is where their largest gap lies. A random distribution
-:math:`x_0` evolves, :math:`x_{t} = x_{t-1} P`, and soon has nearly equal values within each cluster;
+:math:`x_0` evolves, :math:`x_{t} = x_{t-1} P`, and soon has nearly equal values within clusters;
 the K - 1 largest gaps of its sorted values cut it. How nearly S falls into blocks is
 
 .. math:: \zeta = \frac{\max_x \; \sum_{y \,:\, \pi(y) \neq \pi(x)} S_{xy}}{\max_x \; \sum_y S_{xy}}

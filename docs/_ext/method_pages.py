@@ -20,8 +20,8 @@ logger = logging.getLogger(__name__)
 
 FOLDER = "methods/generated"
 SYMBOLS = (
-    "n points, m different rows of labels, r partitions, K clusters of the consensus, D clusters of "
-    "all partitions together, l sampled points, d features, rho random features."
+    "n points, m different rows of labels, r partitions, K clusters of the consensus, D clusters "
+    "of all partitions together, l sampled points, d features, rho random features."
 )
 
 
