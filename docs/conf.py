@@ -24,6 +24,7 @@ extensions = [
     "myst_parser",
     "sphinx_gallery.gen_gallery",
     "command_reference",
+    "method_pages",
     "offline",
     "own_members",
     "registry_tables",
@@ -63,7 +64,7 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "clusterscape"
-html_math_renderer = "plain"
+html_math_renderer = "drawn"
 html_static_path = ["_static"]
 html_css_files = ["tables.css"]
 html_show_sourcelink = False

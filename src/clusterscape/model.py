@@ -13,12 +13,20 @@ import numpy as np
 import pandas as pd
 from joblib import parallel_config
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    clone,
+)
+from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from clusterscape import combine, generate
 from clusterscape._core.errors import ParameterError, ParameterWarning
+from clusterscape._core.frames import Library, in_library
 from clusterscape._core.labels import canonical
 from clusterscape._core.params import (
     N_JOBS,
@@ -33,7 +41,7 @@ from clusterscape._core.params import (
     Such,
     check_params,
 )
-from clusterscape._core.progress import showing
+from clusterscape._core.progress import log, showing
 from clusterscape._core.seeds import RandomState, parent, restore, spawn
 from clusterscape._core.store import stored_plan
 from clusterscape.combine import BaseConsensus, MethodChoice, choose_method
@@ -106,7 +114,9 @@ _RANGE = Such(
 )  # fmt: skip
 
 
-class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
+class ConsensusClustering(
+    ResultMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
     """Cluster many times, combine the clusterings, and say how far each label can be believed.
 
     Parameters
@@ -273,7 +283,15 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         self.progress = progress
         self.store = store
 
-    def fit(self, X: Any, y: Any = None, *, index: Any = None, constraints: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        index: Any = None,
+        constraints: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
         """Generate the partitions, combine them, and score the result.
 
         Parameters
@@ -290,6 +308,10 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
             or more; certain constraints are respected in the answer, at the least loss of votes. A
             number of clusters that is chosen here is at least the number of groups that must be
             apart.
+        sample_weight : (n,) array, optional
+            How many points each point stands for, >= 0. Members whose mathematics has weights use
+            them (k-means and k-medoids; a warning names the others), and so do the methods that
+            combine. The test for structure counts every point once.
 
         Returns
         -------
@@ -298,7 +320,7 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
         if self.metric is not None:
             relations = read_relations(X, self.metric, index=index)
-            return self._fit_relations(relations, constraints)
+            return self._fit_relations(relations, constraints, sample_weight)
         ids = point_ids(X) if index is None else index
         X = validated_features(self, X, contiguous=False)
         n = X.shape[0]
@@ -321,7 +343,8 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         warn_of_features(X, names, who=type(self).__name__, metric=metric, stacklevel=2)
         with showing(self.progress), self._workers():
             # First, because it refuses a store of another run and counts that do not fit.
-            made = generator.generate_with_assigner(X, index=ids)
+            made = generator.generate_with_assigner(X, sample_weight=sample_weight, index=ids)
+            log.info("%s", made.ensemble)
             self.structure_ = self._test(X, metric, seeds[2])
             self.ensemble_ = weighed(made.ensemble, known)
             self.k_selection_: KSelection | None = None
@@ -339,7 +362,9 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         """Give what has no ``n_jobs`` of its own the workers of this estimator."""
         return nullcontext() if self.n_jobs is None else parallel_config(n_jobs=self.n_jobs)
 
-    def _fit_relations(self, relations: Relations, constraints: Any) -> Self:
+    def _fit_relations(
+        self, relations: Relations, constraints: Any, sample_weight: Any = None
+    ) -> Self:
         """Fit to distances or similarities."""
         relation, seeds = relations.views[0], self._seeds()
         known = constraints_of(constraints, None, relation.shape[0])
@@ -348,7 +373,9 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         self._forget_features()
         self.n_features_in_ = relation.shape[0]
         with showing(self.progress), self._workers():
-            ensemble = generator.generate(relation.matrix, index=relations.index)
+            ensemble = generator.generate(
+                relation.matrix, sample_weight=sample_weight, index=relations.index
+            )
             self._conclude(ensemble, seeds[1], None, known)
         return self
 
@@ -465,9 +492,16 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         self.consensus_choice_: MethodChoice | None = None
         if self._asked is None and self.k_selection_ is None:
             self._choose_k(features, seed)
+        if self.structure_ is not None:
+            log.info("structure: %s", self.structure_.message)
+        if self.k_selection_ is not None:
+            log.info("number of clusters: %s", self.k_selection_.reason)
         self._combine(seed, features, known.closure.least_clusters())
+        if self.consensus_choice_ is not None:
+            log.info("consensus: %s", self.consensus_choice_.reason)
         self._respect(known)
         self._score()
+        log.info("%d clusters of %d points", self.n_clusters_, len(self.labels_))
 
     def _respect(self, known: Constraints) -> None:
         """Move as few votes as possible so that certain constraints hold."""
@@ -689,7 +723,52 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         labels = self._assigned(X)
         return self.transfer_.membership(labels)
 
-    def predict_frame(self, X: Any, *, membership: bool = False) -> pd.DataFrame:
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the memberships of points as features, as :meth:`predict_membership` has them.
+
+        For a pipeline that goes on; with ``set_output`` the columns are named and become a frame.
+
+        Parameters
+        ----------
+        X : (m, d) array, sparse matrix or data frame
+            Features.
+
+        Returns
+        -------
+        (m, k) array
+        """
+        return self.predict_membership(X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_clusters_
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return how well the clusters of points are known: more is better.
+
+        Parameters
+        ----------
+        X : (m, d) array, sparse matrix or data frame
+            Features.
+        y : (m,) array, optional
+            Known classes.
+
+        Returns
+        -------
+        float
+            With ``y`` the adjusted Rand index of :meth:`predict` and the classes; without it the
+            mean confidence of the points, in [0, 1]. The second compares answers with the same
+            number of clusters; to choose that number use ``n_clusters="auto"``.
+        """
+        if y is not None:
+            return float(adjusted_rand_score(np.asarray(y), self.predict(X)))
+        labels = self._assigned(X)
+        shares = self.transfer_.membership(labels)
+        return float(np.mean(self.transfer_.confidence(shares, self.transfer_.predict(labels))))
+
+    def predict_frame(
+        self, X: Any, *, membership: bool = False, library: Library = "pandas"
+    ) -> Any:
         """Return what ``to_frame`` has for the points of ``fit``, for new points.
 
         Parameters
@@ -698,10 +777,12 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
             Features. The index of a pandas frame is kept.
         membership : bool
             Add a column ``membership_0``, ``membership_1``, ... for each cluster.
+        library : {"pandas", "polars"}
+            Whose frame is returned.
 
         Returns
         -------
-        pandas.DataFrame
+        pandas.DataFrame or polars.DataFrame
             ``label``, ``confidence``, ``runner_up``, ``runner_up_share``.
         """
         labels = self._assigned(X)
@@ -710,7 +791,8 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         confidence = self.transfer_.confidence(shares, found)
         message = "" if self.transfer_.comparable else "one opinion"
         scores = ConsensusScores(shares, confidence, np.empty(0), message)
-        return points_frame(scores, found, point_ids(X), membership=membership)
+        frame = points_frame(scores, found, point_ids(X), membership=membership)
+        return in_library(frame, library)
 
     def _assigned(self, X: Any) -> np.ndarray:
         """Return the labels of new points in the members."""

@@ -1,8 +1,13 @@
-"""Data frames of features: what is refused before they are read as a matrix."""
+"""Data frames: what is refused before they are read as a matrix, and the library of results."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
+
+import pandas as pd
+
+Library = Literal["pandas", "polars"]
+LIBRARIES = ("pandas", "polars")
 
 # What a column of ids is called; pandas names a first column without a name "Unnamed: 0".
 ID_NAMES = frozenset({"id", "ids", "index", "unnamed: 0"})
@@ -19,3 +24,38 @@ def refuse_repeated_columns(X: Any, name: str) -> None:
         f"{name} has {count} columns named {label!r}, so that a name does not say which column is "
         f"meant; rename them, or pass {name}.to_numpy() to go by position."
     )
+
+
+def in_library(frame: pd.DataFrame, library: str, *, index: str = "id") -> Any:
+    """Return a frame of pandas as it is, or in polars with its index as the first columns.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The frame.
+    library : {"pandas", "polars"}
+        Whose frame is wanted.
+    index : str
+        Name of the index where it has none.
+    """
+    if library not in LIBRARIES:
+        known = " or ".join(map(repr, LIBRARIES))
+        raise ValueError(f"library must be {known}; got {library!r}.")
+    if library == "pandas":
+        return frame
+    try:
+        import polars
+    except ImportError:
+        raise ImportError(
+            "library='polars' needs polars; install it (pip install polars), or leave it out for "
+            "a frame of pandas."
+        ) from None
+    names = [index if name is None else str(name) for name in frame.index.names]
+    whole = frame.set_axis(frame.index.set_names(names), axis=0).reset_index()
+    columns = {
+        str(name): [None if v is pd.NA else v for v in whole[name].tolist()]
+        if whole[name].dtype.kind not in "iufb" or isinstance(whole[name].dtype, pd.Int64Dtype)
+        else whole[name].to_numpy()
+        for name in whole.columns
+    }
+    return polars.DataFrame(columns)

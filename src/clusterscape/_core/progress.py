@@ -1,7 +1,8 @@
-"""Progress in one place: lines on stderr, silent when stderr is not a terminal."""
+"""Progress in one place: lines on stderr, silent when stderr is not a terminal; and the log."""
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import sys
 from collections.abc import Iterable, Iterator
@@ -10,6 +11,10 @@ from contextvars import ContextVar
 from typing import TypeVar
 
 T = TypeVar("T")
+
+log = logging.getLogger("clusterscape")
+"""What goes on, for those who ask: ``logging.basicConfig(level=logging.INFO)``."""
+log.addHandler(logging.NullHandler())
 
 _wish: ContextVar[bool | None] = ContextVar("clusterscape_progress", default=None)
 _noted: set[str] = set()
@@ -31,13 +36,17 @@ def showing(progress: bool | None) -> Iterator[None]:
 
 
 def note_once(text: str) -> None:
-    """Write a line to stderr, the first time in this process, if progress is shown."""
+    """Say a line once in this process: to the log if it is read, else to stderr with progress."""
     # Workers print nothing: every worker would print the same line.
     if text in _noted or multiprocessing.parent_process() is not None:
         return
-    if _is_shown(wish()):
+    if _is_shown(wish()) and not log.isEnabledFor(logging.INFO):
         _noted.add(text)
-        print(f"clusterscape: {text}", file=sys.stderr, flush=True)
+        sys.stderr.write(f"clusterscape: {text}\n")
+        sys.stderr.flush()
+    elif log.isEnabledFor(logging.INFO):
+        _noted.add(text)
+        log.info(text)
 
 
 def _is_shown(progress: bool | None) -> bool:

@@ -84,101 +84,47 @@ def _cells(data: str, layout: dict[str, Any]) -> Any:
 
     ``layout`` are the options that the run was given for its table.
     """
-    import pandas as pd
-
-    from clusterscape.io import FORMATS
+    from clusterscape.io import read_text
 
     given = {name: v[0] if isinstance(v, list) else v for name, v in layout.items()}
-    stem = data.lower().removesuffix(".gz")
-    known = [kind for kind, endings in FORMATS.items() if stem.endswith(endings)]
-    kind = given.get("format") or next(iter(known), "csv")
-    if kind not in ("csv", "tsv", "txt", "xlsx"):
-        raise ValueError(
-            f"{data} is a {kind} file, and labels are joined to CSV, TSV and xlsx; save it as CSV "
-            "(UTF-8), or leave TABLE out."
-        )
-    read = _sheet_cells if kind == "xlsx" else _text_cells
-    whole = read(data, given)
-    if given.get("header") is False:
-        return whole.set_axis([str(j + 1) for j in range(whole.shape[1])], axis=1)
-    table = whole.iloc[1:].reset_index(drop=True)
-    table.columns = pd.Index(whole.iloc[0].tolist())
-    return table
-
-
-def _text_cells(data: str, given: dict[str, Any]) -> Any:
-    """Return the rows of a file of text, the names of the columns among them."""
-    import pandas as pd
-
-    marks = {"tab": "\t", "\\t": "\t", "space": r"\s+", "whitespace": r"\s+", " ": r"\s+"}
-    mark = given.get("delimiter")
-    encoding = given.get("encoding")
-    try:
-        return pd.read_csv(
-            data,
-            sep=None if mark is None else marks.get(mark, mark),
-            engine="python",
-            encoding=encoding,
-            skiprows=int(given.get("skip", 0)),
-            dtype=str,
-            keep_default_na=False,
-            header=None,
-        )
-    except UnicodeDecodeError:
-        raise ValueError(
-            f"{data} is not text in the encoding {encoding or 'UTF-8'}; save it again as CSV in "
-            "UTF-8, or give the run the --encoding of its table: it is used here too."
-        ) from None
-    except pd.errors.ParserError as error:
-        reason = str(error).strip().splitlines()[-1].rstrip(".")
-        raise ValueError(
-            f"{data} cannot be read as a table ({reason}); save it as CSV whose first line holds "
-            "the names of the columns."
-        ) from None
-
-
-def _sheet_cells(data: str, given: dict[str, Any]) -> Any:
-    """Return the rows of a spreadsheet that hold something, as :func:`_text_cells` does."""
-    import zipfile
-
-    import pandas as pd
-
-    try:
-        rows = pd.read_excel(
-            data,
-            sheet_name=given.get("sheet", 0),
-            engine="openpyxl",
-            header=None,
-            dtype=object,
-            na_filter=False,
-        )
-    except (ImportError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        reason = str(error).strip().rstrip(".")
-        raise ValueError(f"{data} cannot be read ({reason}); save it as CSV in UTF-8.") from None
-    rows = rows.iloc[int(given.get("skip", 0)) :].map(str)
-    rows = rows.loc[(rows != "").any(axis=1), (rows != "").any(axis=0)]
-    if rows.empty:
-        raise ValueError(f"{data}: the sheet holds nothing; save the table as CSV in UTF-8.")
-    return rows.reset_index(drop=True)
+    taken = ("format", "delimiter", "header", "encoding", "sheet", "skip")
+    arguments = {name: given[name] for name in taken if name in given}
+    if "skip" in arguments:
+        arguments["skip"] = int(arguments["skip"])
+    return read_text(data, **arguments)
 
 
 def _joined(frame: Any, table: Any, data: str, *, has_ids: bool) -> Any:
     """Return the columns of a table, as they stand in the file, and the labels of its rows."""
     import pandas as pd
 
-    if len(table) != len(frame):
+    if has_ids:
+        frame = _by_id(frame, table, data)
+    elif len(table) != len(frame):
         raise ValueError(
             f"{data} has {len(table):,} rows and the run {len(frame):,} points; give the table "
             "that was clustered."
         )
-    if has_ids:
-        ids = frame["id"].astype(str).tolist()
-        if not any(table.iloc[:, j].tolist() == ids for j in range(table.shape[1])):
-            raise ValueError(
-                f"no column of {data} holds the ids of the run in their order; give the table that "
-                "was clustered."
-            )
     added = frame.drop(columns="id")
     taken = [name for name in added if name in list(table.columns)]
     added = added.rename(columns={name: f"clusterscape_{name}" for name in taken})
     return pd.concat([table, added.reset_index(drop=True)], axis=1)
+
+
+def _by_id(frame: Any, table: Any, data: str) -> Any:
+    """Return the labels in the order of a table's rows; rows that the run left out have none."""
+    ids = frame["id"].astype(str).tolist()
+    for j in range(table.shape[1]):
+        cells = table.iloc[:, j].tolist()
+        if cells == ids:
+            return frame
+        if set(ids) <= set(cells) and len(set(cells)) == len(cells):
+            place = {name: i for i, name in enumerate(ids)}
+            rows = frame.iloc[[place.get(cell, -1) for cell in cells]].reset_index(drop=True)
+            rows = rows.assign(label=rows["label"].astype("Int64")).astype(object)
+            rows.loc[[cell not in place for cell in cells], :] = None
+            return rows
+    raise ValueError(
+        f"no column of {data} holds the ids of the run, each once; give the table that was "
+        "clustered."
+    )

@@ -88,9 +88,12 @@ def _rows(what: str) -> dict[str, str]:
 
         return {name: (getattr(generate, name).__doc__ or "").split("\n")[0] for name in PRESETS}
     if what == "algorithms":
-        from clusterscape.generate import ALGORITHMS
+        from clusterscape.generate import ALGORITHMS, CLUSTERERS
 
-        return {name: a.summary for name, a in ALGORITHMS.items()}
+        own = {name: a.summary for name, a in ALGORITHMS.items()}
+        return own | {
+            name: f"sklearn.{home}.{name} with its defaults" for name, home in CLUSTERERS.items()
+        }
     if what == "datasets":
         from clusterscape import datasets
 

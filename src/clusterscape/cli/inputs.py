@@ -67,6 +67,7 @@ def read_table(
     else:
         table = tables.read_table(data, label_column=reference, **arguments)
         digest = file_digest(data)
+    _refuse_tiny(table)
     suspicious = [] if arguments["columns"] else tables.suspicious_columns(table)
     suspicious.sort(key=lambda one: one.kind == "outlier")  # of which there may be very many
     _tell_columns(table, suspicious, compares=compares, quiet=quiet)
@@ -86,6 +87,25 @@ def read_table(
     return table, origin
 
 
+_TINY = 1e-150  # the squares of smaller numbers are 0
+
+
+def _refuse_tiny(table: Table) -> None:
+    """Refuse columns of numbers so small that scaling takes them for constant."""
+    X = table.X
+    if not isinstance(X, np.ndarray) or X.dtype != np.float64:
+        return
+    largest = np.maximum(np.nanmax(X, axis=0, initial=0.0), -np.nanmin(X, axis=0, initial=0.0))
+    tiny = np.flatnonzero((largest > 0) & (largest < _TINY))
+    if tiny.size:
+        name = str(table.feature_names[tiny[0]])
+        raise ValueError(
+            f"{table.source}: the column {name!r} holds numbers of at most "
+            f"{largest[tiny[0]]:.3g}, whose squares are 0 in a computer; write them in other units "
+            f"(multiplied), or leave the column out with --exclude {shlex.quote(name)}."
+        )
+
+
 _SCALERS = {"standard": "StandardScaler", "robust": "RobustScaler", "minmax": "MinMaxScaler"}
 
 
@@ -95,9 +115,9 @@ def scaling(X: Any, how: str, algorithm: str | None = None) -> str:
 
     choose("--scale", how, SCALES)
     if algorithm is not None and how not in ("none", "minmax"):
-        from clusterscape.generate.algorithms import ALGORITHMS
+        from clusterscape.generate.algorithms import named
 
-        if ALGORITHMS[algorithm].nonnegative:
+        if named(algorithm).nonnegative:
             if how == "auto":
                 return "none"
             raise ValueError(
@@ -241,7 +261,7 @@ def as_in_run(reading: Reading, fitted: Any, run: Mapping[str, Any]) -> Reading:
         changes["missing"] = "impute" if fills else "drop"
     if isinstance(first, TableEncoder) and any(w is not None for w in first.categories_):
         changes["categories"] = "one-hot"
-    if done.get("transpose") is True:
+    if done.get("transpose") is True and reading.transpose is None:
         changes["transpose"] = True
     return dataclasses.replace(reading, **changes)
 
@@ -270,6 +290,14 @@ def _tell_columns(
     for note in table.notes:
         say(f"{table.source}: {note}", quiet=quiet)
     names = [str(name) for name in table.feature_names]
+    again = [(name, count) for name, count in Counter(names).items() if count > 1]
+    for name, count in again[:3]:
+        say(
+            f"{table.source}: warning: {count} columns are called {name!r}; all of "
+            "them are used, and columns go by position. If one is a copy, delete it from the file; "
+            "else give them different names.",
+            quiet=quiet,
+        )
     shown = ", ".join(names[:_SHOWN])
     more = f", and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
     columns = "1 column is used" if len(names) == 1 else f"{len(names):,} columns are used"

@@ -46,11 +46,11 @@ def names_of(what: str) -> Callable[[], list[str]]:
     def names() -> list[str]:
         from clusterscape.combine import METHODS
         from clusterscape.compare import MEASURES
-        from clusterscape.generate import ALGORITHMS, PRESETS
+        from clusterscape.generate import ALGORITHMS, CLUSTERERS, PRESETS
 
         return {
             "generator": list(PRESETS),
-            "algorithm": list(ALGORITHMS),
+            "algorithm": [*ALGORITHMS, *CLUSTERERS],
             "consensus": ["auto", *METHODS],
             "metric": [*MEASURES, *ALIASES],
         }[what]
@@ -223,6 +223,22 @@ class Reading:
             "recognised where no field of the first row is a number.",
         ),
     ] = None
+    header_in: Annotated[
+        list[str] | None,
+        reading_option(
+            "--header-in",
+            metavar="FILE",
+            help="As --header, for one of several files.",
+        ),
+    ] = None
+    no_header_in: Annotated[
+        list[str] | None,
+        reading_option(
+            "--no-header-in",
+            metavar="FILE",
+            help="As --no-header, for one of several files.",
+        ),
+    ] = None
     encoding: Annotated[
         list[str] | None,
         reading_option(
@@ -293,12 +309,13 @@ class Reading:
         ),
     ] = "refuse"
     transpose: Annotated[
-        bool,
+        bool | None,
         reading_option(
-            "--transpose",
-            help="The table of features has one column per point and one row per feature.",
+            "--transpose/--no-transpose",
+            help="The table of features has one column per point and one row per feature. A table "
+            "for a run that exists is read as that of the run was, unless this says otherwise.",
         ),
-    ] = False
+    ] = None
     obsm: Annotated[
         list[str] | None,
         reading_option(
@@ -338,7 +355,7 @@ class Reading:
             "exclude": (self.given("exclude", file) + self.given("exclude", None, files)) or None,
             "format": self._one("format", file, files),
             "delimiter": self._one("delimiter", file, files),
-            "header": "auto" if self.header is None else self.header,
+            "header": self._names(file, files),
             "encoding": self._one("encoding", file, files),
             "na": self.given("na", file) + self.given("na", None, [file, *files]),
             "sheet": self._one("sheet", file, files),
@@ -363,10 +380,29 @@ class Reading:
             **layout,
             "missing": choose("--missing", self.missing, MISSING),
             "categories": choose("--categories", self.categories, CATEGORIES),
-            "transpose": self.transpose,
+            "transpose": bool(self.transpose),
             "obsm": self._one("obsm", file, files),
             "layer": self._one("layer", file, files),
         }
+
+    def _names(self, file: str, files: Sequence[str]) -> bool | Literal["auto"]:
+        """Return whether the first row of a file holds names; what is said of it alone decides."""
+        for option, named in (
+            ("--header-in", self.header_in),
+            ("--no-header-in", self.no_header_in),
+        ):
+            for name in named or ():
+                if name not in (file, *files):
+                    raise typer.BadParameter(
+                        f"{name} is not among the files that are read; name one as it stands in "
+                        "the command.",
+                        param_hint=option,
+                    )
+        if file in (self.header_in or ()):
+            return True
+        if file in (self.no_header_in or ()):
+            return False
+        return "auto" if self.header is None else self.header
 
     def _lines(self, file: str, files: Sequence[str]) -> int:
         text = self._one("skip", file, files) or "0"
@@ -523,8 +559,9 @@ Algorithm = Annotated[
         "--algorithm",
         metavar="NAME",
         autocompletion=names_of("algorithm"),
-        help="Base clusterer, for generators that take one: kmeans, cosine (for text), ward, ... "
-        "('clusterscape info --list algorithms').",
+        help="Base clusterer, for generators that take one: kmeans, cosine (for text), ward, "
+        "hdbscan, ... or a class of scikit-learn such as Birch ('clusterscape info --list "
+        "algorithms').",
     ),
 ]
 Consensus = Annotated[
@@ -573,13 +610,13 @@ Jobs = Annotated[
 
 def chosen_generator(given: str | None, algorithm: str | None) -> str:
     """Return the generator; names that are not known are refused before any work."""
-    from clusterscape.generate import ALGORITHMS, PRESETS
+    from clusterscape.generate import ALGORITHMS, CLUSTERERS, PRESETS
 
     generator = given or ("diverse" if algorithm is None else "random_k")
     choose("--generator", generator, list(PRESETS))
     if algorithm is None:
         return generator
-    choose("--algorithm", algorithm, list(ALGORITHMS))
+    choose("--algorithm", algorithm, [*ALGORITHMS, *CLUSTERERS])
     if generator in ("mixed", "diverse", "usenc", "random_projection"):
         raise typer.BadParameter(
             f"{generator} chooses its own base clusterers; leave --algorithm out.",

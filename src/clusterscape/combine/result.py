@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from clusterscape._core.frames import Library, in_library
 from clusterscape.combine.scores import ConsensusScores, scores_of, warn_of_one_opinion
 from clusterscape.ensemble import Ensemble
 
@@ -94,17 +95,19 @@ class ResultMixin:
         """Mean co-association of the pairs within each cluster; NaN for a cluster of one point."""
         return self._scores().cluster_consensus
 
-    def to_frame(self, *, membership: bool = False) -> pd.DataFrame:
+    def to_frame(self, *, membership: bool = False, library: Library = "pandas") -> Any:
         """Return one row per point: its cluster, and how far it can be believed.
 
         Parameters
         ----------
         membership : bool
             Add a column ``membership_0``, ``membership_1``, ... for each cluster.
+        library : {"pandas", "polars"}
+            Whose frame is returned; one of polars has the ids as its first column.
 
         Returns
         -------
-        pandas.DataFrame
+        pandas.DataFrame or polars.DataFrame
             The index holds the points' ids, or counts them from 0. The columns:
 
             - ``label``: the cluster; -1 for a point in no cluster.
@@ -124,7 +127,8 @@ class ResultMixin:
         """
         check_is_fitted(self, ("labels_", "ensemble_"))
         index = self.ensemble_.index
-        return points_frame(self._scores(), self.labels_, index, membership=membership)
+        frame = points_frame(self._scores(), self.labels_, index, membership=membership)
+        return in_library(frame, library)
 
     def _scores(self) -> ConsensusScores:
         """Return the scores of the labels, computed once for each fit."""

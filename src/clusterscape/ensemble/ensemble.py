@@ -13,6 +13,7 @@ import pandas as pd
 from scipy import sparse
 
 from clusterscape import kernels
+from clusterscape._core.frames import Library, in_library
 from clusterscape._core.labels import NOISE, UNSAMPLED, decode, smallest_type
 from clusterscape._core.params import shown
 from clusterscape._core.weights import checked_weights
@@ -779,11 +780,12 @@ class Ensemble:
 
     # -- frames and files ---------------------------------------------------------------------
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self, *, library: Library = "pandas") -> Any:
         """Return one column per partition with the original labels, and the ids as index.
 
         A soft partition becomes the columns ``name[0]``, ``name[1]``, ... (zeros are noise, NaN is
         unsampled). Records and weights are not in the frame. :meth:`from_labels` reads it back.
+        With ``library="polars"`` it is a frame of polars, and the ids are its first column, ``id``.
         """
         columns: dict[str, np.ndarray] = {}
         for i, name in enumerate(self.names):
@@ -793,7 +795,7 @@ class Ensemble:
             dense = self.soft[i].toarray()
             dense[self.labels[:, i] == UNSAMPLED] = np.nan
             columns |= {f"{name}[{c}]": dense[:, c] for c in range(dense.shape[1])}
-        return pd.DataFrame(columns, index=self.index)
+        return in_library(pd.DataFrame(columns, index=self.index), library)
 
     def to_csv(self, path: str | os.PathLike[str], *, for_spreadsheet: bool = False) -> None:
         """Write ``id`` and one column per partition; records, weights and label types are lost.

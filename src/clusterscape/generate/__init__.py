@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterscape.generate.algorithms import ALGORITHMS, Algorithm
+from clusterscape.generate.algorithms import ALGORITHMS, CLUSTERERS, Algorithm
 from clusterscape.generate.generator import EnsembleGenerator, GenerationError, GenerationWarning
 from clusterscape.generate.kinds import Kind
 from clusterscape.generate.presets import (
@@ -22,6 +22,7 @@ from clusterscape.generate.presets import (
 
 __all__ = [
     "ALGORITHMS",
+    "CLUSTERERS",
     "PRESETS",
     "Algorithm",
     "EnsembleGenerator",

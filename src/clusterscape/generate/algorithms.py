@@ -7,6 +7,7 @@ A clusterer is a function ``run(X, k, how)`` that returns a :class:`BaseResult`;
 from __future__ import annotations
 
 import functools
+import importlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -615,8 +616,45 @@ def _is_clusterer(value: Any) -> bool:
     return isinstance(value, BaseEstimator) and not isinstance(value, type) and fits
 
 
+#: scikit-learn's clusterers that go by the name of their class, and where they are.
+CLUSTERERS: Mapping[str, str] = {
+    "AffinityPropagation": "cluster",
+    "AgglomerativeClustering": "cluster",
+    "BayesianGaussianMixture": "mixture",
+    "Birch": "cluster",
+    "BisectingKMeans": "cluster",
+    "DBSCAN": "cluster",
+    "GaussianMixture": "mixture",
+    "HDBSCAN": "cluster",
+    "KMeans": "cluster",
+    "MeanShift": "cluster",
+    "MiniBatchKMeans": "cluster",
+    "OPTICS": "cluster",
+    "SpectralClustering": "cluster",
+}
+
 NAME = Choice(registry=ALGORITHMS)
+CLASS = Choice(registry=CLUSTERERS)
 CLUSTERER = Such(_is_clusterer, "a scikit-learn clusterer", refused=[object(), BaseEstimator])
+
+
+def named(name: str) -> Algorithm:
+    """Return the base clusterer of a name: one of ours, or a class of scikit-learn as it is made.
+
+    Examples
+    --------
+    >>> named("ward").name, named("Birch").needs_k, named("MeanShift").needs_k
+    ('ward', True, False)
+    """
+    if name in ALGORITHMS:
+        return ALGORITHMS[name]
+    home = importlib.import_module(f"sklearn.{CLUSTERERS[name]}")
+    made = getattr(home, name)(**_AS_THEY_WILL_BE.get(name, {}))
+    return from_estimator(made)
+
+
+# Where scikit-learn warns that a default will change.
+_AS_THEY_WILL_BE: Mapping[str, dict[str, Any]] = {"HDBSCAN": {"copy": True}}
 
 
 def from_estimator(estimator: Any) -> Algorithm:

@@ -94,6 +94,7 @@ def validated_features(
     ``contiguous`` columns may stay together in memory, and nothing is copied for that.
     """
     refuse_unreadable(X, "X")
+    X = in_memory(X, "X")
     columns = [str(c) for c in X.columns] if _is_frame(X) else None
     kinds = list(dtype) if isinstance(dtype, tuple) else dtype
     matrix = validate_data(
@@ -108,6 +109,24 @@ def validated_features(
     _check_finite(matrix, "X", columns)
     check_range(matrix, "X", smallest=reset)
     return matrix
+
+
+def in_memory(X: Any, name: str) -> Any:
+    """Return an array of another library (the array API: torch, cupy, jax, ...) as one of numpy.
+
+    The loops here run on the CPU, so that an array on another device is refused.
+    """
+    if isinstance(X, (np.ndarray, np.generic)) or not hasattr(X, "__array_namespace__"):
+        return X
+    try:
+        return np.asarray(X)
+    except (TypeError, RuntimeError, ValueError) as error:
+        home = type(X).__module__.partition(".")[0]
+        raise TypeError(
+            f"{name} is an array of {home} that numpy cannot read ({error}); clusterscape computes "
+            f"on the CPU, so bring it there first, for example {name}.cpu() of torch or {name}"
+            ".get() of cupy."
+        ) from None
 
 
 def point_ids(X: Any) -> pd.Index | None:
@@ -169,7 +188,7 @@ def _read_matrix(X: Any, name: str) -> Matrix:
     if _is_frame(X):
         columns = [str(c) for c in X.columns]
         X = X.to_numpy() if _is_polars(X) else _frame_values(X)
-    matrix = sparse.csr_matrix(X) if sparse.issparse(X) else np.asarray(X)
+    matrix = sparse.csr_matrix(X) if sparse.issparse(X) else np.asarray(in_memory(X, name))
     if matrix.ndim != 2:
         remedy = " For one feature use X.reshape(-1, 1)." if matrix.ndim == 1 else ""
         raise ValueError(

@@ -89,7 +89,8 @@ class EnsembleGenerator(BaseEstimator):
     n_partitions : int
         Number of partitions (members).
     algorithm : str, clusterer, Kind or list of these
-        A name of :data:`clusterscape.generate.ALGORITHMS`, a scikit-learn clusterer (it is cloned;
+        A name of :data:`clusterscape.generate.ALGORITHMS`, the name of a class of scikit-learn
+        such as "Birch" (with its defaults), a scikit-learn clusterer (it is cloned;
         its ``n_clusters`` or ``n_components`` and its ``random_state`` are set where it has them),
         a :class:`Kind` (a name with numbers of clusters and settings of its own), or a list:
         members take its entries in turn, a kind as often as its share says.

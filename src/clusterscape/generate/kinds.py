@@ -10,10 +10,12 @@ from typing import Any
 from clusterscape._core.params import Instance, Integer, Null, Rule, Such, check_params
 from clusterscape.generate.algorithms import (
     ALGORITHMS,
+    CLASS,
     CLUSTERER,
     NAME,
     Algorithm,
     from_estimator,
+    named,
 )
 from clusterscape.generate.plan import COLUMNS, N_CLUSTERS, place
 
@@ -151,16 +153,17 @@ def one_round(shares: Sequence[int]) -> list[int]:
 
 
 _KIND = Instance(Kind)
+_ONE: Sequence[Rule] = (NAME, CLASS, CLUSTERER, _KIND)
 SEVERAL = Such(
     lambda v: (
         isinstance(v, (list, tuple))
         and len(v) > 0
-        and all(NAME.allows(a) or CLUSTERER.allows(a) or _KIND.allows(a) for a in v)
+        and all(any(rule.allows(a) for rule in _ONE) for a in v)
     ),
     "a list of names, clusterers or kinds, taken in turn",
     refused=[[], ["kmeans", "no such option"], [None]],
 )
-RULES: Sequence[Rule] = (NAME, CLUSTERER, _KIND, SEVERAL)
+RULES: Sequence[Rule] = (*_ONE, SEVERAL)
 
 
 @dataclass(frozen=True)
@@ -208,4 +211,4 @@ def turns_of(algorithm: Any) -> list[Turn]:
 def _turn(entry: Any) -> Turn:
     if isinstance(entry, Kind):
         return Turn(ALGORITHMS[entry.algorithm], entry)
-    return Turn(ALGORITHMS[entry] if isinstance(entry, str) else from_estimator(entry))
+    return Turn(named(entry) if isinstance(entry, str) else from_estimator(entry))

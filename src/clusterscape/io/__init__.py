@@ -19,7 +19,13 @@ from clusterscape.io.results import (
     write_json,
     write_labels,
 )
-from clusterscape.io.tables import describe_table, read_label_table, read_labels, read_table
+from clusterscape.io.tables import (
+    describe_table,
+    read_label_table,
+    read_labels,
+    read_table,
+    read_text,
+)
 
 __all__ = [
     "FORMATS",
@@ -42,6 +48,7 @@ __all__ = [
     "read_label_table",
     "read_labels",
     "read_table",
+    "read_text",
     "save_model",
     "save_results",
     "suspicious_columns",

@@ -236,6 +236,8 @@ def _fields(count: int) -> str:
 
 # ---- at once -----------------------------------------------------------------------------------
 
+_CELLS_TRIED = 20_000  # before pyarrow reads
+
 
 def read_plain(source: Source, *, layout: Layout, wanted: Wanted) -> Table | None:
     """Return the table where every feature is a plain number; None where that is not so."""
@@ -251,9 +253,11 @@ def read_plain(source: Source, *, layout: Layout, wanted: Wanted) -> Table | Non
     where = _where(source, first)
     roles = plan_roles(names, wanted, where)
     roles = _with_text_ids(roles, names, first)
+    # pyarrow refuses other cells itself; these few spare it files that are not plain at all.
+    few = first.sample[: max(3, _CELLS_TRIED // len(names))]
     if not roles.features or not all(
         is_plain_number(row[p].strip(), ".")
-        for row in first.sample
+        for row in few
         for p in roles.features
         if len(row) == len(names)
     ):
@@ -291,7 +295,7 @@ def _arrow_batches(source: Source, first: Opening, roles: Roles) -> Iterator[Any
                 column_names=keys,
                 skip_rows=first.start,
                 skip_rows_after_names=int(first.named),
-                block_size=1 << 20,
+                block_size=_block_size(first),
             ),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=first.delimiter, newlines_in_values=True
@@ -305,6 +309,16 @@ def _arrow_batches(source: Source, first: Opening, roles: Roles) -> Iterator[Any
         )
         with reader:
             yield from reader
+
+
+def _block_size(first: Opening) -> int:
+    """Return the bytes of a block of text: pyarrow holds some forty of them, and each whole rows.
+
+    At least eight of the rows seen fit into one, because a row that is longer than a block cannot
+    be read.
+    """
+    longest = max(sum(map(len, row)) + 3 * len(row) for row in first.sample)
+    return max(1 << 18, 8 * longest)
 
 
 def _plain_columns(

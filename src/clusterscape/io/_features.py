@@ -138,7 +138,7 @@ class Features:
         if categories == "drop":
             return self._dropped(words, dates)
         if dates:
-            self._refuse_dates(dates, words)
+            self._refuse_dates(dates, words if categories == "refuse" else [])
         if words and categories == "refuse":
             self._refuse_words(words)
         self._refuse_many(words)
@@ -210,14 +210,18 @@ class Features:
         return _spreadsheet_hint(value)
 
     def _refuse_dates(self, dates: list[int], words: list[int]) -> None:
-        names = [self.names[p] for p in [*dates, *words]]
+        names = [self.names[p] for p in dates]
+        text = [self.names[p] for p in words]
         one = len(dates) == 1
         subject = f"the column{'' if one else 's'} {self._listed(dates)} hold{'s' if one else ''}"
+        more = f" ({_escaped(self._listed(words))}: text, see also {{categories}})" if text else ""
         raise TableError(
             f"{self.where.name}: {subject} dates or times, which are no measurements by themselves "
             f"({self._example(dates[0])})",
-            "leave out with {exclude}, or put numbers in their place, such as days since a day",
+            "leave out with {exclude}, or put numbers in their place, such as days since a day"
+            + more,
             exclude=names if len(names) > 1 else names[0],
+            **({"categories": "one-hot"} if text else {}),
         )
 
     def _refuse_many(self, words: list[int]) -> None:
@@ -286,6 +290,11 @@ class Features:
         return "", plain, {}
 
 
+def _escaped(text: str) -> str:
+    """Return words that stand in a remedy as they are."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
 def _spreadsheet_hint(text: str) -> str:
     if text.lower() in _numbers.ERRORS:
         return "; it is an error that a spreadsheet program left"
@@ -315,8 +324,9 @@ def settle_missing(table: Table, wanted: Wanted, where: Where) -> Table:
     if isinstance(X, np.ndarray) or sparse.issparse(X):
         if sparse.issparse(X) or how == "refuse":
             check_finite(X, names, where)
-        gaps = np.zeros((1, 0), bool) if sparse.issparse(X) else np.isnan(X)
-        if not sparse.issparse(X):
+        none = sparse.issparse(X) or how == "refuse"
+        gaps = np.zeros((1, 0), bool) if none else np.isnan(X)
+        if not none:
             check_finite(np.where(gaps, 0, X) if gaps.any() else X, names, where)
     else:
         gaps = X.isna().to_numpy()

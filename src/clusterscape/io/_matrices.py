@@ -24,6 +24,7 @@ from clusterscape._core.npy import (
 )
 from clusterscape.ensemble import Ensemble
 from clusterscape.ensemble.files import BROKEN_ARCHIVE, BROKEN_PARQUET, FORMAT, parquet_table
+from clusterscape.io._blocks import H5ad, RowsOnDisk, opened_h5ad, plain_parquet
 from clusterscape.io._columns import (
     Table,
     Wanted,
@@ -83,8 +84,15 @@ def refuse_ensemble(source: Source) -> None:
         )
 
 
-def parquet_frame(source: Source) -> pd.DataFrame:
-    """Read a Parquet or Arrow file; an index that holds names becomes the first column."""
+def read_parquet(source: Source, wanted: Wanted) -> Table | None:
+    """Read a Parquet file of numbers in blocks of rows; None where some features are no numbers."""
+    with _reading_arrow(source):
+        return plain_parquet(source, wanted)
+
+
+@contextmanager
+def _reading_arrow(source: Source) -> Iterator[None]:
+    """Turn what pyarrow says of a Parquet or Arrow file into a sentence."""
     kind = "a Parquet file" if source.format == "parquet" else "an Arrow (Feather) file"
     try:
         import pyarrow
@@ -94,12 +102,19 @@ def parquet_frame(source: Source) -> pd.DataFrame:
             "install it: pip install 'clusterscape[parquet]'",
         ) from None
     refuse_ensemble(source)
-    with source.open() as stream:
-        try:
-            read = parquet_table if source.format == "parquet" else _read_arrow
-            frame = read(stream).to_pandas()
-        except (*BROKEN_PARQUET, pyarrow.ArrowException) as error:
-            raise _damaged(source, kind, error) from None
+    try:
+        yield
+    except TableError:
+        raise
+    except (*BROKEN_PARQUET, pyarrow.ArrowException) as error:
+        raise _damaged(source, kind, error) from None
+
+
+def parquet_frame(source: Source) -> pd.DataFrame:
+    """Read a Parquet or Arrow file; an index that holds names becomes the first column."""
+    with _reading_arrow(source), source.open() as stream:
+        read = parquet_table if source.format == "parquet" else _read_arrow
+        frame = read(stream).to_pandas()
     if isinstance(frame.index, pd.MultiIndex):
         return frame.reset_index()
     if not isinstance(frame.index, pd.RangeIndex):
@@ -147,14 +162,15 @@ def _matrix_table(
     if 0 in X.shape:
         raise TableError(f"{source.name} is empty: its table is {X.shape[0]} x {X.shape[1]}")
     dtype = np.float32 if X.dtype in (np.float32, np.float16) else np.float64
-    X = sparse.csr_matrix(X, dtype=dtype) if sparse.issparse(X) else np.asarray(X, dtype=dtype)
     names = [str(i + 1) for i in range(X.shape[1])] if names is None else [str(n) for n in names]
     left_out: tuple[str, ...] = ()
+    picked = None
     if wanted.columns is not None or wanted.exclude is not None:
         picked = pick_columns(names, wanted, where)
         used = set(picked)
         left_out = tuple(name for p, name in enumerate(names) if p not in used)
-        X, names = X[:, picked], [names[p] for p in picked]
+        names = [names[p] for p in picked]
+    X = _taken(X, picked, dtype)
     X = _with_gaps(X, wanted.na, source)
     if ids is not None:
         frame = pd.DataFrame({"ids": np.asarray(ids).astype(object)})
@@ -162,6 +178,14 @@ def _matrix_table(
     X = np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
     table = Table(X, ids, tuple(names), source.name, labels, left_out=left_out)
     return settle_missing(table, wanted, where)
+
+
+def _taken(X: Any, columns: list[int] | None, dtype: Any) -> Any:
+    """Return some columns of a matrix, or all, in memory and as floats."""
+    if isinstance(X, RowsOnDisk):
+        return X.read(columns, dtype)
+    X = X if columns is None else X[:, columns]
+    return sparse.csr_matrix(X, dtype=dtype) if sparse.issparse(X) else np.asarray(X, dtype=dtype)
 
 
 def _with_gaps(X: Any, na: Sequence[str], source: Source) -> Any:
@@ -388,35 +412,49 @@ def read_h5ad(source: Source, wanted: Wanted) -> Table:
     """Read ``X``, a layer or a matrix of ``obsm``; the names of ``obs`` are the ids."""
     if wanted.obsm is not None and wanted.layer is not None:
         raise TableError("a layer belongs to X", "give {obsm} or {layer}, not both", **_NOT_BOTH)
-    # A matrix of obsm is small: X then stays in the file.
+    _check_h5ad(source)
+    with opened_h5ad(source) as parts:
+        if parts is not None:
+            return _h5ad_table(parts, source, wanted)
     with open_h5ad(source, backed=wanted.obsm is not None) as data:
-        X, names = _h5ad_matrix(data, source, wanted)
-        known = [str(c) for c in data.obs.columns]
-        _no_such_column(source, wanted.id_column, known or ("",))
-        _no_such_column(source, wanted.label_column, known or ("",))
-        ids = np.asarray(data.obs_names if wanted.id_column is None else data.obs[wanted.id_column])
-        labels = None if wanted.label_column is None else np.asarray(data.obs[wanted.label_column])
+        return _h5ad_table(data, source, wanted)
+
+
+def _h5ad_table(data: Any, source: Source, wanted: Wanted) -> Table:
+    X, names = _h5ad_matrix(data, source, wanted)
+    known = [str(c) for c in data.obs.columns]
+    _no_such_column(source, wanted.id_column, known or ("",))
+    _no_such_column(source, wanted.label_column, known or ("",))
+    ids = np.asarray(data.obs_names if wanted.id_column is None else data.obs[wanted.id_column])
+    labels = None if wanted.label_column is None else np.asarray(data.obs[wanted.label_column])
     return _matrix_table(X, source, wanted, names=names, ids=ids, labels=labels)
 
 
 _NOT_BOTH = {"obsm": "X_pca", "layer": "counts"}
 
 
-@contextmanager
-def open_h5ad(source: Source, *, backed: bool = False) -> Iterator[Any]:
-    """Open an h5ad file; with ``backed`` its matrix X stays in the file."""
+def _check_h5ad(source: Source) -> None:
+    """Refuse what is no whole h5ad file, and a missing package."""
     if source.path is None:
         raise TableError("h5ad files cannot be read from a pipe", "give the name of the file")
     with source.open():  # a missing file is a sentence here already
         pass
     try:
-        import anndata
+        import anndata  # noqa: F401
     except ImportError:
         raise TableError(
             f"{source.name}: h5ad files need anndata",
             "install it: pip install 'clusterscape[anndata]'",
         ) from None
     _verify_hdf5(source)
+
+
+@contextmanager
+def open_h5ad(source: Source, *, backed: bool = False) -> Iterator[Any]:
+    """Open an h5ad file; with ``backed`` its matrix X stays in the file."""
+    _check_h5ad(source)
+    import anndata
+
     try:
         data = anndata.read_h5ad(source.path, backed="r" if backed else None)
     except Exception as error:  # anndata adds its own kinds to those of h5py
@@ -441,21 +479,23 @@ def _h5ad_matrix(data: Any, source: Source, wanted: Wanted) -> tuple[Any, list[s
                 f"{source.name} has no {kind} {key!r}",
                 f"it has {shown}".replace("{", "{{").replace("}", "}}"),
             )
+    parts = isinstance(data, H5ad)
     if wanted.obsm is not None:
-        found = data.obsm[wanted.obsm]
+        found = data.matrix(f"obsm/{wanted.obsm}") if parts else data.obsm[wanted.obsm]
         if isinstance(found, pd.DataFrame):
             return found.to_numpy(), [str(c) for c in found.columns]
         stem = wanted.obsm.removeprefix("X_")
         return found, [f"{stem}_{j + 1}" for j in range(found.shape[1])]
     if wanted.layer is not None:
-        return data.layers[wanted.layer], genes
-    if data.X is None:
+        return data.matrix(f"layers/{wanted.layer}") if parts else data.layers[wanted.layer], genes
+    X = data.matrix("X") if parts else data.X
+    if X is None:
         raise TableError(
             f"{source.name} has no matrix X",
             "name a matrix with {obsm}, or a layer",
             obsm=next(iter(data.obsm), "X_pca"),
         )
-    return data.X, genes
+    return X, genes
 
 
 def h5ad_labels(source: Source, wanted: Wanted) -> Ensemble:

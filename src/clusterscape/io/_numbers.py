@@ -91,7 +91,9 @@ def comma_evidence(cells: Iterable[str]) -> CommaEvidence:
     """
     seen = CommaEvidence()
     for cell in cells:
-        if not cell or not ("," in cell or "." in cell):
+        comma = "," in cell
+        # Where one point is a decimal mark, others cannot say more: wide tables hold many.
+        if not comma and ("." not in cell or seen.decimal_point):
             continue
         found = _CELL.fullmatch(cell)
         if found is None or not _known_unit(found["unit"]):
@@ -215,6 +217,17 @@ def _of_numbers(values: pd.Series, na: Sequence[str]) -> Cells:
         return Cells("empty", missing, numbers)
     boolean = pd.api.types.is_bool_dtype(values)
     return Cells("yes/no" if boolean else "numbers", missing, numbers)
+
+
+def is_missing(cell: Any, na: Sequence[str] = ()) -> bool:
+    """Say whether a cell stands for a missing value; ``na`` are words that do, beside the usual.
+
+    Examples
+    --------
+    >>> is_missing("n/a"), is_missing("?"), is_missing("?", ["?"])
+    (True, False, True)
+    """
+    return _is_missing(cell, {token.strip().lower() for token in na})
 
 
 def _is_missing(cell: Any, words: set[str]) -> bool:

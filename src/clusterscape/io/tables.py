@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 
 from clusterscape.ensemble import Ensemble
 from clusterscape.io._columns import Table, Wanted, numbered_rows, pick_columns
@@ -31,8 +32,9 @@ from clusterscape.io._matrices import (
     read_libsvm,
     read_npy,
     read_npz,
+    read_parquet,
 )
-from clusterscape.io._numbers import Marks
+from clusterscape.io._numbers import Marks, is_missing
 from clusterscape.io._sheets import sheet_frame
 from clusterscape.io._source import FORMATS, TEXT, PathOrStream, Source, open_source
 
@@ -172,7 +174,22 @@ def read_table(
         table = transposed(_table(source, layout, wanted))
         return settle_missing(table, Wanted(missing=missing), numbered_rows(source.name))
     wanted = Wanted(id_column, columns, exclude, label_column, missing, categories, **place)
-    return _table(source, layout, wanted)
+    return _without_class(_table(source, layout, wanted), label_column, layout.na)
+
+
+def _without_class(table: Table, column: str | None, na: Sequence[str]) -> Table:
+    """Empty the cells of the classes that stand for a missing value, as those of features do."""
+    if table.labels is None or np.asarray(table.labels).dtype.kind != "O":
+        return table
+    absent = np.array([is_missing(cell, na) for cell in table.labels], dtype=bool)
+    words = {str(v).strip() for v in table.labels[absent] if isinstance(v, str) and v.strip()}
+    if not words:
+        return table
+    labels = table.labels.copy()
+    labels[absent] = ""
+    shown = ", ".join(repr(word) for word in sorted(words)[:3])
+    note = f"column {column!r}: {absent.sum():,} cells ({shown}) stand for no class."
+    return replace(table, labels=labels, notes=(*table.notes, note))
 
 
 def _refuse_elsewhere(source: Source, obsm: str | None, layer: str | None) -> None:
@@ -197,6 +214,10 @@ def _table(source: Source, layout: Layout, wanted: Wanted) -> Table:
         return _READERS[source.format](source, wanted)
     if source.format in TEXT and layout.sheet is None:
         plain = read_plain(source, layout=layout, wanted=wanted)
+        if plain is not None:
+            return plain
+    if source.format == "parquet" and layout.sheet is None:
+        plain = read_parquet(source, wanted)
         if plain is not None:
             return plain
     read = _read_frame(source, layout, wanted)
@@ -224,6 +245,54 @@ def _read_frame(source: Source, layout: Layout, wanted: Wanted, *, text: bool = 
         return Read(frame, names, where, marks, tuple(notes))
     frame = parquet_frame(source)
     return Read(frame, [str(c) for c in frame.columns], numbered_rows(source.name), Marks())
+
+
+def read_text(
+    path: PathOrStream,
+    *,
+    format: str | None = None,
+    delimiter: str | None = None,
+    header: Header = "auto",
+    encoding: str | None = None,
+    sheet: str | None = None,
+    skip: int = 0,
+) -> pd.DataFrame:
+    r"""Read a table with every cell as the text that stands in the file.
+
+    Parameters
+    ----------
+    path, format, delimiter, header, encoding, sheet, skip
+        As in :func:`read_table`; of the formats CSV, TSV, other text and xlsx.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With the rows and columns that :func:`read_table` would read, ids included. Names of columns
+        may repeat.
+
+    See Also
+    --------
+    read_table : Reads the numbers of a table.
+
+    Examples
+    --------
+    >>> import io
+    >>> from clusterscape.io import read_text
+    >>> read_text(io.BytesIO(b"id;x\n007;1,50\n")).to_dict("list")
+    {'id': ['007'], 'x': ['1,50']}
+    """
+    source = open_source(path, format, encoding)
+    if source.format not in (*TEXT, "xlsx"):
+        raise TableError(
+            f"{source.name} is a {source.format} file, which holds no text",
+            "save it as CSV (UTF-8)",
+        )
+    layout = Layout(delimiter, header, ".", None, (), sheet, skip).checked()
+    read = _read_frame(source, layout, Wanted(), text=True)
+    cells = read.frame.map(lambda cell: "" if cell is None or cell != cell else str(cell))
+    filled = np.flatnonzero((cells.map(str.strip) != "").any(axis=1).to_numpy())
+    cells = cells.iloc[: filled.max(initial=-1) + 1]
+    return cells.set_axis(read.names, axis=1).reset_index(drop=True)
 
 
 def transposed(table: Table) -> Table:

@@ -1,0 +1,102 @@
+"""A page for each consensus method, made of its class, the registry and its formulas.
+
+The idea, when it fails and the references stand in the docstring, cost and needs in the registry,
+the formulas in ``mathematics.py``. A method without formulas is a warning, so that a new one is not
+forgotten.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from mathematics import MATHEMATICS
+from numpydoc.docscrape import ClassDoc
+from sphinx.application import Sphinx
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
+
+FOLDER = "methods/generated"
+SYMBOLS = (
+    "n points, m different rows of labels, r partitions, K clusters of the consensus, D clusters "
+    "of all partitions together, l sampled points, d features, rho random features."
+)
+
+
+def titled(text: str, mark: str) -> list[str]:
+    """Return a heading."""
+    return [text, mark * len(text), ""]
+
+
+def needs(method: Any) -> list[str]:
+    """Return what a method needs, as a list."""
+    found = [f"Number of clusters: {method.k_rule or 'must be given'}."]
+    words = {
+        "needed": "The features of the points are needed.",
+        "used": "The features are used where they are given.",
+        "none": "Only labels are used, no features.",
+    }
+    found.append(words[method.features])
+    if method.soft:
+        found.append("Soft partitions (memberships) are taken as they are.")
+    if method.extra:
+        found.append(f"It needs ``pip install 'clusterscape[{method.extra}]'``.")
+    return [f"- {line}" for line in found] + [""]
+
+
+def references(lines: list[str]) -> list[str]:
+    """Return the references as a list; numbers of footnotes are left out."""
+    text = re.sub(r"^\.\. \[\w+\] ", "\n", "\n".join(lines), flags=re.MULTILINE)
+    entries = [" ".join(entry.split()) for entry in text.split("\n\n") if entry.strip()]
+    # The initial of a first name is no number of a list.
+    return [f"- \\{entry}" if entry[0].isalpha() else f"- {entry}" for entry in entries]
+
+
+def page(name: str, method: Any) -> str:
+    """Return the page of one method, in reStructuredText."""
+    cls = method.estimator
+    doc = ClassDoc(cls)
+    made = [".. currentmodule:: clusterscape.combine", ""]
+    made += titled(cls.__name__, "=")
+    made += [f"*{method.summary}*", ""]
+    made += [
+        f":class:`~clusterscape.combine.{cls.__name__}`; its name for ``consensus=`` and "
+        f"``--consensus`` is ``{name}``.",
+        "",
+    ]
+    made += titled("Idea", "-") + [*doc["Extended Summary"], ""]
+    made += titled("Mathematics", "-") + MATHEMATICS.get(name, "").strip("\n").split("\n") + [""]
+    made += titled("When it fails, and what to know", "-") + [*doc["Notes"], ""]
+    made += titled("Cost", "-")
+    made += [f"Time ``{method.cost}``, memory ``{method.memory}``: {SYMBOLS}", ""]
+    made += titled("What it needs", "-") + needs(method)
+    made += titled("References", "-") + [*references(doc["References"]), ""]
+    return "\n".join(made)
+
+
+def write(app: Sphinx) -> None:
+    """Write the pages and their table of contents, and leave alone what has not changed."""
+    from clusterscape.combine import METHODS
+
+    folder = Path(app.srcdir) / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted: dict[str, str] = {}
+    for name, method in sorted(METHODS.items()):
+        if name not in MATHEMATICS:
+            logger.warning("the method %s has no formulas in docs/_ext/mathematics.py", name)
+        wanted[f"{name}.rst"] = page(name, method)
+    for file in folder.glob("*.rst"):
+        if file.name not in wanted:
+            file.unlink()
+    for file_name, text in wanted.items():
+        file = folder / file_name
+        if not file.exists() or file.read_text(encoding="utf8") != text:
+            file.write_text(text, encoding="utf8")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Write the pages before the sources are read."""
+    app.connect("builder-inited", write)
+    return {"parallel_read_safe": True}

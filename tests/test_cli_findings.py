@@ -1,0 +1,137 @@
+"""Faults that people met at the command line, each with its mend."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from clusterscape.cli.app import app
+from clusterscape.io import TableError, read_table, read_text
+
+QUICK = ["-k", "2", "-r", "6", "--references", "0", "--generator", "random_k"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def invoke(*words: str) -> Any:
+    return CliRunner().invoke(app, list(words))
+
+
+def points(n: int = 20) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(c, 1, (n // 2, 2)) for c in (0, 9)]).round(4)
+    made = pd.DataFrame(X, columns=["x", "y"])
+    made.insert(0, "id", [f"p{i}" for i in range(n)])
+    return made
+
+
+def test_words_for_missing_values_are_no_class():
+    made = points().assign(kind=["u"] * 10 + ["v"] * 10)
+    made.loc[[1, 12], "kind"] = ["NA", "?"]
+    made.to_csv("t.csv", index=False)
+    table = read_table("t.csv", label_column="kind", na="?")
+    assert sorted(set(table.labels)) == ["", "u", "v"]
+    assert "column 'kind': 2 cells ('?', 'NA') stand for no class." in table.notes
+    done = invoke("run", "t.csv", "--reference", "kind", *QUICK, "-o", "out", "--na", "?")
+    assert done.exit_code == 0, done.stderr
+    assert "Compared with the 2 known classes (2 points without a class" in done.stdout
+
+
+def test_two_columns_of_one_name_are_said():
+    points().set_axis(["id", "x", "x"], axis=1).to_csv("t.csv", index=False)
+    done = invoke("run", "t.csv", *QUICK, "-o", "out")
+    assert done.exit_code == 0, done.stderr
+    assert "warning: 2 columns are called 'x'; all of them are used" in done.stderr
+
+
+def test_the_list_for_dates_names_dates_alone():
+    text = "who,day,city,x\n" + "".join(
+        f"p{i},2024-01-{i + 1:02d},{i % 2}a,{i}\n" for i in range(9)
+    )
+    with pytest.raises(TableError) as error:
+        read_table(io.BytesIO(text.encode()))
+    assert "exclude='day'" in str(error.value) or "exclude=day" in str(error.value)
+    assert "exclude='who'" not in str(error.value)
+    Path("t.csv").write_text(text)
+    done = invoke("run", "t.csv", *QUICK)
+    assert "leave out with --exclude day, or" in done.stderr
+    assert "('who', 'city': text, see also --categories one-hot)" in done.stderr
+    again = invoke("run", "t.csv", *QUICK, "--categories", "one-hot", "--exclude", "who")
+    assert "--categories" not in again.stderr
+
+
+def test_columns_too_small_to_be_squared_are_refused():
+    made = points()
+    made["z"] = made["x"] * 1e-200
+    made.to_csv("t.csv", index=False)
+    done = invoke("run", "t.csv", *QUICK, "-o", "out")
+    assert done.exit_code == 1
+    assert "the column 'z' holds numbers of at most" in done.stderr
+    assert "leave the column out with --exclude z" in done.stderr
+    assert invoke("run", "t.csv", *QUICK, "-o", "out", "--exclude", "z", "-q").exit_code == 0
+
+
+def test_a_table_for_a_transposed_run_may_be_upright():
+    made = points()
+    made.set_index("id").T.rename_axis("gene").to_csv("wide.csv")
+    assert invoke("run", "wide.csv", "--transpose", *QUICK, "-o", "out", "-q").exit_code == 0
+    assert json.loads(Path("out/run.json").read_text())["parameters"]["transpose"] is True
+    made.head(3).to_csv("new.csv", index=False)
+    done = invoke("predict", "out", "new.csv", "--no-transpose", "--json", "-q")
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["ids"] == ["p0", "p1", "p2"]
+    like = invoke("run", "--like", "out/run.json", "wide.csv", "-o", "again", "-q")
+    assert like.exit_code == 0, like.stderr
+
+
+def test_one_of_several_files_without_names():
+    Path("a.csv").write_text("id,one\n0,0\n1,0\n2,1\n")
+    Path("b.csv").write_text("0,0\n1,1\n2,1\n")
+    words = ["compare", "a.csv", "b.csv", "--id-column", "b.csv=1", "--json"]
+    done = invoke(*words, "--no-header-in", "b.csv")
+    assert done.exit_code == 0, done.stderr
+    wrong = invoke(*words, "--no-header-in", "c.csv")
+    assert wrong.exit_code == 2
+    assert "c.csv" in wrong.stderr
+
+
+def test_export_reads_as_run_does():
+    made = points()
+    text = made.to_csv(index=False, sep=";", decimal=",")
+    Path("t.csv").write_text(f"# from the laboratory\n{text}")
+    assert invoke("run", "t.csv", *QUICK, "-o", "out", "-q").exit_code == 0
+    done = invoke("export", "out", "t.csv")
+    assert done.exit_code == 0, done.stderr
+    first = pd.read_csv(io.StringIO(done.stdout), dtype=str).iloc[0]
+    assert first["x"] == str(made["x"][0]).replace(".", ",")
+    made.loc[4, "x"] = np.nan
+    made.to_csv("gaps.csv", index=False)
+    assert invoke("run", "gaps.csv", *QUICK, "-o", "gaps", "--missing", "drop", "-q").exit_code == 0
+    done = invoke("export", "gaps", "gaps.csv")
+    assert done.exit_code == 0, done.stderr
+    joined = pd.read_csv(io.StringIO(done.stdout))
+    assert len(joined) == len(made)
+    assert joined["label"].isna().tolist() == (joined["id"] == "p4").tolist()
+    other = invoke("export", "out", "a.csv")
+    assert other.exit_code == 1
+    assert "there is no file a.csv" in other.stderr
+
+
+def test_text_as_it_stands_in_sheets_and_other_files(tmp_path):
+    pytest.importorskip("openpyxl")
+    made = pd.DataFrame({"id": ["007", "008"], "x": [1.5, 2.0]})
+    made.to_excel("t.xlsx", index=False)
+    assert read_text("t.xlsx")["id"].tolist() == ["007", "008"]
+    np.save("t.npy", np.zeros((2, 2)))
+    with pytest.raises(TableError, match="is a npy file, which holds no text; save it as CSV"):
+        read_text("t.npy")
