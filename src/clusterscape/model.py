@@ -34,22 +34,26 @@ from clusterscape._core.params import (
     check_params,
 )
 from clusterscape._core.progress import showing
+from clusterscape._core.rows import RowSource
 from clusterscape._core.seeds import RandomState, parent, restore, spawn
 from clusterscape._core.store import stored_plan
 from clusterscape.combine import BaseConsensus, MethodChoice, choose_method
+from clusterscape.combine.blocked import BlockedLabels, OneGroup, tally, transfer_in_blocks
 from clusterscape.combine.result import ResultMixin, points_frame
 from clusterscape.combine.scores import ConsensusScores
 from clusterscape.combine.transfer import LabelTransfer
-from clusterscape.ensemble import Ensemble, as_ensemble
+from clusterscape.ensemble import BlockedEnsemble, Ensemble, as_ensemble
 from clusterscape.generate import EnsembleGenerator, diverse_precomputed, generator_for
 from clusterscape.generate.assign import Assigner
 from clusterscape.generate.features import (
     count_distinct_rows,
     has_distinct_rows,
     point_ids,
+    rows_of,
     validated_features,
 )
 from clusterscape.generate.generator import Generated
+from clusterscape.generate.plan import EXACT
 from clusterscape.generate.precomputed import METRIC, Metric, Relations, read_relations
 from clusterscape.generate.scales import warn_of_features
 from clusterscape.semisupervised.base import constraints_of
@@ -104,6 +108,14 @@ _RANGE = Such(
     "a pair (least, most) of integers",
     refused=[(3, 2), (2,), (0, 4)],
 )  # fmt: skip
+
+
+def _one_cluster(ensemble: Ensemble) -> Any:
+    """Return the labels of one cluster of all points that some partition put in a cluster."""
+    if isinstance(ensemble, BlockedEnsemble):
+        rule = OneGroup()
+        return BlockedLabels(ensemble, rule, tally(ensemble, rule))
+    return np.where(ensemble.in_clusters(), 0, -1)
 
 
 class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
@@ -297,20 +309,14 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         if self.metric is not None:
             relations = read_relations(X, self.metric, index=index)
             return self._fit_relations(relations, constraints)
+        with self._workers():
+            rows = rows_of(X, n_jobs=self.n_jobs)
+        if rows is not None:
+            return self._fit_blocks(rows, index, constraints)
         ids = point_ids(X) if index is None else index
         X = validated_features(self, X, contiguous=False)
         n = X.shape[0]
-        if (self._asked or 0) > n:
-            raise ParameterError(
-                f"{{n_clusters}} is more than the {n} samples in X; ask for fewer.",
-                n_clusters=self.n_clusters,
-            )
-        if not has_distinct_rows(X, self._asked or 1):
-            raise ParameterError(
-                f"{{n_clusters}} is more than the {count_distinct_rows(X)} different points in X; "
-                "ask for fewer.",
-                n_clusters=self.n_clusters,
-            )
+        self._check_count(X)
         known = constraints_of(constraints, None, n)
         seeds = self._seeds()
         generator = self._generator(X.shape, seeds[0], sparse=sparse.issparse(X))
@@ -332,6 +338,58 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
                 self.ensemble_, self.labels_, comparable=not self._scores().message
             )
         return self
+
+    def _fit_blocks(self, rows: RowSource, index: Any, constraints: Any) -> Self:
+        """Fit to features that are read in blocks."""
+        if index is not None or constraints is not None:
+            name = "index" if index is not None else "constraints"
+            raise ValueError(
+                f"{name}: points that are read in blocks are known by their numbers alone; leave "
+                f"{name} out, or read all rows into memory ({rows.nbytes / 2**20:,.0f} MB)."
+            )
+        if len(rows) <= EXACT:  # few enough for members on all rows, which need them at once
+            return self.fit(rows.gather())
+        self.n_features_in_ = rows.shape[1]
+        self._check_count(rows)
+        seeds = self._seeds()
+        generator = self._generator((len(rows), rows.shape[1]), seeds[0])
+        metric = generator.distance
+        warn_of_features(rows, None, who=type(self).__name__, metric=metric, stacklevel=3)
+        with showing(self.progress), self._workers():
+            with rows.workers.joblib():
+                made = generator.generate_with_assigner(rows)
+            self.structure_ = self._test(rows, metric, seeds[2])
+            self.ensemble_ = made.ensemble
+            self.k_selection_ = None
+            if self._asked is None:
+                self._choose_k(rows, seeds[1])
+                with rows.workers.joblib():
+                    made = self._with_chosen_k(made, rows, metric)
+                self.ensemble_ = made.ensemble
+            self.consensus_choice_ = None
+            self._combine(seeds[1], rows, 1)
+            self.violations_ = Constraints(1).violations(np.zeros(1, dtype=np.int64))
+            self._score()
+            self.assigner_ = made.assigner
+            self.transfer_ = transfer_in_blocks(
+                self.ensemble_, self.labels_, comparable=not self._scores().message
+            )
+        return self
+
+    def _check_count(self, X: Any) -> None:
+        """Refuse more clusters than points, or than different points."""
+        n = X.shape[0]
+        if (self._asked or 0) > n:
+            raise ParameterError(
+                f"{{n_clusters}} is more than the {n} samples in X; ask for fewer.",
+                n_clusters=self.n_clusters,
+            )
+        if not has_distinct_rows(X, self._asked or 1):
+            raise ParameterError(
+                f"{{n_clusters}} is more than the {count_distinct_rows(X)} different points in X; "
+                "ask for fewer.",
+                n_clusters=self.n_clusters,
+            )
 
     def _workers(self) -> AbstractContextManager[Any]:
         """Give what has no ``n_jobs`` of its own the workers of this estimator."""
@@ -552,7 +610,7 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
         rule = method.k_rule() if self._asked is None else ""
         if k == 1 and (unstructured or not rule):
             self.consensus_ = None
-            self.labels_ = np.where(self.ensemble_.in_clusters(), 0, -1)
+            self.labels_ = _one_cluster(self.ensemble_)
             self.n_clusters_ = 1
             return
         names = method.get_params(deep=False)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from clusterscape.combine.blocked import BlockedLabels, block_scores, scores_in_blocks
 from clusterscape.combine.scores import ConsensusScores, scores_of, warn_of_one_opinion
 from clusterscape.ensemble import Ensemble
 
@@ -124,7 +125,33 @@ class ResultMixin:
         """
         check_is_fitted(self, ("labels_", "ensemble_"))
         index = self.ensemble_.index
+        if isinstance(self.labels_, BlockedLabels):
+            parts = [self.block_frame(i, membership=membership) for i in self._blocks()]
+            return pd.concat(parts)
         return points_frame(self._scores(), self.labels_, index, membership=membership)
+
+    def block_frame(self, i: int, *, membership: bool = False) -> pd.DataFrame:
+        """Return :meth:`to_frame` of one block, where the points were read in blocks.
+
+        Parameters
+        ----------
+        i : int
+            The block.
+        membership : bool
+            Add a column for each cluster.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        check_is_fitted(self, ("labels_", "ensemble_"))
+        if not isinstance(self.labels_, BlockedLabels):
+            raise ValueError("the points were not read in blocks; use to_frame.")
+        given = self._scores().confidence.shared
+        return frame_of_block(i, self.labels_.source.block(i), *given, membership)
+
+    def _blocks(self) -> range:
+        return range(self.labels_.n_blocks)  # type: ignore[attr-defined]
 
     def _scores(self) -> ConsensusScores:
         """Return the scores of the labels, computed once for each fit."""
@@ -138,7 +165,34 @@ class ResultMixin:
         return scores
 
     def _compute_scores(self) -> ConsensusScores:
+        if isinstance(self.labels_, BlockedLabels):
+            return scores_in_blocks(self.ensemble_, self.labels_)
         return scores_of(self.ensemble_, self.labels_)
+
+
+def frame_of_block(
+    i: int, rows: np.ndarray, ensemble: Any, labels: Any, fixed: float | None, membership: bool
+) -> pd.DataFrame:
+    """Return the table of the points of one block, numbered on from the blocks before.
+
+    Parameters
+    ----------
+    i : int
+        The block.
+    rows : (m, r) array
+        Its labels in the members.
+    ensemble, labels, fixed
+        As :func:`~clusterscape.combine.blocked.block_scores` takes them.
+    membership : bool
+        Add a column for each cluster.
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    groups, scores = block_scores(i, rows, ensemble, labels, fixed)
+    part = labels.part(i)
+    return points_frame(scores, groups, pd.RangeIndex(part.start, part.stop), membership=membership)
 
 
 def points_frame(
