@@ -347,7 +347,7 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
                 f"{name}: points that are read in blocks are known by their numbers alone; leave "
                 f"{name} out, or read all rows into memory ({rows.nbytes / 2**20:,.0f} MB)."
             )
-        if len(rows) <= EXACT:  # few enough for members on all rows, which need them at once
+        if len(rows) <= 2 * EXACT:  # so few that some members may cluster all of them
             return self.fit(rows.gather())
         self.n_features_in_ = rows.shape[1]
         self._check_count(rows)

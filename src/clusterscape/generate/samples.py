@@ -22,6 +22,8 @@ from clusterscape.generate.features import Features, Matrix
 from clusterscape.generate.members import Outcome, Work
 from clusterscape.generate.plan import Member, draw_sample, sample_seed
 
+_AT_HOME = 2**26  # bytes of labels up to which this process alone reads them: messages cost more
+
 Task = tuple[Work, Member]
 Samples = dict[tuple[int, int], Work]
 
@@ -178,7 +180,8 @@ def blocked_ensemble_of(
     )
     shape = (len(source), len(records))
     blocks = BlockFiles(home, "labels", shape=shape, dtype=kind, bounds=source.bounds, keep=folder)
-    blocks.workers = source.workers
+    if blocks.nbytes > _AT_HOME:
+        blocks.workers = source.workers
     # In the order of the blocks; these are whole numbers, and their sums exact.
     sizes = np.sum([part[0] for part in found], axis=0)
     lowest = np.min([part[1] for part in found], axis=0)

@@ -45,7 +45,7 @@ def open_rows(
     See Also
     --------
     clusterscape.ensemble.BlockedEnsemble : The labels of such rows.
-    write_blocks : Writes the labels of a model block by block.
+    clusterscape.ConsensusClustering : Its ``write_blocks`` writes the labels block by block.
 
     Examples
     --------
