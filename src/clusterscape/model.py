@@ -366,14 +366,12 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
                 with rows.workers.joblib():
                     made = self._with_chosen_k(made, rows, metric)
                 self.ensemble_ = made.ensemble
-            self.consensus_choice_ = None
             self._combine(seeds[1], rows, 1)
             self.violations_ = Constraints(1).violations(np.zeros(1, dtype=np.int64))
             self._score()
             self.assigner_ = made.assigner
-            self.transfer_ = transfer_in_blocks(
-                self.ensemble_, self.labels_, comparable=not self._scores().message
-            )
+            found: Any = self.ensemble_, self.labels_
+            self.transfer_ = transfer_in_blocks(*found, comparable=not self._scores().message)
         return self
 
     def _check_count(self, X: Any) -> None:
@@ -518,7 +516,6 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
     ) -> None:
         """Choose k where nobody has, combine, respect what is known, and score."""
         self.ensemble_ = weighed(ensemble, known)
-        self.consensus_choice_: MethodChoice | None = None
         if self._asked is None and self.k_selection_ is None:
             self._choose_k(features, seed)
         self._combine(seed, features, known.closure.least_clusters())
@@ -606,6 +603,7 @@ class ConsensusClustering(ResultMixin, ClusterMixin, BaseEstimator):
                 self.k_selection_, n_clusters=k, criterion="constraints", reason=reason
             )
         unstructured = self.structure_ is not None and not self.structure_.found
+        self.consensus_choice_: MethodChoice | None = None
         method = self._method(k)
         rule = method.k_rule() if self._asked is None else ""
         if k == 1 and (unstructured or not rule):

@@ -48,7 +48,7 @@ class RowSource:
     is_dask = False
     may_gather = False  # by numpy.asarray, without being asked by name
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any, bounds: Sequence[int]) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype: Any, bounds: Any) -> None:
         self.shape = tuple(int(size) for size in shape)
         self.dtype = np.dtype(dtype)
         self.bounds = np.asarray(bounds, dtype=np.int64)
@@ -217,7 +217,7 @@ class ArrayRows(RowSource):
         The blocks.
     """
 
-    def __init__(self, array: Any, bounds: Sequence[int]) -> None:
+    def __init__(self, array: Any, bounds: Any) -> None:
         super().__init__(array.shape, float_type(array.dtype, "X"), bounds)
         self.array = array
 
@@ -275,9 +275,7 @@ class HDF5Rows(RowSource):
         The blocks.
     """
 
-    def __init__(
-        self, path: str, name: str, *, shape: Any, dtype: Any, bounds: Sequence[int]
-    ) -> None:
+    def __init__(self, path: str, name: str, *, shape: Any, dtype: Any, bounds: Any) -> None:
         super().__init__(shape, float_type(dtype, "X"), bounds)
         self.path, self.name = os.path.abspath(path), name
 
@@ -387,6 +385,50 @@ class MappedRows(RowSource):
 
     def block(self, i: int) -> np.ndarray:
         return self.function(i, self.source.block(i), *self.shared)
+
+
+class ScaledRows(RowSource):
+    """Rows whose columns are shifted and divided.
+
+    Parameters
+    ----------
+    source : RowSource
+        The rows.
+    shift, scale : (d,) arrays
+        Subtracted from the columns, and what they are then divided by.
+    """
+
+    def __init__(self, source: RowSource, shift: np.ndarray, scale: np.ndarray) -> None:
+        super().__init__(source.shape, source.dtype, source.bounds)
+        self.source, self.shift, self.scale = source, shift, scale
+        self.workers = source.workers
+
+    def block(self, i: int) -> np.ndarray:
+        block = (self.source.block(i) - self.shift) / self.scale
+        return np.ascontiguousarray(block, dtype=self.dtype)
+
+
+def standardised(source: RowSource) -> ScaledRows:
+    """Return rows with columns of mean zero and variance one, by one pass over the blocks.
+
+    Means and sums of squares of the blocks are joined in their order.
+    """
+    count, mean, squares = 0.0, np.zeros(source.shape[1]), np.zeros(source.shape[1])
+    for size, own, spread in source.workers.map(_moments, source, label="scaling"):
+        total = count + size
+        step = own - mean
+        squares += spread + step**2 * count * size / total
+        mean, count = mean + step * size / total, total
+    scale = np.sqrt(squares / count)
+    # What is as small as rounding leaves of equal values is no spread.
+    constant = scale <= 1e-12 * np.maximum(np.abs(mean), np.finfo(np.float64).tiny)
+    return ScaledRows(source, mean, np.where(constant, 1.0, scale))
+
+
+def _moments(i: int, block: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
+    exact = block.astype(np.float64)
+    mean = exact.mean(axis=0)
+    return len(block), mean, ((exact - mean) ** 2).sum(axis=0)
 
 
 # -- what people give --------------------------------------------------------------------------

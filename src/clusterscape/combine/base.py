@@ -193,8 +193,9 @@ class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
         outcome = self._combine_blocks(work, features if rows is None else rows)
         rule = outcome.rule if usable.all() else OnColumns(outcome.rule, np.flatnonzero(usable))
         self.ensemble_ = whole
-        self.labels_ = BlockedLabels(whole, rule, tally(whole, rule))
-        self.n_clusters_ = self.labels_.tally.counts.size
+        labels: Any = BlockedLabels(whole, rule, tally(whole, rule))
+        self.labels_ = labels
+        self.n_clusters_ = int(labels.tally.counts.size)
         self.cost_ = outcome.cost
         for name, value in outcome.details.items():
             setattr(self, name, value)

@@ -239,8 +239,8 @@ def scores_in_blocks(ensemble: BlockedEnsemble, labels: BlockedLabels) -> Consen
     fixed = np.nan if message else 0.0 if k <= 1 else None
     given = (ensemble, labels, fixed)
     n = ensemble.n_points
-    membership = MappedRows(_shares, ensemble.blocks, given, shape=(n, k), dtype=np.float64)
-    confidence = MappedRows(_confidence, ensemble.blocks, given, shape=(n,), dtype=np.float64)
+    membership: Any = MappedRows(_shares, ensemble.blocks, given, shape=(n, k), dtype=np.float64)
+    confidence: Any = MappedRows(_confidence, ensemble.blocks, given, shape=(n,), dtype=np.float64)
     return ConsensusScores(membership, confidence, _consensus(ensemble, found), message)
 
 

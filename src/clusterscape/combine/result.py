@@ -18,7 +18,6 @@ from clusterscape.combine.blocked import BlockedLabels, block_scores, scores_in_
 from clusterscape.combine.scores import ConsensusScores, scores_of, warn_of_one_opinion
 from clusterscape.ensemble import Ensemble
 
-
 _MARK = ".clusterscape-blocks"  # in a folder of blocks: whose they are
 
 
@@ -183,8 +182,8 @@ class ResultMixin:
         _claim(home, answer_digest(self.labels_, membership))
         if not self.labels_.workers.sees(str(home)):
             raise ValueError(
-                f"the workers of {self.labels_.workers.name} do not see the folder {home}; give one "
-                "on a disk that all of them share."
+                f"the workers of {self.labels_.workers.name} do not see the folder {home}; give "
+                "one on a disk that all of them share."
             )
         given = (*self._scores().confidence.shared, membership, str(home))
         source = self.labels_.source

@@ -224,7 +224,7 @@ class BlockedEnsemble(Ensemble):
             np.array_equal(self.blocks.block(i), theirs[part]) for i, part in enumerate(parts)
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         raise BlockedLabelsError(self.refusal("numpy.asarray"))
@@ -420,11 +420,11 @@ def _negatives(i: int, labels: np.ndarray) -> tuple[int, int]:
 
 
 def _seen(i: int, labels: np.ndarray) -> np.ndarray:
-    return (labels != UNSAMPLED).any(axis=0)
+    return np.asarray((labels != UNSAMPLED).any(axis=0))
 
 
 def _inside(i: int, labels: np.ndarray) -> np.ndarray:
-    return (labels >= 0).any(axis=1)
+    return np.asarray((labels >= 0).any(axis=1))
 
 
 def _gone_alike(i: int, labels: np.ndarray, left: int, right: int) -> bool:
