@@ -139,18 +139,22 @@ class RowSource:
     def to_dask(self) -> Any:
         """Return a Dask array of the blocks, which are read when it is computed."""
         import dask.array as da
-        from dask import delayed
 
-        read = delayed(self, pure=True)
-        parts = [
-            da.from_delayed(
-                read.block(i),
-                (self.part(i).stop - self.part(i).start, *self.shape[1:]),
-                dtype=self.dtype,
-            )
-            for i in range(self.n_blocks)
-        ]
-        return da.concatenate(parts)
+        # As a map over the numbers of the blocks, which Dask joins with what comes after.
+        numbers = da.arange(self.n_blocks, chunks=1)
+        sizes = tuple(int(size) for size in np.diff(self.bounds))
+        return numbers.map_blocks(
+            _block_of,
+            source=self,
+            dtype=self.dtype,
+            chunks=(sizes, *((size,) for size in self.shape[1:])),
+            new_axis=list(range(1, self.ndim)) or None,
+            meta=np.empty((0,) * self.ndim, dtype=self.dtype),
+        )
+
+
+def _block_of(number: np.ndarray, source: RowSource) -> np.ndarray:
+    return source.block(int(number[0]))
 
 
 def _picked(i: int, block: np.ndarray, places: dict[int, np.ndarray]) -> np.ndarray:
@@ -347,10 +351,38 @@ class DaskRows(RowSource):
         part = self.array.blocks[int(self._chunks[i])]
         return np.ascontiguousarray(part.compute(scheduler="synchronous"))
 
-    def delayed(self) -> list[Any]:
-        """Return the blocks as Dask's own tasks."""
-        every = self.array.to_delayed().ravel()
-        return [every[int(i)] for i in self._chunks]
+    def mapped(self, function: Callable[..., Any], shared: Any) -> list[Any]:
+        """Return ``function(i, block, shared)`` of the blocks, each as one task of Dask.
+
+        As a map over the blocks it is joined with what makes them, so that no block waits in a
+        worker's memory or travels to another.
+        """
+        places = {int(chunk): i for i, chunk in enumerate(self._chunks)}
+        boxes = self.array.map_blocks(
+            _boxed,
+            function=function,
+            places=places,
+            shared=shared,
+            dtype=object,
+            chunks=((1,) * len(self.array.chunks[0]),),
+            drop_axis=list(range(1, self.ndim)) or None,
+            meta=np.empty(0, dtype=object),
+        )
+        every = boxes.to_delayed(optimize_graph=True).ravel()
+        return [every[int(chunk)] for chunk in self._chunks]
+
+
+def _boxed(
+    block: np.ndarray,
+    *,
+    function: Callable[..., Any],
+    places: dict[int, int],
+    shared: Any,
+    block_id: tuple[int, ...],
+) -> np.ndarray:
+    box = np.empty(1, dtype=object)
+    box[0] = function(places.get(int(block_id[0]), 0), np.ascontiguousarray(block), shared)
+    return box
 
 
 class MappedRows(RowSource):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import Any, Protocol
 
 from joblib import parallel_config
@@ -124,12 +125,11 @@ class DaskWorkers:
 
         # As the result of a task, so that it can be made again where a worker is lost.
         common = self.client.submit(_same, tuple(shared), pure=False)
-        if hasattr(source, "delayed"):
-            parts = source.delayed()
-            run = delayed(_given, pure=False)
-            tasks = [run(function, i, parts[i], common) for i in blocks]
-            # Dask itself lets a worker read no more blocks than it can work on.
-            futures = self.client.compute(tasks, retries=_RETRIES)
+        boxed = hasattr(source, "mapped")
+        if boxed:
+            tasks = source.mapped(partial(_given, function), delayed(common))
+            # Dask itself lets a worker begin no more blocks than it can work on.
+            futures = self.client.compute([tasks[i] for i in blocks], retries=_RETRIES)
         else:
             reader = self.client.submit(_same, source, pure=False)
             futures = [
@@ -141,7 +141,7 @@ class DaskWorkers:
         numbers = dict(zip(futures, blocks, strict=True))
         try:
             for future, value in as_completed(futures, with_results=True):
-                yield numbers.pop(future), value
+                yield numbers.pop(future), value[0] if boxed else value
         except (KilledWorker, FutureCancelledError, OSError) as error:
             raise BlockError(
                 f"{self.name} lost a block of rows again and again, or cannot be reached "
