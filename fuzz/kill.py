@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -32,7 +33,8 @@ import numpy as np
 from clusterscape.cli import main as command
 
 _SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-_WAIT = 60.0  # seconds in which a command must end
+_WAIT = 60.0  # CPU seconds in which a command must end
+_PATIENCE = 600.0  # seconds in which it must, however busy the machine is
 _EARLY = 71  # exit code of a fork that was interrupted before the command began
 _words: dict[int, tuple[int, Path]] = {}
 
@@ -66,29 +68,37 @@ def start(arguments: list[str], home: Path, limit: int | None = None) -> int:
         os.set_blocking(source, False)
         _words[child] = (source, home / "stderr")
         return child
-    code = 70
+    code = _EARLY
     try:
-        os.setsid()
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        os.dup2(sink, 2)
-        if limit is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-        sys.argv = ["clusterscape", *arguments]
-        command()
-        code = 0
-    except SystemExit as error:
-        code = error.code if isinstance(error.code, int) else 1
-    except KeyboardInterrupt:
-        code = _EARLY
+        code = _run(arguments, sink, limit)
+    except BaseException:  # an interrupt outside of the command: before it began, or after its end
+        traceback.print_exc()
     finally:
         os._exit(code)
+
+
+def _run(arguments: list[str], sink: int, limit: int | None) -> int:
+    """Run a command in a fork, and return its exit code."""
+    os.setsid()
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.dup2(sink, 2)
+    if limit is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    sys.argv = ["clusterscape", *arguments]
+    try:
+        command()
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else 1
+    return 0
 
 
 def wait(child: int) -> int:
     """Return the exit code of a command, negative where a signal ended it."""
     source, file = _words.pop(child)
-    until, text = time.monotonic() + _WAIT, b""
-    while time.monotonic() < until:
+    # CPU seconds, not seconds on the wall: a busy machine is no finding. One that waits for
+    # something that never comes takes none, so there is a limit of both.
+    begun, text = time.monotonic(), b""
+    while time.monotonic() < begun + _PATIENCE and _cpu_of(child) < _WAIT:
         found, status = os.waitpid(child, os.WNOHANG)
         text += _heard(source)
         if found:
@@ -96,9 +106,47 @@ def wait(child: int) -> int:
             os.close(source)
             return os.waitstatus_to_exitcode(status)
         time.sleep(0.002)
-    os.killpg(child, signal.SIGKILL)
+    spent, took = _cpu_of(child), time.monotonic() - begun
+    end_group(child)
     os.waitpid(child, 0)
-    raise Wrong(f"the command did not end within {_WAIT:.0f} s")
+    os.close(source)
+    raise Wrong(f"the command did not end: {spent:.0f} CPU seconds in {took:.0f} s")
+
+
+def _cpu_of(child: int) -> float:
+    """Return the CPU seconds of a process so far; 0 where they cannot be read."""
+    try:
+        fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
+def end_group(child: int) -> None:
+    """Kill what is left of the group of a command: workers outlive one that is killed outright."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child, signal.SIGKILL)
+
+
+def workers_left(child: int, patience: float = 10.0) -> bool:
+    """Say whether processes of the group of a command that has ended are still there."""
+    until = time.monotonic() + patience
+    while _living(child):
+        if time.monotonic() > until:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def _living(group: int) -> list[int]:
+    """Return the processes of a group that have not ended; nobody may wait for those that have."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, IndexError):
+            state, _, number = place.read_text().rpartition(")")[2].split()[:3]
+            if int(number) == group and state not in "ZX":
+                found.append(int(place.parent.name))
+    return found
 
 
 def _heard(source: int) -> bytes:
@@ -195,6 +243,10 @@ def killed(bench: Bench, draw: np.random.Generator) -> str:
         time.sleep(float(draw.uniform(0, seconds)))
         os.kill(child, number)
         code = wait(child)
+        if number is not signal.SIGKILL and workers_left(child):
+            end_group(child)
+            raise Wrong(f"{name} after {number.name} left workers behind")
+        end_group(child)
         _check_ending(name, number, code, home)
     bench.again(name, jobs, home)
     shutil.rmtree(home)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+import time
+
 import joblib
 import numpy as np
 import pytest
 
 from clusterscape import ConsensusClustering
+from clusterscape._core.workers import DaskWorkers, local_cluster
 from clusterscape.generate import EnsembleGenerator
+from clusterscape.io import open_rows
 
 distributed = pytest.importorskip(
     "distributed", reason="Dask is not installed: pip install 'clusterscape[dask]'"
@@ -46,3 +53,50 @@ def test_a_cluster_of_two_workers_gives_the_same_bytes(tmp_path):
     assert other.ensemble_ == model.ensemble_
     np.testing.assert_array_equal(other.labels_, model.labels_)
     np.testing.assert_array_equal(other.confidence_, model.confidence_)
+
+
+def blobs(n: int) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return (rng.normal(size=(n, 3)) + 5 * rng.integers(0, 3, size=(n, 1))).astype(np.float32)
+
+
+def kill_one(client, store) -> None:
+    """Kill a worker as soon as the first blocks are labelled."""
+    pids = list(client.run(os.getpid).values())
+    for _ in range(6000):
+        if list(store.glob("blocks/labels-*/member-*.npz")):
+            os.kill(pids[0], signal.SIGKILL)
+            return
+        time.sleep(0.01)
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_dask_array_is_never_gathered_and_survives_the_death_of_a_worker(tmp_path):
+    da = pytest.importorskip("dask.array")
+    X = blobs(70_000)
+    settings = {"n_partitions": 8, "random_state": 0}
+    alone = ConsensusClustering(3, **settings).fit(open_rows(X, block_rows=8192))
+    labels, frame = np.asarray(alone.labels_), alone.to_frame()
+    array = da.from_array(X, chunks=(8192, 2))
+    lazy = ConsensusClustering(3, **settings).fit(array)  # without a cluster: in this process
+    np.testing.assert_array_equal(np.asarray(lazy.labels_), labels)
+    with local_cluster(2) as client:
+        store = tmp_path / "store"
+        killer = threading.Thread(target=kill_one, args=(client, store))
+        killer.start()
+        model = ConsensusClustering(3, **settings, store=store).fit(array)
+        killer.join()
+        np.testing.assert_array_equal(np.asarray(model.labels_), labels)
+        assert model.to_frame().equals(frame)
+        found = model.labels_.to_dask()
+        assert int((found == 0).sum().compute()) == int((labels == 0).sum())
+        with joblib.parallel_config("dask"):
+            other = ConsensusClustering(3, **settings).fit(open_rows(X, block_rows=8192))
+            np.testing.assert_array_equal(np.asarray(other.labels_), labels)
+        workers = DaskWorkers(client)
+        assert workers.map(block_rows_of, open_rows(X, block_rows=8192)) == [8192] * 8 + [4464]
+        assert not workers.sees(str(tmp_path / "nowhere"))
+
+
+def block_rows_of(i: int, block: np.ndarray) -> int:
+    return len(block)

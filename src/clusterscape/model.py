@@ -42,22 +42,26 @@ from clusterscape._core.params import (
     check_params,
 )
 from clusterscape._core.progress import log, showing
+from clusterscape._core.rows import RowSource
 from clusterscape._core.seeds import RandomState, parent, restore, spawn
 from clusterscape._core.store import stored_plan
 from clusterscape.combine import BaseConsensus, MethodChoice, choose_method
+from clusterscape.combine.blocked import BlockedLabels, OneGroup, tally, transfer_in_blocks
 from clusterscape.combine.result import ResultMixin, points_frame
 from clusterscape.combine.scores import ConsensusScores
 from clusterscape.combine.transfer import LabelTransfer
-from clusterscape.ensemble import Ensemble, as_ensemble
+from clusterscape.ensemble import BlockedEnsemble, Ensemble, as_ensemble
 from clusterscape.generate import EnsembleGenerator, diverse_precomputed, generator_for
 from clusterscape.generate.assign import Assigner
 from clusterscape.generate.features import (
     count_distinct_rows,
     has_distinct_rows,
     point_ids,
+    rows_of,
     validated_features,
 )
 from clusterscape.generate.generator import Generated
+from clusterscape.generate.plan import EXACT
 from clusterscape.generate.precomputed import METRIC, Metric, Relations, read_relations
 from clusterscape.generate.scales import warn_of_features
 from clusterscape.semisupervised.base import constraints_of
@@ -112,6 +116,14 @@ _RANGE = Such(
     "a pair (least, most) of integers",
     refused=[(3, 2), (2,), (0, 4)],
 )  # fmt: skip
+
+
+def _one_cluster(ensemble: Ensemble) -> Any:
+    """Return the labels of one cluster of all points that some partition put in a cluster."""
+    if isinstance(ensemble, BlockedEnsemble):
+        rule = OneGroup()
+        return BlockedLabels(ensemble, rule, tally(ensemble, rule))
+    return np.where(ensemble.in_clusters(), 0, -1)
 
 
 class ConsensusClustering(
@@ -321,20 +333,15 @@ class ConsensusClustering(
         if self.metric is not None:
             relations = read_relations(X, self.metric, index=index)
             return self._fit_relations(relations, constraints, sample_weight)
+        with self._workers():
+            rows = rows_of(X, n_jobs=self.n_jobs)
+        if rows is not None:
+            of_points = {"index": index, "constraints": constraints}
+            return self._fit_blocks(rows, **of_points, sample_weight=sample_weight)
         ids = point_ids(X) if index is None else index
         X = validated_features(self, X, contiguous=False)
         n = X.shape[0]
-        if (self._asked or 0) > n:
-            raise ParameterError(
-                f"{{n_clusters}} is more than the {n} samples in X; ask for fewer.",
-                n_clusters=self.n_clusters,
-            )
-        if not has_distinct_rows(X, self._asked or 1):
-            raise ParameterError(
-                f"{{n_clusters}} is more than the {count_distinct_rows(X)} different points in X; "
-                "ask for fewer.",
-                n_clusters=self.n_clusters,
-            )
+        self._check_count(X)
         known = constraints_of(constraints, None, n)
         seeds = self._seeds()
         generator = self._generator(X.shape, seeds[0], sparse=sparse.issparse(X))
@@ -357,6 +364,57 @@ class ConsensusClustering(
                 self.ensemble_, self.labels_, comparable=not self._scores().message
             )
         return self
+
+    def _fit_blocks(self, rows: RowSource, **of_points: Any) -> Self:
+        """Fit to features that are read in blocks; what is said of single points is refused."""
+        for name, given in of_points.items():
+            if given is not None:
+                raise ValueError(
+                    f"{name}: points that are read in blocks are known by their numbers alone; "
+                    f"leave {name} out, or read all rows into memory "
+                    f"({rows.nbytes / 2**20:,.0f} MB)."
+                )
+        if len(rows) <= 2 * EXACT:  # so few that some members may cluster all of them
+            return self.fit(rows.gather())
+        self.n_features_in_ = rows.shape[1]
+        self._check_count(rows)
+        seeds = self._seeds()
+        generator = self._generator((len(rows), rows.shape[1]), seeds[0])
+        metric = generator.distance
+        warn_of_features(rows, None, who=type(self).__name__, metric=metric, stacklevel=3)
+        with showing(self.progress), self._workers():
+            with rows.workers.joblib():
+                made = generator.generate_with_assigner(rows)
+            self.structure_ = self._test(rows, metric, seeds[2])
+            self.ensemble_ = made.ensemble
+            self.k_selection_ = None
+            if self._asked is None:
+                self._choose_k(rows, seeds[1])
+                with rows.workers.joblib():
+                    made = self._with_chosen_k(made, rows, metric)
+                self.ensemble_ = made.ensemble
+            self._combine(seeds[1], rows, 1)
+            self.violations_ = Constraints(1).violations(np.zeros(1, dtype=np.int64))
+            self._score()
+            self.assigner_ = made.assigner
+            found: Any = self.ensemble_, self.labels_
+            self.transfer_ = transfer_in_blocks(*found, comparable=not self._scores().message)
+        return self
+
+    def _check_count(self, X: Any) -> None:
+        """Refuse more clusters than points, or than different points."""
+        n = X.shape[0]
+        if (self._asked or 0) > n:
+            raise ParameterError(
+                f"{{n_clusters}} is more than the {n} samples in X; ask for fewer.",
+                n_clusters=self.n_clusters,
+            )
+        if not has_distinct_rows(X, self._asked or 1):
+            raise ParameterError(
+                f"{{n_clusters}} is more than the {count_distinct_rows(X)} different points in X; "
+                "ask for fewer.",
+                n_clusters=self.n_clusters,
+            )
 
     def _workers(self) -> AbstractContextManager[Any]:
         """Give what has no ``n_jobs`` of its own the workers of this estimator."""
@@ -489,7 +547,6 @@ class ConsensusClustering(
     ) -> None:
         """Choose k where nobody has, combine, respect what is known, and score."""
         self.ensemble_ = weighed(ensemble, known)
-        self.consensus_choice_: MethodChoice | None = None
         if self._asked is None and self.k_selection_ is None:
             self._choose_k(features, seed)
         if self.structure_ is not None:
@@ -585,11 +642,12 @@ class ConsensusClustering(
                 self.k_selection_, n_clusters=k, criterion="constraints", reason=reason
             )
         unstructured = self.structure_ is not None and not self.structure_.found
+        self.consensus_choice_: MethodChoice | None = None
         method = self._method(k)
         rule = method.k_rule() if self._asked is None else ""
         if k == 1 and (unstructured or not rule):
             self.consensus_ = None
-            self.labels_ = np.where(self.ensemble_.in_clusters(), 0, -1)
+            self.labels_ = _one_cluster(self.ensemble_)
             self.n_clusters_ = 1
             return
         names = method.get_params(deep=False)

@@ -263,6 +263,11 @@ def read_member(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         raise _foreign_member(path, error) from None
 
 
+def member_path(directory: str | os.PathLike[str], i: int) -> Path:
+    """Return the file of a member."""
+    return Path(directory) / _name(i)
+
+
 def _foreign_member(path: Path, error: Exception) -> StoreError:
     """Return the error for a file with the right checksum that another program wrote."""
     return StoreError(

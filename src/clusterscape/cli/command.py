@@ -27,6 +27,7 @@ VERBS = (
     "plot",
     "explore",
     "export",
+    "plan",
     "info",
     "demo",
 )

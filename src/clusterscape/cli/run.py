@@ -40,6 +40,18 @@ def run(
             "is taken from it, except --output, --jobs, --resume and --force.",
         ),
     ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            "--dask",
+            metavar="ADDRESS",
+            help="Work on a Dask cluster, at the address of its scheduler or 'local' (one worker "
+            "for each of --jobs). TABLE is then read in blocks of rows and never whole: an NPY or "
+            "h5ad file, Parquet files, or a Zarr folder.",
+            show_default=False,
+            rich_help_panel=opt.WORK,
+        ),
+    ] = None,
     reference: opt.Reference = None,
     write_h5ad: opt.WriteH5ad = None,
     force: opt.Force = False,
@@ -60,13 +72,17 @@ def run(
     evidence), runner_up (the cluster that comes next for the point) and runner_up_share (its share
     of the point's votes).
 
+    With --dask the answer is DIR/labels, one Parquet file with the same columns for each block of
+    rows, and run.json; there is no report, and 'clusterscape predict' does not read it. With
+    --resume a run whose scheduler died goes on with the blocks that are finished.
+
     Example: `clusterscape run wine.csv --clusters 2-8 --reference class -o result`
 
     Example: `clusterscape run survey.xlsx --missing impute --categories one-hot -o result`
 
     Example: `clusterscape run new.csv --like result/run.json -o new-result`
     """
-    from clusterscape.cli import inputs
+    from clusterscape.cli import blocks, inputs
     from clusterscape.cli import output as out
     from clusterscape.cli.generate import choose_algorithm
     from clusterscape.cli.like import id_column_of_file, read_with_ids
@@ -77,13 +93,6 @@ def run(
     quiet = printing.quiet
     generator = opt.chosen_generator(generator, algorithm)
     opt.check_consensus(consensus, clusters)
-    check_results_folder(output, names=list(out.FILES), overwrite=force)
-    out.keep_inputs([output / name for name in out.FILES], [data])
-    out.check_h5ad(write_h5ad, [data], force=force)
-    ids = None if like is None else id_column_of_file(like)
-    table, origin = read_with_ids(data, reading, ids, reference=reference, keep=True, quiet=quiet)
-    done = inputs.scaling(table.X, scale, algorithm)
-    before = inputs.steps(table, reading, preparing, scale=done, seed=seed, quiet=quiet)
     model = ConsensusClustering(
         clusters,
         generator=generator,
@@ -94,6 +103,19 @@ def run(
         progress=False if quiet else None,
         store=str(output / out.STORE) if resume else None,
     )
+    if dask is not None:
+        beside = {"algorithm": algorithm, "reference": reference, "write_h5ad": write_h5ad}
+        blocks.refuse_beside(beside | {"like": like}, preparing, reading)
+        settings = {"scale": scale, "jobs": jobs, "force": force, "printing": printing}
+        blocks.run_in_blocks(data, output, model, address=dask, **settings)
+        return
+    check_results_folder(output, names=list(out.FILES), overwrite=force)
+    out.keep_inputs([output / name for name in out.FILES], [data])
+    out.check_h5ad(write_h5ad, [data], force=force)
+    ids = None if like is None else id_column_of_file(like)
+    table, origin = read_with_ids(data, reading, ids, reference=reference, keep=True, quiet=quiet)
+    done = inputs.scaling(table.X, scale, algorithm)
+    before = inputs.steps(table, reading, preparing, scale=done, seed=seed, quiet=quiet)
     choose_algorithm(model, algorithm, table)
     sparse = hasattr(table.X, "tocsr") and preparing.pca is None
     searched = generator == "diverse" and not isinstance(clusters, int)

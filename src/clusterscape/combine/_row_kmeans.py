@@ -18,6 +18,7 @@ from numpy.random import Generator, SeedSequence
 
 from clusterscape import kernels
 from clusterscape._core.parallel import one_thread, parallel_map
+from clusterscape._core.rows import RowSource
 from clusterscape.linalg.rowspace import Rows
 
 START_SIZE = 20_000  # points on which starts are compared
@@ -330,3 +331,198 @@ def refill(points: Points, groups: np.ndarray, values: np.ndarray, n_clusters: i
         counts[g] += 1
         groups[x] = g
         distance[x] = 0.0
+
+
+# -- rows in blocks ------------------------------------------------------------------------------
+
+
+class RowModel(Protocol):
+    """Makes the objective of any rows of labels; it travels to the workers."""
+
+    def of(self, labels: np.ndarray) -> Objective:
+        """Return the objective on some rows, in terms of sums over all rows."""
+
+
+@dataclass(frozen=True)
+class CentroidRule:
+    """Rows of labels go to the group of the best score; few rows are given theirs."""
+
+    model: RowModel
+    centroids: Centroids
+    rows: np.ndarray
+    known: np.ndarray
+
+    @property
+    def n_groups(self) -> int:
+        """Groups, empty ones included."""
+        return self.centroids.table.shape[1]
+
+    def groups(self, labels: np.ndarray, first: int) -> np.ndarray:
+        """Return the groups of rows."""
+        found = np.full(len(labels), -1, dtype=np.int32)
+        self.model.of(labels).assign(self.centroids, found)
+        low, high = np.searchsorted(self.rows, [first, first + len(labels)])
+        found[self.rows[low:high] - first] = self.known[low:high]
+        return found
+
+
+@dataclass(frozen=True)
+class BlockedRun:
+    """Where the descent over all blocks ended."""
+
+    rule: CentroidRule
+    cost: float
+    n_iter: int
+    start_size: int
+
+
+def minimise_in_blocks(
+    blocks: RowSource,
+    model: RowModel,
+    n_clusters: int,
+    *,
+    sampling: SeedSequence,
+    starts: Sequence[SeedSequence],
+    max_iter: int,
+    tol: float,
+    n_jobs: int | None,
+    start_size: int,
+    guess: Callable[[Objective, np.ndarray], np.ndarray] | None = None,
+) -> BlockedRun:
+    """Return what :func:`minimise` does, for rows of labels that are read in blocks.
+
+    Starts are compared on a sample in memory; the best goes on with all rows, a pass over the
+    blocks for each iteration. Only tables of D x K numbers come back from a pass.
+    """
+    rng = np.random.default_rng(sampling)
+    n = len(blocks)
+    chosen = np.arange(n)
+    if n > start_size:
+        chosen = np.sort(rng.choice(n, size=start_size, replace=False))
+    labels = blocks[chosen]
+    labels = labels[(labels >= 0).any(axis=1)]
+    sample = model.of(labels)
+    tasks = [Start(seed, plain=i % 2 == 1) for i, seed in enumerate(starts)]
+    run = partial(run_from_start, sample, n_clusters=n_clusters, max_iter=max_iter, tol=tol)
+    found = parallel_map(run, tasks, n_jobs=n_jobs, prefer="threads")
+    if guess is not None:
+        places = np.arange(len(labels))
+        if places.size > GUESS_SIZE:
+            places = np.sort(rng.choice(places, size=GUESS_SIZE, replace=False))
+        with one_thread():
+            centroids = _guessed(sample.subset(places), guess(sample, places), n_clusters, rng)
+            found.append(descend(sample, centroids, rng, max_iter=max_iter, tol=tol))
+    best = min(found, key=lambda run: run.cost)
+    descent = _Descent(blocks, model, sample, rng)
+    return descent.run(best.centroids, max_iter=max_iter, tol=tol, start_size=len(labels))
+
+
+class _Sums(NamedTuple):
+    """What a pass over a block leaves: sums for the centroids, and its part of the cost."""
+
+    totals: np.ndarray
+    mass: np.ndarray
+    counts: np.ndarray
+    cost: float
+    base: float
+
+
+@dataclass(frozen=True)
+class _Descent:
+    blocks: RowSource
+    model: RowModel
+    sample: Objective
+    rng: Generator
+
+    def run(
+        self, centroids: Centroids, *, max_iter: int, tol: float, start_size: int
+    ) -> BlockedRun:
+        """Alternate assignment and centroids, as :func:`descend` does, over all blocks."""
+        previous, before = np.inf, None
+        n_iter = 0
+        while True:
+            n_iter += 1
+            sums, rule = self._pass(centroids)
+            energy = self.sample.energy(sums.totals, sums.mass).sum()
+            settled = before is not None and np.array_equal(before, sums.totals)
+            stopped = n_iter >= max_iter or previous - sums.cost <= tol * abs(sums.cost)
+            if settled or stopped:
+                return BlockedRun(rule, float(sums.base - energy), n_iter, start_size)
+            previous, before = sums.cost, sums.totals
+            centroids = self.sample.centroids(sums.totals, sums.mass, self.rng)
+
+    def _pass(self, centroids: Centroids) -> tuple[_Sums, CentroidRule]:
+        """Assign all rows, and refill the groups that are left empty."""
+        none = np.empty(0, dtype=np.int64)
+        rule = CentroidRule(self.model, centroids, none, none)
+        sums = self._sums(rule)
+        empty = np.flatnonzero(sums.counts == 0)
+        if empty.size == 0:
+            return sums, rule
+        parts = self.blocks.workers.map(_worst, self.blocks, (rule, self.blocks.bounds))
+        rows, groups, distance, least = (
+            np.concatenate([part[j] for part in parts]) for j in range(4)
+        )
+        counts, moved = sums.counts.copy(), {}
+        for g in empty:
+            x = int(np.argmax(np.where(counts[groups] > 1, distance, -1.0)))
+            if distance[x] <= least[x]:
+                break
+            counts[groups[x]] -= 1
+            counts[g] += 1
+            moved[int(rows[x])], groups[x], distance[x] = int(g), g, 0.0
+        if not moved:
+            return sums, rule
+        places = np.array(sorted(moved), dtype=np.int64)
+        rule = CentroidRule(self.model, centroids, places, np.array([moved[x] for x in places]))
+        refilled = self._sums(rule)
+        return refilled._replace(cost=sums.cost), rule
+
+    def _sums(self, rule: CentroidRule) -> _Sums:
+        """Return the sums over all blocks, added in their order."""
+        parts = self.blocks.workers.map(_summed, self.blocks, (rule, self.blocks.bounds))
+        return _Sums(*(sum(values[1:], values[0]) for values in zip(*parts, strict=True)))
+
+
+def _scored(
+    i: int, labels: np.ndarray, rule: CentroidRule, bounds: np.ndarray
+) -> tuple[Objective, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the objective of the rows of a block that are in clusters, groups, values, places."""
+    inside = np.flatnonzero((labels >= 0).any(axis=1))
+    objective = rule.model.of(labels if inside.size == len(labels) else labels[inside])
+    groups = np.full(inside.size, -1, dtype=np.int32)
+    values = objective.assign(rule.centroids, groups)[1]
+    places = int(bounds[i]) + inside
+    at = np.searchsorted(places, rule.rows)
+    here = np.flatnonzero(
+        (at < places.size) & (places[np.minimum(at, places.size - 1)] == rule.rows)
+    )
+    groups[at[here]] = rule.known[here]
+    return objective, groups, values, places
+
+
+def _summed(i: int, labels: np.ndarray, rule: CentroidRule, bounds: np.ndarray) -> _Sums:
+    objective, groups, values, _ = _scored(i, labels, rule, bounds)
+    points = objective.points
+    totals = points.rows.totals(groups, points.weight, rule.n_groups)
+    return _Sums(
+        totals,
+        objective.group_mass(totals, groups),
+        np.bincount(groups, minlength=rule.n_groups),
+        float(points.mass @ (points.base + values)),
+        float(points.mass @ points.base),
+    )
+
+
+def _worst(
+    i: int, labels: np.ndarray, rule: CentroidRule, bounds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the rows of a block that are worst placed: places, groups, distances, and least."""
+    objective, groups, values, places = _scored(i, labels, rule, bounds)
+    points = objective.points
+    distance = points.mass * np.maximum(points.base + values, 0.0)
+    # A stable order: of rows that are as bad the first is taken, as where all are in memory.
+    worst = np.argsort(-distance, kind="stable")[: 2 * rule.n_groups]
+    worst = np.sort(worst)
+    least = points.rounding * points.mass * points.unit
+    return places[worst], groups[worst], distance[worst], least[worst]

@@ -15,11 +15,13 @@ from clusterscape._core.errors import ParameterError, ParameterWarning
 from clusterscape._core.frames import refuse_repeated_columns
 from clusterscape._core.labels import NOISE, canonical
 from clusterscape._core.params import Rules, check_params
+from clusterscape._core.rows import as_rows
 from clusterscape._core.weights import computable_weights
+from clusterscape.combine.blocked import BlockedCombined, BlockedLabels, OnColumns, tally
 from clusterscape.combine.result import ResultMixin
 from clusterscape.combine.scores import mean_coassociation
 from clusterscape.compare.tables import check_same_points
-from clusterscape.ensemble import Ensemble, as_ensemble
+from clusterscape.ensemble import BlockedEnsemble, BlockedLabelsError, Ensemble, as_ensemble
 from clusterscape.ensemble.ensemble import ids_or_count
 
 
@@ -76,6 +78,20 @@ def _final_membership(outcome: Combined, labels: np.ndarray, inside: np.ndarray)
     return full
 
 
+def _usable(whole: Ensemble) -> np.ndarray:
+    """Say which partitions have a vote, or refuse an ensemble without clusters.
+
+    A partition that calls every point noise has a vote; one that saw nothing has none.
+    """
+    usable = whole.saw_points() & (whole.weights > 0)
+    if not (usable & (whole.n_clusters > 0)).any():
+        raise ValueError(
+            "ensemble: no partition has a cluster (every point is noise or unsampled), so "
+            "there is nothing to combine."
+        )
+    return usable
+
+
 class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
     """A consensus function: an ensemble in, one clustering out.
 
@@ -116,6 +132,8 @@ class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
         whole = as_ensemble(ensemble)
+        if isinstance(whole, BlockedEnsemble):
+            return self._fit_blocks(whole, features, sample_weight)
         check_same_points(features, ids_or_count(whole))
         if sample_weight is not None:
             whole = whole.with_weights(sample_weight=sample_weight)
@@ -123,13 +141,7 @@ class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
         weights, mass = computable_weights(whole.weights), computable_weights(whole.sample_weight)
         if weights is not whole.weights or mass is not whole.sample_weight:
             whole = whole.with_weights(weights=weights, sample_weight=mass)
-        # A partition that calls every point noise has a vote; one that saw nothing has none.
-        usable = whole.saw_points() & (whole.weights > 0)
-        if not (usable & (whole.n_clusters > 0)).any():
-            raise ValueError(
-                "ensemble: no partition has a cluster (every point is noise or unsampled), so "
-                "there is nothing to combine."
-            )
+        usable = _usable(whole)
         if not usable.all():
             whole = whole.select(usable)
         if whole.is_soft and not self._accepts_soft:
@@ -164,6 +176,45 @@ class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
         if asked is not None and self.n_clusters_ < asked:
             self._warn_of_fewer(work, asked)
         return self
+
+    def _fit_blocks(self, whole: BlockedEnsemble, features: Any, sample_weight: Any) -> Self:
+        """Find the consensus of an ensemble whose labels are in blocks."""
+        if not self._in_blocks():
+            raise BlockedLabelsError(whole.refusal(type(self).__name__))
+        if sample_weight is not None:
+            raise BlockedLabelsError(whole.refusal("sample_weight"))
+        self._check_size(whole)
+        usable = _usable(whole)
+        weights = computable_weights(whole.weights)
+        work = whole if usable.all() else whole.select(usable)
+        if weights is not whole.weights:
+            work = work.with_weights(weights=weights[usable])
+        rows = as_rows(features)
+        outcome = self._combine_blocks(work, features if rows is None else rows)
+        rule = outcome.rule if usable.all() else OnColumns(outcome.rule, np.flatnonzero(usable))
+        self.ensemble_ = whole
+        labels: Any = BlockedLabels(whole, rule, tally(whole, rule))
+        self.labels_ = labels
+        self.n_clusters_ = int(labels.tally.counts.size)
+        self.cost_ = outcome.cost
+        for name, value in outcome.details.items():
+            setattr(self, name, value)
+        asked = getattr(self, "n_clusters", None)
+        if asked is not None and self.n_clusters_ < asked:
+            warning = ConsensusWarning(
+                f"{type(self).__name__}: {{n_clusters}} was asked for and {self.n_clusters_} "
+                "returned: the other groups won no point.",
+                n_clusters=asked,
+            )
+            warnings.warn(warning, stacklevel=3)
+        return self
+
+    def _in_blocks(self) -> bool:
+        """Say whether the method, as it is set, takes ensembles whose labels are in blocks."""
+        return type(self)._combine_blocks is not BaseConsensus._combine_blocks
+
+    def _combine_blocks(self, ensemble: BlockedEnsemble, features: Any) -> BlockedCombined:
+        raise NotImplementedError
 
     def _warn_of_fewer(self, ensemble: Ensemble, asked: int) -> None:
         """Say why there are fewer clusters than asked for."""

@@ -9,18 +9,18 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from clusterscape._core.labels import NOISE
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import Choice, Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine.base import BaseConsensus, Combined, ConsensusWarning
+from clusterscape.combine.blocked import BlockedCombined, MemberRule, RowRule, TransferRule
 from clusterscape.combine.eac import EAC
 from clusterscape.combine.lwea import LWEA
 from clusterscape.combine.lwgp import LWGP
 from clusterscape.combine.registry import consensus_method
 from clusterscape.combine.transfer import LabelTransfer
 from clusterscape.compare import adjusted_rand
-from clusterscape.ensemble import Ensemble
+from clusterscape.ensemble import BlockedEnsemble, Ensemble
 from clusterscape.linalg.components import shared_components
 from clusterscape.linalg.dunn_owa import NeighborEdges, neighbor_edges
 from clusterscape.linalg.gaussian_fit import gaussian_fit, leading_components
@@ -213,8 +213,39 @@ class ConsensusChoice(BaseConsensus):
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         combining, sampling = spawn(self.random_state, 2)
-        groups = self._groups(ensemble)
         rows = self._rows(ensemble.n_points, sampling)
+        choice = self._choose(ensemble, features, rows, combining)
+        found = choice.labels
+        if rows is not None and choice.member is not None:
+            found = ensemble.labels[:, choice.member]
+        elif rows is not None:
+            found = _transfer(found, rows, ensemble).predict(ensemble.labels)
+            found[rows] = choice.labels
+        return Combined(found, choice.cost, choice.details)
+
+    def _combine_blocks(self, ensemble: BlockedEnsemble, features: Any) -> BlockedCombined:
+        combining, sampling = spawn(self.random_state, 2)
+        rows = self._rows(ensemble.n_points, sampling)
+        rows = np.arange(ensemble.n_points) if rows is None else rows
+        placed = ensemble.subset(rows, keep_empty=True).in_clusters()
+        rows = rows[placed]
+        choice = self._choose(ensemble, features, rows, combining)
+        rule: RowRule
+        if choice.member is not None:
+            rule = MemberRule(choice.member, int(ensemble.n_clusters[choice.member]))
+        else:
+            rule = TransferRule(_transfer(choice.labels, rows, ensemble), rows, choice.labels)
+        return BlockedCombined(rule, choice.cost, choice.details)
+
+    def _choose(
+        self,
+        ensemble: Ensemble,
+        features: Any,
+        rows: np.ndarray | None,
+        combining: np.random.SeedSequence,
+    ) -> _Choice:
+        """Return the best candidate on the points of the sample."""
+        groups = self._groups(ensemble)
         sample = ensemble if rows is None else ensemble.subset(rows)
         if features is not None and rows is not None:
             features = features[rows]
@@ -227,11 +258,6 @@ class ConsensusChoice(BaseConsensus):
         chosen = order[0]
         alike = {name: _alike(labels[chosen], labels[name]) for name in order[1:]}
         others = [name for name in alike if alike[name] < 1]
-        found = labels[chosen]
-        if rows is not None and chosen in members:
-            found = ensemble.labels[:, members[chosen]]
-        elif rows is not None:
-            found = _extended(found, rows, ensemble)
         criterion = "agreement" if features is None else "features"
         details = {
             "chosen_": chosen,
@@ -242,7 +268,7 @@ class ConsensusChoice(BaseConsensus):
             "criterion_": criterion if others else "no choice",
             "sample_": np.arange(ensemble.n_points) if rows is None else rows,
         }
-        return Combined(found, -judged[chosen].score, details)
+        return _Choice(labels[chosen], members.get(chosen), -judged[chosen].score, details)
 
     def _groups(self, ensemble: Ensemble) -> dict[str, np.ndarray]:
         """Return the partitions that are combined together, by the name of the group."""
@@ -257,7 +283,11 @@ class ConsensusChoice(BaseConsensus):
         whole = ensemble.is_complete and not ensemble.has_noise  # nothing to look for
 
         def covers(which: np.ndarray) -> bool:
-            return whole or bool((ensemble.labels[:, which] >= 0).any(axis=1).all())
+            if whole:
+                return True
+            if isinstance(ensemble, BlockedEnsemble):
+                return all(ensemble.blocks.workers.map(_covered, ensemble.blocks, (which,)))
+            return bool((ensemble.labels[:, which] >= 0).any(axis=1).all())
 
         kept = {
             name: which for name, which in groups.items() if which.size >= _FEWEST and covers(which)
@@ -353,6 +383,16 @@ class ConsensusChoice(BaseConsensus):
         return judged
 
 
+@dataclass(frozen=True)
+class _Choice:
+    """The best candidate: its labels on the sample, and its place where it is a single member."""
+
+    labels: np.ndarray
+    member: int | None
+    cost: float
+    details: dict[str, Any]
+
+
 class _View:
     """The features as the terms of a candidate see them."""
 
@@ -375,13 +415,13 @@ def _labels_of(task: tuple[BaseConsensus, Ensemble]) -> np.ndarray:
     return method.fit(part).labels_
 
 
-def _extended(labels: np.ndarray, rows: np.ndarray, ensemble: Ensemble) -> np.ndarray:
-    """Return the clusters of all points by those of the sample, through all partitions."""
-    known = np.full(ensemble.n_points, NOISE, dtype=np.int64)
-    known[rows] = labels
-    found = LabelTransfer.of(ensemble, known).predict(ensemble.labels)
-    found[rows] = labels
-    return found
+def _covered(i: int, labels: np.ndarray, which: np.ndarray) -> bool:
+    return bool((labels[:, which] >= 0).any(axis=1).all())
+
+
+def _transfer(labels: np.ndarray, rows: np.ndarray, ensemble: Ensemble) -> LabelTransfer:
+    """Return what gives all points clusters by those of the sample, through all partitions."""
+    return LabelTransfer.of(ensemble.subset(rows, keep_empty=True), labels)
 
 
 def _best_member(part: Ensemble, view: _View | None) -> int | None:

@@ -15,15 +15,20 @@ from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine import _row_kmeans
 from clusterscape.combine._row_kmeans import Centroids, Points
 from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.blocked import BlockedCombined
 from clusterscape.combine.eci import WEIGHTING, Weighting, cluster_reliability
 from clusterscape.combine.registry import consensus_method
 from clusterscape.compare import utilities
 from clusterscape.compare.utilities import UtilityName
-from clusterscape.ensemble import Ensemble
+from clusterscape.ensemble import BlockedEnsemble, BlockedLabelsError, Ensemble
 from clusterscape.linalg.rowspace import RowSpace
 
 _EPSILON = 2.2e-16  # a cluster that never occurs in a group costs about 52 bits there
 _TRIES = 64
+_ONE_CLUSTER_EACH = (
+    "ensemble: every partition has one cluster, whose normalised utility is not "
+    "defined; use normalized=False, or partitions with more clusters."
+)
 
 
 @consensus_method("kcc", cost="n r K per iteration", memory="n r")
@@ -180,6 +185,65 @@ class KCC(BaseConsensus):
         details = {"utility_": gained, "n_iter_": best.n_iter, "start_size_": start_size}
         return Combined(best.labels, best.cost, details)
 
+    def _combine_blocks(self, ensemble: BlockedEnsemble, features: Any) -> BlockedCombined:
+        if not ensemble.is_complete or ensemble.has_noise:
+            raise BlockedLabelsError(
+                ensemble.refusal("KCC of partitions with noise or unsampled points")
+            )
+        sizes, seen = ensemble.cluster_sizes(), np.full(ensemble.n_partitions, ensemble.n_points)
+        how = {"utility": self.utility, "p": self.p}
+        whole = utilities.concentration(
+            sizes[:, None], seen[:, None].astype(np.float64), ensemble.offsets, **how
+        )
+        weights = utilities.effective_weights(
+            ensemble.weights, whole[:, 0], seen.astype(np.float64), normalized=self.normalized
+        )
+        useful = np.flatnonzero((weights > 0) & (ensemble.n_clusters > 0))
+        if useful.size == 0:
+            raise ValueError(_ONE_CLUSTER_EACH)
+        counts = ensemble.n_clusters[useful]
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        model = _DivergenceRows(useful, offsets, weights[useful], **how)
+        sampling, *starts = spawn(self.random_state, self.n_init + 1)
+        best = _row_kmeans.minimise_in_blocks(
+            ensemble.blocks,
+            model,
+            self.n_clusters,
+            sampling=sampling,
+            starts=starts,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            n_jobs=self.n_jobs,
+            start_size=_row_kmeans.START_SIZE,
+        )
+        details = {"utility_": None, "n_iter_": best.n_iter, "start_size_": best.start_size}
+        return BlockedCombined(best.rule, best.cost, details)
+
+    def _in_blocks(self) -> bool:
+        return self.weighting is None
+
+
+@dataclass(frozen=True)
+class _DivergenceRows:
+    """Makes the objective of any rows of labels without noise."""
+
+    useful: np.ndarray
+    offsets: np.ndarray
+    weights: np.ndarray
+    utility: str
+    p: float
+
+    def of(self, labels: np.ndarray) -> Divergence:
+        """Return the objective on some rows."""
+        rows = RowSpace(np.ascontiguousarray(labels[:, self.useful]), self.offsets)
+        column = np.repeat(self.weights, np.diff(self.offsets))
+        unit = rows.product(column[:, None]).ravel()
+        base = np.zeros_like(unit) if self.utility == "entropy" else unit.copy()
+        ones = np.ones(len(labels))
+        points = Points(rows, ones, ones, np.ones_like(unit), base, unit)
+        none = np.empty(0, dtype=np.int64)
+        return Divergence(points, self.weights, self.offsets, none, self.utility, self.p)
+
 
 @dataclass(frozen=True)
 class Divergence:
@@ -218,10 +282,7 @@ class Divergence:
         )
         useful = (weights > 0) & (ensemble.n_clusters > 0)
         if not useful.any():
-            raise ValueError(
-                "ensemble: every partition has one cluster, whose normalised utility is not "
-                "defined; use normalized=False, or partitions with more clusters."
-            )
+            raise ValueError(_ONE_CLUSTER_EACH)
         if not useful.all():
             if factors is not None:
                 factors = factors[np.repeat(useful, ensemble.n_clusters)]

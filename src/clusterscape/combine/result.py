@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from clusterscape._core.atomic import atomic_path, write_bytes
 from clusterscape._core.frames import Library, in_library
+from clusterscape.combine.blocked import BlockedLabels, block_scores, scores_in_blocks
 from clusterscape.combine.scores import ConsensusScores, scores_of, warn_of_one_opinion
 from clusterscape.ensemble import Ensemble
+
+_MARK = ".clusterscape-blocks"  # in a folder of blocks: whose they are
 
 
 @dataclass(frozen=True)
@@ -127,8 +134,67 @@ class ResultMixin:
         """
         check_is_fitted(self, ("labels_", "ensemble_"))
         index = self.ensemble_.index
+        if isinstance(self.labels_, BlockedLabels):
+            parts = [self.block_frame(i, membership=membership) for i in self._blocks()]
+            return in_library(pd.concat(parts), library)
         frame = points_frame(self._scores(), self.labels_, index, membership=membership)
         return in_library(frame, library)
+
+    def block_frame(self, i: int, *, membership: bool = False) -> pd.DataFrame:
+        """Return :meth:`to_frame` of one block, where the points were read in blocks.
+
+        Parameters
+        ----------
+        i : int
+            The block.
+        membership : bool
+            Add a column for each cluster.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        check_is_fitted(self, ("labels_", "ensemble_"))
+        if not isinstance(self.labels_, BlockedLabels):
+            raise ValueError("the points were not read in blocks; use to_frame.")
+        given = self._scores().confidence.shared
+        return frame_of_block(i, self.labels_.source.block(i), *given, membership)
+
+    def write_blocks(self, folder: str | os.PathLike[str], *, membership: bool = False) -> int:
+        """Write :meth:`to_frame` as Parquet files, one for each block of points.
+
+        The files are ``part-00000.parquet`` and so on, with the columns of :meth:`to_frame` and
+        ``id``, the number of the point. Each is written whole or not at all, by the workers that
+        read the blocks; the same call after an interruption writes what is missing.
+
+        Parameters
+        ----------
+        folder : path
+            Made if it does not exist. It must be empty, or hold files of the same answer.
+        membership : bool
+            Add a column for each cluster.
+
+        Returns
+        -------
+        int
+            Files that were written now.
+        """
+        check_is_fitted(self, ("labels_", "ensemble_"))
+        if not isinstance(self.labels_, BlockedLabels):
+            raise ValueError("the points were not read in blocks; use to_frame().to_parquet(path).")
+        home = Path(folder).absolute()
+        _claim(home, answer_digest(self.labels_, membership))
+        if not self.labels_.workers.sees(str(home)):
+            raise ValueError(
+                f"the workers of {self.labels_.workers.name} do not see the folder {home}; give "
+                "one on a disk that all of them share."
+            )
+        given = (*self._scores().confidence.shared, membership, str(home))
+        source = self.labels_.source
+        return sum(source.workers.map(_write_part, source, given, label="writing"))
+
+    def _blocks(self) -> range:
+        return range(self.labels_.n_blocks)  # type: ignore[attr-defined]
 
     def _scores(self) -> ConsensusScores:
         """Return the scores of the labels, computed once for each fit."""
@@ -142,7 +208,91 @@ class ResultMixin:
         return scores
 
     def _compute_scores(self) -> ConsensusScores:
+        if isinstance(self.labels_, BlockedLabels):
+            return scores_in_blocks(self.ensemble_, self.labels_)
         return scores_of(self.ensemble_, self.labels_)
+
+
+def answer_digest(labels: BlockedLabels, membership: bool) -> str:
+    """Return what tells the files of one answer from those of another.
+
+    Parameters
+    ----------
+    labels : BlockedLabels
+        The answer.
+    membership : bool
+        Whether memberships are written, too.
+
+    Returns
+    -------
+    str
+    """
+    found = labels.tally
+    digest = hashlib.sha256(f"{labels.shape} {membership};".encode())
+    for array in (labels.bounds, found.counts, found.first, found.totals, found.voted):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def _claim(home: Path, digest: str) -> None:
+    """Mark a folder as that of an answer, or refuse one that holds something else."""
+    if home.exists() and not home.is_dir():
+        raise NotADirectoryError(f"{home} is a file; name a folder.")
+    home.mkdir(parents=True, exist_ok=True)
+    mark = home / _MARK
+    if mark.is_file():
+        if mark.read_text(encoding="utf8").strip() != digest:
+            raise FileExistsError(
+                f"{home} holds the blocks of another answer; name another folder, or remove it."
+            )
+        return
+    if any(not name.startswith(".") for name in os.listdir(home)):
+        raise FileExistsError(f"{home} is not empty; name another folder.")
+    write_bytes(mark, f"{digest}\n".encode())
+
+
+def _write_part(
+    i: int,
+    rows: np.ndarray,
+    ensemble: Any,
+    labels: Any,
+    fixed: float | None,
+    membership: bool,
+    home: str,
+) -> bool:
+    """Write the table of one block, unless it is there."""
+    target = Path(home) / f"part-{i:05d}.parquet"
+    if target.exists():  # it was written whole
+        return False
+    frame = frame_of_block(i, rows, ensemble, labels, fixed, membership).reset_index()
+    with atomic_path(target, sweep=False) as path:
+        frame.to_parquet(path, index=False)
+    return True
+
+
+def frame_of_block(
+    i: int, rows: np.ndarray, ensemble: Any, labels: Any, fixed: float | None, membership: bool
+) -> pd.DataFrame:
+    """Return the table of the points of one block, numbered on from the blocks before.
+
+    Parameters
+    ----------
+    i : int
+        The block.
+    rows : (m, r) array
+        Its labels in the members.
+    ensemble, labels, fixed
+        As :func:`~clusterscape.combine.blocked.block_scores` takes them.
+    membership : bool
+        Add a column for each cluster.
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    groups, scores = block_scores(i, rows, ensemble, labels, fixed)
+    part = labels.part(i)
+    return points_frame(scores, groups, pd.RangeIndex(part.start, part.stop), membership=membership)
 
 
 def points_frame(

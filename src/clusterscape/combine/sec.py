@@ -17,9 +17,15 @@ from clusterscape._core.seeds import RandomState, kernel_seed, spawn
 from clusterscape.combine import _row_kmeans
 from clusterscape.combine._row_kmeans import Centroids, Points
 from clusterscape.combine.base import BaseConsensus, Combined, ConsensusWarning
-from clusterscape.combine.eci import WEIGHTING, Weighting, column_weights
+from clusterscape.combine.blocked import BlockedCombined
+from clusterscape.combine.eci import (
+    WEIGHTING,
+    Weighting,
+    blocked_column_weights,
+    column_weights,
+)
 from clusterscape.combine.registry import consensus_method
-from clusterscape.ensemble import Ensemble
+from clusterscape.ensemble import BlockedEnsemble, Ensemble
 from clusterscape.linalg.kmeans import kmeans
 from clusterscape.linalg.projection import sparse_projection
 from clusterscape.linalg.rowspace import DenseRows, RowSpace
@@ -209,6 +215,45 @@ class SEC(BaseConsensus):
         details |= {"n_dims_": used.points.rows.width, "projection_error_": float(error)}
         return Combined(best.labels, cost, details)
 
+    def _combine_blocks(self, ensemble: BlockedEnsemble, features: Any) -> BlockedCombined:
+        sampling, *starts, drawing, guessing = spawn(self.random_state, self.n_init + 3)
+        column = blocked_column_weights(ensemble, self.weighting, self.theta)
+        sizes = ensemble.cluster_sizes()
+        unit = float((column * sizes**2).sum() / ensemble.n_points)  # the mean degree
+        model = _CutRows(ensemble.offsets, column, sizes, unit)
+        if self.projection is not None and self.n_dims < len(column):
+            projection = sparse_projection(
+                len(column), self.n_dims, n_blocks=self.n_blocks, seed=drawing
+            )
+            model = replace(model, projection=projection)
+
+        def guess(sample: Any, places: np.ndarray) -> np.ndarray:
+            return sample.relaxed(self.n_clusters, guessing, places)
+
+        best = _row_kmeans.minimise_in_blocks(
+            ensemble.blocks,
+            model,
+            self.n_clusters,
+            sampling=sampling,
+            starts=starts,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            n_jobs=self.n_jobs,
+            start_size=_START_SIZE,
+            guess=guess if self.spectral_start and model.projection is None else None,
+        )
+        details: dict[str, Any] = {
+            "n_iter_": best.n_iter,
+            "start_size_": best.start_size,
+            "n_dims_": None if model.projection is None else self.n_dims,
+            "projection_error_": None,
+        }
+        return BlockedCombined(best.rule, best.cost, details)
+
+    def _in_blocks(self) -> bool:
+        # Singular vectors of all rows, and blocks of partitions that differ from row to row.
+        return self.projection != "svd" and self.incomplete == "zero"
+
     def _projected(
         self, whole: NormalisedCut, ensemble: Ensemble, seed: SeedSequence
     ) -> NormalisedCut | None:
@@ -250,7 +295,25 @@ class NormalisedCut:
         """Return the objective of an ensemble whose columns of B have some weights."""
         membership = ensemble.membership().matrix if ensemble.is_soft else None
         rows = RowSpace(ensemble.labels, ensemble.offsets, membership)
-        degree = rows.product((column * ensemble.cluster_sizes())[:, None]).ravel()
+        sampled = None
+        if blockwise and not ensemble.is_complete:
+            sampled = (ensemble.labels != UNSAMPLED).astype(np.float64)
+        sizes = ensemble.cluster_sizes()
+        return cls.of_rows(rows, column, sizes, weight=ensemble.sample_weight, sampled=sampled)
+
+    @classmethod
+    def of_rows(
+        cls,
+        rows: RowSpace,
+        column: np.ndarray,
+        sizes: np.ndarray,
+        *,
+        weight: np.ndarray,
+        sampled: np.ndarray | None = None,
+    ) -> NormalisedCut:
+        """Return the objective of rows of an ensemble whose clusters have some sizes."""
+        membership = rows.membership
+        degree = rows.product((column * sizes)[:, None]).ravel()
         if membership is None:
             squares = rows.product(column[:, None]).ravel()
         else:
@@ -258,21 +321,18 @@ class NormalisedCut:
         # Partitions of weight zero alone leave a point without similarity to anybody.
         inverse = np.divide(1.0, degree, out=np.zeros_like(degree), where=degree > 0)
         length = squares * inverse**2
-        weight = ensemble.sample_weight
         points = Points(rows, weight, weight * degree, 2.0 * inverse, length, length)
-        sampled = None
-        if blockwise and not ensemble.is_complete:
-            sampled = (ensemble.labels != UNSAMPLED).astype(np.float64)
-        blocks = np.repeat(np.arange(ensemble.n_partitions), ensemble.n_clusters)
+        counts = np.diff(rows.offsets)
+        blocks = np.repeat(np.arange(counts.size), counts)
         return cls(points, column, blocks, degree, sampled)
 
-    def on_rows(self, matrix: np.ndarray) -> NormalisedCut:
+    def on_rows(self, matrix: np.ndarray, unit: float | None = None) -> NormalisedCut:
         """Return the objective on other rows ``matrix`` in place of those of B.
 
         They are divided by w(x) here, and measured in units in which their mean is near one, where
         single precision loses least.
         """
-        unit = float(self.degree.mean())
+        unit = float(self.degree.mean()) if unit is None else unit
         inverse = np.divide(
             unit, self.degree, out=np.zeros_like(self.degree), where=self.degree > 0
         )
@@ -357,6 +417,27 @@ class NormalisedCut:
         totals = points.rows.totals(groups, points.weight, n_clusters)
         energy = self.energy(totals, self.group_mass(totals, groups))
         return float(points.mass @ points.base - energy.sum())
+
+
+@dataclass(frozen=True)
+class _CutRows:
+    """Makes the objective of any rows of labels."""
+
+    offsets: np.ndarray
+    column: np.ndarray
+    sizes: np.ndarray
+    unit: float
+    projection: Any = None
+
+    def of(self, labels: np.ndarray) -> NormalisedCut:
+        """Return the objective on some rows."""
+        rows = RowSpace(labels, self.offsets)
+        whole = NormalisedCut.of_rows(rows, self.column, self.sizes, weight=np.ones(len(labels)))
+        if self.projection is None:
+            return whole
+        scale = np.sqrt(self.column)
+        matrix = self.projection.project_labels(labels, self.offsets, column_scale=scale)
+        return whole.on_rows(matrix, self.unit)
 
 
 def _mixed_rows(

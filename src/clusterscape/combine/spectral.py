@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,9 +12,10 @@ from clusterscape import kernels
 from clusterscape._core.params import Choice, Integer, Null, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.blocked import BlockedCombined
 from clusterscape.combine.eci import WEIGHTING, Weighting, column_weights
 from clusterscape.combine.registry import consensus_method
-from clusterscape.ensemble import Ensemble
+from clusterscape.ensemble import BlockedEnsemble, Ensemble
 from clusterscape.linalg.kmeans import kmeans
 from clusterscape.linalg.ncut import eigengap
 from clusterscape.linalg.rowspace import RowSpace
@@ -145,12 +147,31 @@ class SpectralConsensus(BaseConsensus):
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         drawing, starting, picking = spawn(self.random_state, 3)
-        n = ensemble.n_points
         some = ensemble
-        if self.max_points is not None and n > self.max_points:
-            rng = np.random.default_rng(picking)
-            rows = np.sort(rng.choice(n, size=self.max_points, replace=False))
+        if self.max_points is not None and ensemble.n_points > self.max_points:
+            rows = _some_rows(ensemble.n_points, self.max_points, picking)
             some = ensemble.subset(rows, keep_empty=True)
+        cut = self._cut_of(some, drawing, starting)
+        labels = cut.labels
+        if some is not ensemble:
+            labels = cut.found.nearest(_space_of(ensemble), cut.centers, unit=cut.unit)
+        return Combined(labels, cut.cost, cut.details)
+
+    def _combine_blocks(self, ensemble: BlockedEnsemble, features: Any) -> BlockedCombined:
+        drawing, starting, picking = spawn(self.random_state, 3)
+        most = min(self.max_points or _START_SIZE, ensemble.n_points)
+        some = ensemble.subset(_some_rows(ensemble.n_points, most, picking), keep_empty=True)
+        some = some.subset(some.in_clusters(), keep_empty=True)
+        cut = self._cut_of(some, drawing, starting)
+        rule = NearestCentre(cut.found, ensemble.offsets, cut.centers, cut.unit)
+        return BlockedCombined(rule, cut.cost, cut.details)
+
+    def _in_blocks(self) -> bool:
+        # All points at once need their rows of eigenvectors in memory.
+        return self.max_points is not None
+
+    def _cut_of(self, some: Ensemble, drawing: SeedSequence, starting: SeedSequence) -> _Cut:
+        """Return the spectral cut of some points."""
         space = _space_of(some)
         column = self._links(column_weights(some, self.weighting, self.theta), some.cluster_sizes())
         wanted = self.max_clusters + 1 if self.n_clusters is None else self.n_clusters
@@ -166,11 +187,9 @@ class SpectralConsensus(BaseConsensus):
         mass = some.sample_weight * (1.0 if unit else degree)
         labels, start_size = self._partition(XT, mass, k, drawing, starting)
         cost = _cut(space, column, degree, some.sample_weight, labels)
-        if some is not ensemble:
-            sizes = np.bincount(labels, weights=mass)
-            sums = [np.bincount(labels, weights=mass * line) for line in XT]
-            centers = np.column_stack(sums)[sizes > 0] / sizes[sizes > 0, None]
-            labels = found.nearest(_space_of(ensemble), centers, unit=unit)
+        sizes = np.bincount(labels, weights=mass)
+        sums = [np.bincount(labels, weights=mass * line) for line in XT]
+        centers = np.column_stack(sums)[sizes > 0] / sizes[sizes > 0, None]
         details = {
             "eigenvalues_": found.values,
             "gaps_": gaps,
@@ -179,7 +198,7 @@ class SpectralConsensus(BaseConsensus):
             "start_size_": start_size,
             "sample_size_": some.n_points,
         }
-        return Combined(labels, cost, details)
+        return _Cut(labels, cost, found, centers, unit, details)
 
     def _links(self, column: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         """Return W of the similarity ``B W B^T`` that is cut, by the columns' weights and sizes."""
@@ -224,6 +243,42 @@ class SpectralConsensus(BaseConsensus):
         if self.n_clusters is not None:
             return ""
         return "largest eigengap of the normalised co-association"
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """The cut of some points, and what places others."""
+
+    labels: np.ndarray
+    cost: float
+    found: Any
+    centers: np.ndarray
+    unit: bool
+    details: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class NearestCentre:
+    """Rows of labels go to the nearest centre by their rows of eigenvectors."""
+
+    found: Any
+    offsets: np.ndarray
+    centers: np.ndarray
+    unit: bool
+
+    @property
+    def n_groups(self) -> int:
+        """Groups, empty ones included."""
+        return len(self.centers)
+
+    def groups(self, labels: np.ndarray, first: int) -> np.ndarray:
+        """Return the groups of rows."""
+        space = RowSpace(labels, self.offsets)
+        return self.found.nearest(space, self.centers, unit=self.unit)
+
+
+def _some_rows(n: int, size: int, seed: SeedSequence) -> np.ndarray:
+    return np.sort(np.random.default_rng(seed).choice(n, size=size, replace=False))
 
 
 def _space_of(ensemble: Ensemble) -> RowSpace:

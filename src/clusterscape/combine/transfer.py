@@ -86,9 +86,44 @@ class LabelTransfer:
         groups = np.ascontiguousarray(labels, dtype=np.int64)
         space = RowSpace(ensemble.labels, ensemble.offsets)
         totals = space.totals(groups, ensemble.sample_weight, k)
-        weight = np.repeat(ensemble.weights, ensemble.n_clusters)[:, None]
         inside = groups >= 0
         sizes = np.bincount(groups[inside], weights=ensemble.sample_weight[inside], minlength=k)
+        counts = totals.sum(axis=1)
+        if not (ensemble.sample_weight == 1).all():
+            counts = space.totals(groups, np.ones(groups.size), k).sum(axis=1)
+        return cls.of_totals(ensemble, totals, sizes, counts=counts, comparable=comparable)
+
+    @classmethod
+    def of_totals(
+        cls,
+        ensemble: Ensemble,
+        totals: np.ndarray,
+        sizes: np.ndarray,
+        *,
+        counts: np.ndarray,
+        comparable: bool = True,
+    ) -> LabelTransfer:
+        """Return the transfer by the sums over all points.
+
+        Parameters
+        ----------
+        ensemble : Ensemble
+            The members.
+        totals : (D, K) array
+            Weight of the points of each member's cluster in each cluster of the consensus.
+        sizes : (K,) array
+            Weight of the clusters of the consensus.
+        counts : (D,) array
+            Points of each member's cluster that are in the consensus.
+        comparable : bool
+            Whether the members differ.
+
+        Returns
+        -------
+        LabelTransfer
+        """
+        k = sizes.size
+        weight = np.repeat(ensemble.weights, ensemble.n_clusters)[:, None]
         explained = np.repeat(_explained(ensemble, totals, sizes), ensemble.n_clusters)[:, None]
         own = totals.sum(axis=1, keepdims=True)
         within = np.divide(totals, own, out=np.zeros_like(totals), where=own > 0)
@@ -97,7 +132,7 @@ class LabelTransfer:
         whole = scaled.sum(axis=1, keepdims=True)
         weight = weight * say(ensemble, scaled)[:, None]
         shares = np.divide(weight * scaled, whole, out=np.zeros_like(scaled), where=whole > 0)
-        lonely = _lonely(ensemble, groups, own.ravel(), scaled)
+        lonely = _lonely(counts, own.ravel(), scaled)
         shares[lonely] = weight[lonely] / k
         return cls(np.asarray(ensemble.offsets), votes, shares, bool(comparable))
 
@@ -186,18 +221,11 @@ class LabelTransfer:
         parallel_map(work, range(0, n, step), shared=True)
 
 
-def _lonely(
-    ensemble: Ensemble, groups: np.ndarray, own: np.ndarray, scaled: np.ndarray
-) -> np.ndarray:
+def _lonely(counts: np.ndarray, own: np.ndarray, scaled: np.ndarray) -> np.ndarray:
     """Return the members' clusters of one point that is with others in the consensus.
 
     Where such a point belongs the member does not say, as in :func:`consensus_scores`.
     """
-    counts = own
-    if not (ensemble.sample_weight == 1).all():
-        space = RowSpace(ensemble.labels, ensemble.offsets)
-        ones = np.ones(groups.size)
-        counts = space.totals(groups, ones, scaled.shape[1]).sum(axis=1)
     return np.flatnonzero((counts == 1) & (own <= 1) & (scaled.max(axis=1) < 1 - 1e-9))
 
 

@@ -22,8 +22,15 @@ from clusterscape._core.params import (
     checked,
 )
 from clusterscape.compare.registry import MEASURES, Measure
-from clusterscape.compare.tables import POLICIES, Columns, Noise, check_same_points, coverage
-from clusterscape.ensemble import Ensemble, as_ensemble
+from clusterscape.compare.tables import (
+    POLICIES,
+    Columns,
+    GramColumns,
+    Noise,
+    check_same_points,
+    coverage,
+)
+from clusterscape.ensemble import BlockedEnsemble, Ensemble, as_ensemble
 from clusterscape.ensemble.ensemble import ids_or_count
 
 _TASK_BATCHES = 32
@@ -252,7 +259,11 @@ class _Comparison:
         if not measures:
             return {}
         pairs, r = self.pairs, self.partitions.n_partitions
-        columns = Columns.of(self.partitions, sample_weight=self.partitions.sample_weight)
+        columns: Any
+        if isinstance(self.partitions, BlockedEnsemble):
+            columns = GramColumns.of(self.partitions)
+        else:
+            columns = Columns.of(self.partitions, sample_weight=self.partitions.sample_weight)
         batches = list(columns.batches(pairs))
         tasks = [[pairs[b] for b in run] for run in _runs(batches)]
         policy = POLICIES[0] if self.noise is None else self.noise
@@ -294,7 +305,7 @@ def _runs(batches: list[np.ndarray]) -> list[list[np.ndarray]]:
 
 
 def _compare_batches(
-    columns: Columns,
+    columns: Any,
     measures: list[Measure],
     options: Mapping[str, Mapping[str, Any]],
     noise: str,

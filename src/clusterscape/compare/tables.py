@@ -14,7 +14,7 @@ from scipy import sparse
 from clusterscape import kernels
 from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.labels import NOISE, UNSAMPLED
-from clusterscape.ensemble import Ensemble
+from clusterscape.ensemble import BlockedEnsemble, BlockedLabelsError, Ensemble
 from clusterscape.ensemble.inputs import (
     first_difference,
     may_be_joined,
@@ -29,6 +29,7 @@ POLICIES: tuple[str, ...] = ("singletons", "cluster", "drop")
 _BATCH_CELLS = 1 << 18
 _MAX_GB = 2.0  # of one dense table
 # Points whose labels are read at a time when coverage is counted.
+_BATCH_CELLS = 2**20  # of tables that are made at once
 _COVERAGE_CHUNK = 1 << 14
 
 
@@ -345,6 +346,46 @@ class Columns:
         )
         width = k + (1 if noise == "cluster" else noisy.size)
         return sparse.csr_matrix(entries, shape=(points.size, width))
+
+
+@dataclass(frozen=True, eq=False)
+class GramColumns:
+    """Partitions of an ensemble in blocks, by the table of all pairs of their clusters."""
+
+    gram: np.ndarray
+    offsets: np.ndarray
+    total: float
+
+    @classmethod
+    def of(cls, ensemble: BlockedEnsemble) -> GramColumns:
+        """Count all pairs of clusters in one pass over the blocks."""
+        if not ensemble.is_complete or ensemble.has_noise:
+            raise BlockedLabelsError(
+                ensemble.refusal("comparing partitions with noise or unsampled points")
+            )
+        return cls(ensemble.gram(), ensemble.offsets, float(ensemble.n_points))
+
+    def batches(self, pairs: np.ndarray) -> Iterator[np.ndarray]:
+        """Give the positions of pairs whose tables are made at once."""
+        counts = np.diff(self.offsets)
+        step = max(1, _BATCH_CELLS // max(int(counts.max(initial=1)) ** 2, 1))
+        for start in range(0, len(pairs), step):
+            yield np.arange(start, min(start + step, len(pairs)))
+
+    def tables(self, pairs: np.ndarray, noise: str) -> Tables:
+        """Return the tables of one batch of pairs (m, 2); there is no noise."""
+        cells = []
+        for i, j in pairs:
+            left, right = (slice(self.offsets[p], self.offsets[p + 1]) for p in (i, j))
+            table = self.gram[left, right]
+            rows, cols = np.nonzero(table)
+            cells.append((rows, cols, table[rows, cols]))
+        starts = np.concatenate([[0], np.cumsum([len(mass) for *_, mass in cells])])
+        rows, cols = (np.concatenate([cell[c] for cell in cells]).astype(np.int32) for c in (0, 1))
+        mass = np.concatenate([cell[2] for cell in cells])
+        sizes = np.diff(self.offsets)[pairs] + (noise == "cluster")
+        whole = True  # points have no weights
+        return Tables(starts, rows, cols, mass, sizes, sizes, self.total, whole)
 
 
 def _joined(parts: list[Tables]) -> Tables:

@@ -14,9 +14,11 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from clusterscape._core.frames import refuse_repeated_columns
+from clusterscape._core.rows import RowSource, as_rows
+from clusterscape._core.workers import find_workers
 from clusterscape.ensemble.ensemble import refuse_ensemble
 from clusterscape.ensemble.inputs import first_difference, may_be_joined
-from clusterscape.linalg.distances import check_range
+from clusterscape.linalg.distances import check_extremes, check_range
 
 # A float array or a scipy CSR matrix; scipy has no types that say so.
 Matrix: TypeAlias = Any
@@ -41,6 +43,9 @@ class Features:
         """Return a sha256 of types, shapes and values, the same for the same data anywhere."""
         digest = hashlib.sha256()
         for view in self.views:
+            if isinstance(view, RowSource):
+                digest.update(view.survey.digest.encode())
+                continue
             digest.update(f"{view.dtype.str} {view.shape} {sparse.issparse(view)};".encode())
             for block in _blocks(view):
                 digest.update(np.ascontiguousarray(block).data)
@@ -61,6 +66,11 @@ def read_features(X: Any, *, index: Any = None, contiguous: bool = True) -> Feat
         infinity (with the row and the column), masked values, an AnnData object, and views of
         unequal length or with different ids.
     """
+    source = rows_of(X)
+    if source is not None:
+        if index is not None:
+            raise ValueError("index: points that are read in blocks have no ids; leave it out.")
+        return Features((source,))
     several = isinstance(X, (list, tuple)) and len(X) > 0 and all(_is_matrix(v) for v in X)
     given = list(X) if several else [X]
     names = [f"X[{i}]" for i in range(len(given))] if several else ["X"]
@@ -77,6 +87,22 @@ def read_features(X: Any, *, index: Any = None, contiguous: bool = True) -> Feat
     if found is not None and len(found) != views[0].shape[0]:
         raise ValueError(f"index has {len(found)} entries, X has {views[0].shape[0]} rows.")
     return Features(views, found)
+
+
+def rows_of(X: Any, *, n_jobs: int | None = None) -> RowSource | None:
+    """Return features that are read in blocks, after one look at all of them; None for others.
+
+    Who reads them is settled here: the Dask cluster that is active, or this process.
+    """
+    source = as_rows(X)
+    if source is None:
+        return None
+    if "survey" not in source.__dict__:
+        source.workers = find_workers(is_dask=source.is_dask, n_jobs=n_jobs)
+        if source.survey.bad is not None:
+            raise _not_finite("X", *source.survey.bad, None)
+        check_extremes(source.survey.least, source.survey.largest, source.dtype, "X")
+    return source
 
 
 def validated_features(
@@ -275,7 +301,21 @@ def _frame_values(frame: pd.DataFrame) -> np.ndarray:
 
 def has_distinct_rows(X: Matrix, count: int) -> bool:
     """Say whether so many rows differ; all are looked at only where the first do not."""
-    return any(count_distinct_rows(rows) >= count for rows in (X[: max(_FIRST, count)], X))
+    if count_distinct_rows(X[: max(_FIRST, count)]) >= count:
+        return True
+    if isinstance(X, RowSource):
+        return _distinct_in_blocks(X, count) >= count
+    return count_distinct_rows(X) >= count
+
+
+def _distinct_in_blocks(X: RowSource, enough: int) -> int:
+    """Return the number of different rows, or ``enough`` where there are so many."""
+    found = np.empty((0, X.shape[1]), dtype=X.dtype)
+    for i in range(X.n_blocks):
+        found = np.unique(np.concatenate([found, X.block(i) + 0.0]), axis=0)[:enough]
+        if len(found) == enough:
+            break
+    return len(found)
 
 
 def count_distinct_rows(X: Matrix) -> int:
@@ -288,6 +328,8 @@ def count_distinct_rows(X: Matrix) -> int:
     >>> count_distinct_rows(np.array([[1.0, 0.0], [1.0, -0.0], [2.0, 0.0]]))
     2
     """
+    if isinstance(X, RowSource):
+        return _distinct_in_blocks(X, len(X))
     if sparse.issparse(X):
         # Sums over the stored entries of a row, which are equal for equal rows and, with random
         # weights, different for different ones.
@@ -346,12 +388,17 @@ def _check_finite(matrix: Matrix, name: str, columns: list[str] | None) -> None:
             column = int(matrix.indices[entry])
         else:
             row, column = start + place // matrix.shape[1], place % matrix.shape[1]
-        value = block.reshape(-1)[place]
-        label = repr(columns[column]) if columns is not None else str(column)
-        raise ValueError(
-            f"{name} has {'NaN' if np.isnan(value) else 'infinity'} in row {row}, column {label}; "
-            f"fill in or drop missing values first."
-        )
+        raise _not_finite(name, row, column, block.reshape(-1)[place], columns)
+
+
+def _not_finite(
+    name: str, row: int, column: int, value: float, columns: list[str] | None
+) -> ValueError:
+    label = repr(columns[column]) if columns is not None else str(column)
+    return ValueError(
+        f"{name} has {'NaN' if np.isnan(value) else 'infinity'} in row {row}, column {label}; "
+        f"fill in or drop missing values first."
+    )
 
 
 def _value_blocks(matrix: Matrix) -> Iterator[tuple[int, np.ndarray]]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.random import SeedSequence
 from sklearn.base import BaseEstimator
 
+from clusterscape._core.block_files import BlockFolder
 from clusterscape._core.errors import ParameterError
 from clusterscape._core.params import (
     N_JOBS,
@@ -27,15 +28,22 @@ from clusterscape._core.params import (
     check_params,
 )
 from clusterscape._core.plain import plain
+from clusterscape._core.rows import RowSource
 from clusterscape._core.seeds import RandomState, describe
 from clusterscape._core.store import stored_plan
 from clusterscape._core.weights import optional_weights
-from clusterscape.ensemble import Ensemble
+from clusterscape.ensemble import BlockedEnsemble, Ensemble
 from clusterscape.generate import kinds, plan, precomputed
 from clusterscape.generate.algorithms import Algorithm, Pieces
 from clusterscape.generate.features import Features, read_features
 from clusterscape.generate.members import Outcome, Work, describe_run, run_all, run_member
-from clusterscape.generate.samples import Samples, assigner_of, dealt, ensemble_of
+from clusterscape.generate.samples import (
+    Samples,
+    assigner_of,
+    blocked_ensemble_of,
+    dealt,
+    ensemble_of,
+)
 
 
 class GenerationWarning(UserWarning):
@@ -74,6 +82,7 @@ class _Shared:
     root: SeedSequence
     pieces: tuple[Pieces, ...]
     samples: Samples
+    folder: BlockFolder | None = None  # of the labels of rows that are read in blocks
 
 
 class EnsembleGenerator(BaseEstimator):
@@ -295,7 +304,9 @@ class EnsembleGenerator(BaseEstimator):
         Ensemble(5 points, 5 partitions with 2 to 3 clusters)
         """
         old = made.ensemble
-        weights = None if (old.sample_weight == 1).all() else old.sample_weight
+        weights = None
+        if not isinstance(old, BlockedEnsemble) and (old.sample_weight != 1).any():
+            weights = old.sample_weight
         new = self._generate(X, weights, old.index, wanted=True, before=made)
         joined = old.concat(new.ensemble)
         return replace(new, ensemble=joined, assigner=made.assigner.joined(new.assigner))
@@ -331,6 +342,9 @@ class EnsembleGenerator(BaseEstimator):
             first=0 if before is None else before.ensemble.n_partitions,
         )
         sampled = all(member.is_sampled for member in members)
+        source = features.views[0] if isinstance(features.views[0], RowSource) else None
+        if source is not None:
+            _check_blocks(source, members, weights)
         work = Work(
             # In one layout: otherwise every member on all rows would lay them out for itself.
             views=features.views if sampled else tuple(_laid_out(X) for X in features.views),
@@ -358,10 +372,18 @@ class EnsembleGenerator(BaseEstimator):
         assigner = None
         if wanted or any(member.is_sampled for member in members):
             assigner = assigner_of(tasks, outcomes, root, features)
+        shared = replace(shared, samples=samples)
+        if source is not None:
+            assert assigner is not None
+            folder = shared.folder or BlockFolder(self.store)
+            ensemble: Ensemble = blocked_ensemble_of(
+                outcomes, source, assigner=assigner, folder=folder, progress=self.progress
+            )
+            return Generated(ensemble, assigner, replace(shared, folder=folder))
         ensemble = ensemble_of(
             members, outcomes, features, weights, assigner=assigner, n_jobs=self.n_jobs
         )
-        return Generated(ensemble, assigner, replace(shared, samples=samples))
+        return Generated(ensemble, assigner, shared)
 
     def _nothing_shared(self, features: Features) -> _Shared:
         stored = None if self.store is None else stored_plan(self.store)
@@ -438,6 +460,23 @@ class EnsembleGenerator(BaseEstimator):
                 "max_iter": int(self.max_iter),
                 "metric": self.metric,
             },
+        )
+
+
+def _check_blocks(source: RowSource, members: Sequence[Any], weights: Any) -> None:
+    """Refuse what needs all rows at once, before anything runs."""
+    if weights is not None:
+        raise ValueError(
+            "sample_weight: points that are read in blocks have no weights; leave it out."
+        )
+    whole = [member for member in members if not member.is_sampled]
+    if whole:
+        raise ParameterError(
+            f"{len(whole)} of {len(members)} members would cluster all {len(source):,} rows at "
+            f"once ({source.nbytes / 2**20:,.0f} MB), but X is read in blocks; use "
+            "{rows.name}=('sample', size) with fewer rows, other algorithms, or X.gather() where "
+            "there is enough memory.",
+            rows=whole[0].rows,
         )
 
 

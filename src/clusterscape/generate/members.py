@@ -18,6 +18,7 @@ from clusterscape._core.labels import NOISE, UNSAMPLED, smallest_type
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.seeds import describe
 from clusterscape._core.warnings import hear_warnings
+from clusterscape._core.workers import cluster_threads
 from clusterscape.ensemble.inputs import Partition, check_codes, read_membership
 from clusterscape.ensemble.records import PartitionRecord
 from clusterscape.generate.algorithms import BaseResult, Pieces, Settings
@@ -47,6 +48,7 @@ _PER_CLUSTER = (
     "log_weights",
 )  # of a model
 _MODEL = "model_"  # before the names of its arrays in a store
+_BUNDLES = 3  # of members for each worker of a cluster
 _MODEL_ENTRIES = 2**18  # of a member's model at most
 
 
@@ -317,16 +319,19 @@ def run_all(
 
     def run(finished: Mapping[int, Outcome]) -> list[Outcome]:
         waiting = [i for i in range(len(tasks)) if i not in finished]
+        bundles = _bundles(tasks, waiting)
         computed = parallel_map(
-            function,
-            [tasks[i] for i in waiting],
+            _run_bundle,
+            [(function, [tasks[i] for i in bundle]) for bundle in bundles],
             n_jobs=n_jobs,
             prefer=prefer,
             label=label,
             progress=progress,
             done=len(finished),
         )
-        found = {**finished, **dict(zip(waiting, computed, strict=True))}
+        found = dict(finished)
+        for bundle, outcomes in zip(bundles, computed, strict=True):
+            found |= dict(zip(bundle, outcomes, strict=True))
         return [found[i] for i in range(len(tasks))]
 
     if store is None:
@@ -334,6 +339,29 @@ def run_all(
     with _store.PartitionStore(store, described()) as kept:
         # Read before anything runs, so that a damaged file is told at once.
         return run({i: kept.read_as(i, read_outcome) for i in kept.finished()})
+
+
+def _bundles(tasks: Sequence[Any], waiting: Sequence[int]) -> list[list[int]]:
+    """Return the members that run together: one each, or on a cluster those of one sample.
+
+    What members of a sample share is made once for those of a bundle, and the sample itself
+    travels once.
+    """
+    workers = cluster_threads()
+    if workers is None:
+        return [[i] for i in waiting]
+    most = max(1, -(-len(waiting) // (_BUNDLES * workers)))
+    same: dict[int, list[int]] = {}
+    for i in waiting:
+        same.setdefault(id(tasks[i][0]) if isinstance(tasks[i], tuple) else i, []).append(i)
+    return [
+        part[start : start + most] for part in same.values() for start in range(0, len(part), most)
+    ]
+
+
+def _run_bundle(task: tuple[Callable[[T], Outcome], list[T]]) -> list[Outcome]:
+    function, members = task
+    return [function(member) for member in members]
 
 
 def describe_run(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,13 +11,18 @@ import numpy as np
 from numpy.random import SeedSequence
 from scipy import sparse
 
-from clusterscape.ensemble import Ensemble
+from clusterscape import kernels
+from clusterscape._core.block_files import BlockFiles, BlockFolder, finished_block, write_block
+from clusterscape._core.rows import RowSource
+from clusterscape.ensemble import BlockedEnsemble, Ensemble
 from clusterscape.ensemble.inputs import Partition
 from clusterscape.generate.algorithms import Pieces
 from clusterscape.generate.assign import Assigner, Clustered, Fitted, build_assigner, label_type
 from clusterscape.generate.features import Features, Matrix
 from clusterscape.generate.members import Outcome, Work
 from clusterscape.generate.plan import Member, draw_sample, sample_seed
+
+_AT_HOME = 2**26  # bytes of labels up to which this process alone reads them: messages cost more
 
 Task = tuple[Work, Member]
 Samples = dict[tuple[int, int], Work]
@@ -31,6 +37,9 @@ def dealt(
     samples that other members of the same run were given before, and what these share.
     """
     n = work.views[0].shape[0]
+    places = {(m.group, int(m.rows[1])) for m in members if m.is_sampled} - set(known)
+    drawn = {place: draw_sample(n, place[1], sample_seed(root, place[0])) for place in places}
+    fresh = _all_sampled(work, drawn)
     samples: Samples = {}
     tasks = []
     for member in members:
@@ -40,19 +49,31 @@ def dealt(
         place = (member.group, int(member.rows[1]))
         if place not in samples:
             samples[place] = (
-                replace(known[place], turns=work.turns)
-                if place in known
-                else _sampled(work, draw_sample(n, place[1], sample_seed(root, place[0])))
+                replace(known[place], turns=work.turns) if place in known else fresh[place]
             )
         tasks.append((samples[place], member))
     return tasks, known | samples
 
 
-def _sampled(work: Work, rows: np.ndarray) -> Work:
+def _all_sampled(work: Work, drawn: Mapping[Any, np.ndarray]) -> Samples:
+    """Return what the members of every sample see; rows in blocks are read once for all."""
+    if not drawn or not any(isinstance(X, RowSource) for X in work.views):
+        return {place: _sampled(work, rows, work.views) for place, rows in drawn.items()}
+    every = np.unique(np.concatenate(list(drawn.values())))
+    views = tuple(X[every] for X in work.views)
+    return {
+        place: _sampled(work, rows, views, np.searchsorted(every, rows))
+        for place, rows in drawn.items()
+    }
+
+
+def _sampled(
+    work: Work, rows: np.ndarray, views: tuple[Matrix, ...], places: np.ndarray | None = None
+) -> Work:
     return replace(
         work,
         # A copy: a row of a memory map must not keep its file open.
-        views=tuple(_rows_of(X, rows) for X in work.views),
+        views=tuple(_rows_of(X, rows if places is None else places) for X in views),
         weights=None if work.weights is None else work.weights[rows],
         pieces=tuple(Pieces() for _ in work.views),
     )
@@ -131,3 +152,70 @@ def ensemble_of(
         for i in range(len(members))
     ]
     return Ensemble(parts, labels=labels, **settings)
+
+
+# -- rows in blocks ------------------------------------------------------------------------------
+
+
+def blocked_ensemble_of(
+    outcomes: Sequence[Outcome],
+    source: RowSource,
+    *,
+    assigner: Assigner,
+    folder: BlockFolder,
+    progress: bool | None,
+) -> BlockedEnsemble:
+    """Return the ensemble of members on samples, its labels in files block by block.
+
+    Blocks that the folder of a store holds already are not computed again.
+    """
+    records = [outcome.record for outcome in outcomes]
+    counts = np.array([record.n_clusters for record in records], dtype=np.int64)
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    kind = label_type(counts)
+    folder.check(source.workers)
+    home = folder.inner(f"labels-{_digest(assigner, source)}")
+    found = source.workers.map(
+        _write_labels, source, (assigner, offsets, home), label="labelling", progress=progress
+    )
+    shape = (len(source), len(records))
+    blocks = BlockFiles(home, "labels", shape=shape, dtype=kind, bounds=source.bounds, keep=folder)
+    if blocks.nbytes > _AT_HOME:
+        blocks.workers = source.workers
+    # In the order of the blocks; these are whole numbers, and their sums exact.
+    sizes = np.sum([part[0] for part in found], axis=0)
+    lowest = np.min([part[1] for part in found], axis=0)
+    return BlockedEnsemble(blocks, counts, sizes=sizes, lowest=lowest, records=records)
+
+
+def _write_labels(
+    i: int, block: np.ndarray, assigner: Assigner, offsets: np.ndarray, home: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Write the labels of a block, unless they are there; return sizes and lowest labels."""
+    known = finished_block(home, i)
+    if known is None:
+        labels = assigner.assign(block)
+        sizes = np.zeros(int(offsets[-1]))
+        kernels.labels.sizes(labels, offsets, np.ones(len(labels)), sizes)
+        known = {
+            "labels": labels,
+            "sizes": sizes.astype(np.int64),
+            "lowest": labels.min(axis=0, initial=0),
+        }
+        write_block(home, i, known)
+    return known["sizes"], known["lowest"]
+
+
+def _digest(assigner: Assigner, source: RowSource) -> str:
+    """Return what tells the labels of one run from those of another."""
+    digest = hashlib.sha256(source.survey.digest.encode())
+    digest.update(source.bounds.tobytes())
+    for rule in assigner.rules:
+        for name, value in sorted(vars(rule).items()):
+            digest.update(name.encode())
+            digest.update(
+                np.ascontiguousarray(value).tobytes()
+                if isinstance(value, np.ndarray)
+                else repr(value).encode()
+            )
+    return digest.hexdigest()[:16]

@@ -9,6 +9,7 @@ from clusterscape.io._errors import TableError, UnknownColumn
 from clusterscape.io._label_columns import LabelTable
 from clusterscape.io._matrices import is_ensemble_file
 from clusterscape.io._source import FORMATS
+from clusterscape.io.blocks import open_rows
 from clusterscape.io.models import load_model, save_model, versions
 from clusterscape.io.results import (
     Results,
@@ -45,6 +46,7 @@ __all__ = [
     "labels_frame",
     "load_model",
     "load_results",
+    "open_rows",
     "read_label_table",
     "read_labels",
     "read_table",

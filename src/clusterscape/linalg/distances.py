@@ -152,10 +152,17 @@ def check_range(X: Any, name: str, *, smallest: bool = True) -> None:
 
     Without ``smallest`` values that are all tiny are let through.
     """
-    largest = max(float(X.max()), -float(X.min()))
-    bound = 1e150 if X.dtype == np.float64 else 1e15
+    check_extremes(float(X.min()), float(X.max()), X.dtype, name, smallest=smallest)
+
+
+def check_extremes(
+    low: float, high: float, dtype: np.dtype, name: str, *, smallest: bool = True
+) -> None:
+    """Refuse what :func:`check_range` does, by the least and the largest value."""
+    largest = max(high, -low)
+    bound = 1e150 if dtype == np.float64 else 1e15
     if largest > bound or (smallest and 0 < largest < 1 / bound):
         raise ValueError(
-            f"{name} has values up to {largest:g}, whose squares leave the range of {X.dtype}; "
+            f"{name} has values up to {largest:g}, whose squares leave the range of {dtype}; "
             "scale the columns first."
         )

@@ -19,7 +19,7 @@ from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine.eci import column_weights
 from clusterscape.combine.result import KSelection
 from clusterscape.compare import adjusted_rand
-from clusterscape.ensemble import Ensemble, as_ensemble
+from clusterscape.ensemble import BlockedEnsemble, BlockedLabelsError, Ensemble, as_ensemble
 from clusterscape.generate import EnsembleGenerator, diverse
 from clusterscape.linalg.kmeans import kmeans
 from clusterscape.linalg.ncut import eigengap, log_gaps
@@ -237,6 +237,8 @@ def select_k(
     least = 2 if ks is None else max(2, int(ks[0]))
     settings = _Settings(ks, tuple(names), metric, n_neighbors, n_resamples, max_points)
     if features is None or alone or kept.n_points <= least + 1:
+        if isinstance(kept, BlockedEnsemble):
+            raise BlockedLabelsError(kept.refusal("the choice of k without features"))
         return _by_gap(kept, settings, (picking, cutting), n_jobs)
     found = _by_neighbors(kept, features, settings, (picking, cutting), n_jobs)
     if count == 0:
@@ -463,9 +465,11 @@ def _cut(
     rows = np.arange(n)
     if n > settings.max_points:
         rows = np.sort(rng.choice(n, settings.max_points, replace=False))
-    placed = (ensemble.labels[rows] >= 0).any(axis=1)
-    rows = rows[placed]  # a point in no cluster of any partition has no side
     small = ensemble.subset(rows)
+    placed = small.in_clusters()
+    if not placed.all():  # a point in no cluster of any partition has no side
+        rows = rows[placed]
+        small = ensemble.subset(rows)
     X, around = None, Neighborhoods.none(rows.size)
     if features is not None:
         X = features[rows]

@@ -19,6 +19,7 @@ from clusterscape._core.frames import refuse_repeated_columns
 from clusterscape._core.labels import smallest_type
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import N_JOBS, Choice, Integer, Seed, checked
+from clusterscape._core.rows import RowSource, as_rows
 from clusterscape._core.seeds import RandomState, kernel_seed, spawn
 from clusterscape.linalg.ncut import eigengap
 from clusterscape.linalg.rowspace import RowSpace
@@ -173,7 +174,12 @@ def structure_test(
     False
     """
     refuse_repeated_columns(X, "X")
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=1)
+    rows = as_rows(X)
+    if rows is None:
+        kinds = [np.float64, np.float32]
+        X = check_array(X, accept_sparse="csr", dtype=kinds, ensure_min_samples=1)
+    else:
+        X = rows
     picker, axis, own, *seeds = spawn(random_state, 2 * n_references + 3)
     table, scores = _sampled(X, metric, max_points, np.random.default_rng(picker))
     n = table.shape[0]
@@ -221,6 +227,8 @@ def _sampled(
     n = X.shape[0]
     if n > max_points:
         X = X[np.sort(rng.choice(n, size=max_points, replace=False))]
+    elif isinstance(X, RowSource):
+        X = X.gather()
     if metric == "cosine":
         X = normalize(X)
     if sparse.issparse(X) and min(X.shape) > _COMPONENTS + 1:
