@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from house import FILES
+from sources import FILES
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 

@@ -19,7 +19,7 @@ from numpydoc.docscrape import NumpyDocString
 
 from clusterscape.combine import METHODS
 from clusterscape.compare import MEASURES
-from house import (
+from sources import (
     FILES,
     ROOT,
     SOURCE,

@@ -9,7 +9,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from house import ROOT
+from sources import ROOT
 
 
 @pytest.fixture

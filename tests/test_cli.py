@@ -513,7 +513,7 @@ def test_interrupts(table: str, monkeypatch) -> None:
 
 
 def test_no_message_is_read_to_reword_it() -> None:
-    from house import SOURCE
+    from sources import SOURCE
 
     files = sorted((SOURCE / "cli").glob("*.py"))
     assert len(files) > 10

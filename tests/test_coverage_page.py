@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from house import ROOT
+from sources import ROOT
 
 PAGE = ROOT / "docs" / "coverage.md"
 # The checklists of the five papers: prefix and number of items.

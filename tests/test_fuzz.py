@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from house import ROOT
+from sources import ROOT
 
 FUZZ = ROOT / "fuzz"
 CASES, FIRST = 40, 100

@@ -24,7 +24,7 @@ from clusterscape._core import progress
 from clusterscape._core.parallel import parallel_map
 from clusterscape.kernels import _jit
 from clusterscape.kernels._jit import Kernel, jit
-from house import SOURCE
+from sources import SOURCE
 
 X = np.concatenate(
     [np.random.default_rng(0).normal(centre, 0.3, size=(40, 5)) for centre in (0.0, 2.0, 4.0)]

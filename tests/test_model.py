@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clusterscape import ConsensusClustering, Ensemble, EnsembleGenerator, kernels
 from clusterscape.combine import EAC, METHODS, MajorityVote, OneOpinionWarning, mean_coassociation
+from clusterscape.datasets import make_no_structure
 from clusterscape.generate import diverse, random_k
 from clusterscape.generate.scales import FeatureScaleWarning, SparseCountsWarning
 from clusterscape.model import NoStructureWarning
@@ -615,6 +616,16 @@ def test_identical_members_of_a_generator_are_one_opinion():
     with pytest.warns(OneOpinionWarning, match="the 20 partitions are the same"):
         model = ConsensusClustering(3, generator=generator, random_state=0).fit(X)
     assert np.isnan(model.confidence_).all()
+
+
+def test_warnings_point_at_the_line_of_the_user():
+    with pytest.warns(OneOpinionWarning) as one:
+        ConsensusClustering(2).fit_ensemble([[0, 0, 1, 1]])
+    X = make_no_structure(200, 2, random_state=0)
+    model = ConsensusClustering(3, generator="random_k", n_partitions=10, random_state=0)
+    with pytest.warns(NoStructureWarning) as none:
+        model.fit(X)
+    assert [w.filename for w in (*one, *none)] == [__file__] * 2
 
 
 def test_two_opinions_are_enough():

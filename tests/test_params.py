@@ -29,7 +29,7 @@ from clusterscape._core.params import (
     checked,
     shown,
 )
-from house import public_methods, public_names
+from sources import public_methods, public_names
 
 # ---- the rules themselves -----------------------------------------------------------------
 

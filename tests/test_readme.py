@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from house import ROOT
+from sources import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES += sorted((ROOT / "docs" / "guide").glob("*.md"))

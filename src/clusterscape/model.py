@@ -686,7 +686,7 @@ class ConsensusClustering(
 
     def _score(self) -> None:
         """Turn the ensemble's votes into memberships and confidences."""
-        scores = self._scores()
+        scores = self._scores(stacklevel=6)
         self.membership_ = scores.membership
         found = self.structure_ is None or self.structure_.found
         if (self._asked or 1) > 1 and not found:

@@ -16,7 +16,8 @@ def names_of_stub(package: str, init: str) -> Hooks:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` for the names that a stub imports.
 
     The stub is ``__init__.pyi`` beside ``init``, the package's ``__init__.py``. Type checkers read
-    it as well, so that its lines ``from package.module import name as name`` are the only list.
+    it as well, so that its lines ``from package.module import name as name`` are the only list;
+    ``from package import name as name`` is a subpackage.
     """
     stub = ast.parse(Path(init).with_suffix(".pyi").read_text(encoding="utf8"))
     homes = {
@@ -25,7 +26,13 @@ def names_of_stub(package: str, init: str) -> Hooks:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    return _hooks(package, homes, lambda name: getattr(importlib.import_module(homes[name]), name))
+
+    def load(name: str) -> Any:
+        if homes[name] == package:
+            return importlib.import_module(f"{package}.{name}")
+        return getattr(importlib.import_module(homes[name]), name)
+
+    return _hooks(package, homes, load)
 
 
 def modules_of_folder(package: str, path: Iterable[str]) -> Hooks:

@@ -196,15 +196,18 @@ class ResultMixin:
     def _blocks(self) -> range:
         return range(self.labels_.n_blocks)  # type: ignore[attr-defined]
 
-    def _scores(self) -> ConsensusScores:
-        """Return the scores of the labels, computed once for each fit."""
+    def _scores(self, stacklevel: int = 4) -> ConsensusScores:
+        """Return the scores of the labels, computed once for each fit.
+
+        ``stacklevel`` is that of the warning, which points at the user's own line.
+        """
         check_is_fitted(self, ("labels_", "ensemble_"))
         known = getattr(self, "_scored", None)
         if known is not None and known[0] is self.labels_ and known[1] is self.ensemble_:
             return known[2]
         scores = self._compute_scores()
         self._scored = (self.labels_, self.ensemble_, scores)
-        warn_of_one_opinion(scores, stacklevel=4)
+        warn_of_one_opinion(scores, stacklevel=stacklevel)
         return scores
 
     def _compute_scores(self) -> ConsensusScores:
