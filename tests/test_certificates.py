@@ -415,6 +415,11 @@ def test_samples_are_those_of_the_recipe() -> None:
     drawn = ActiveClustering(3, sampling="random", random_state=0).fit(X)
     assert drawn.stability_ is None
     assert drawn.sample_.size == size
+    # Seeds that were moved for long are the means of the clusters.
+    moved = ActiveClustering(3, n_steps=20, random_state=0).fit(X)
+    means = np.array([X[labels == c].mean(axis=0) for c in range(3)])
+    expected = Affinity(representative=means).fit(X).stability_
+    assert np.abs(moved.stability_ - expected).mean() < 0.02
     with pytest.raises(ValueError, match="n_clusters=9 is more than the 4 samples"):
         ActiveClustering(9).fit(X[:4])
 
