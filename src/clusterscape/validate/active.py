@@ -229,8 +229,8 @@ class ActiveClustering(ClusterMixin, BaseEstimator):
         centers = centers.toarray() if hasattr(centers, "toarray") else centers
         for _ in range(self.n_steps):
             near = nearest_center(X, centers).astype(np.int64)
-            used = np.unique(near)  # a copy of another seed has no points, and stays
-            centers[used] = representatives(X, near, self.n_clusters, "mean")[used]
+            used, own = np.unique(near, return_inverse=True)  # a copy of another seed stays
+            centers[used] = representatives(X, own, used.size, "mean")
         made = Affinity() if self.affinity is None else clone(self.affinity)
         made.set_params(
             representative=np.asarray(centers, dtype=np.float64),
