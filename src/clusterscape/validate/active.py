@@ -66,7 +66,7 @@ class ActiveClustering(ClusterMixin, BaseEstimator):
     n_steps : int
         Lloyd steps that move the seeds to the means of their cells before stability is measured.
         The source has none. Among single points of many columns nearly all others are unstable,
-        and a sample of mostly stable points then is a poor one: a few steps mend that.
+        and a sample of mostly stable points then is a poor one; a few steps help there.
     sampling : {"active", "random"}
         "random" draws the sample uniformly, as a baseline.
     consensus : BaseConsensus or None
