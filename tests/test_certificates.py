@@ -12,6 +12,7 @@ from sklearn.cluster import DBSCAN, KMeans
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clusterscape import ConsensusClustering, EnsembleGenerator
+from clusterscape.combine import ConsensusWarning
 from clusterscape.compare import element_centric, element_consistency
 from clusterscape.validate import (
     ActiveClustering,
@@ -415,6 +416,15 @@ def test_samples_are_those_of_the_recipe() -> None:
     drawn = ActiveClustering(3, sampling="random", random_state=0).fit(X)
     assert drawn.stability_ is None
     assert drawn.sample_.size == size
+    # Seeds that were moved for long are the means of the clusters.
+    moved = ActiveClustering(3, n_steps=20, random_state=0).fit(X)
+    means = np.array([X[labels == c].mean(axis=0) for c in range(3)])
+    expected = Affinity(representative=means).fit(X).stability_
+    assert np.abs(moved.stability_ - expected).mean() < 0.02
+    pairs = np.repeat(X[[0, -1]], 30, axis=0)  # two of three seeds are in one place
+    options = {"n_steps": 1, "algorithms": ["kmeans"], "random_state": 0}
+    with pytest.warns(ConsensusWarning, match="n_clusters=3 was asked for and 2 returned"):
+        assert ActiveClustering(3, **options).fit(pairs).n_clusters_ == 2
     with pytest.raises(ValueError, match="n_clusters=9 is more than the 4 samples"):
         ActiveClustering(9).fit(X[:4])
 

@@ -63,6 +63,10 @@ class ActiveClustering(ClusterMixin, BaseEstimator):
     stable_share : float
         Share of the sample that is drawn from the stable points. Where one kind has too few points
         all of it is taken, and the other kind fills up.
+    n_steps : int
+        Lloyd steps that move the seeds to the means of their cells before stability is measured.
+        The source has none. Among single points of many columns nearly all others are unstable,
+        and a sample of mostly stable points then is a poor one; a few steps help there.
     sampling : {"active", "random"}
         "random" draws the sample uniformly, as a baseline.
     consensus : BaseConsensus or None
@@ -128,6 +132,7 @@ class ActiveClustering(ClusterMixin, BaseEstimator):
         ],
         "factor": [Number(0, open_low=True)],
         "stable_share": [Number(0, 1)],
+        "n_steps": [Integer(0)],
         "sampling": [Choice("active", "random")],
         "consensus": [Null(), Instance(BaseConsensus)],
         "affinity": [Null(), Instance(Affinity)],
@@ -142,6 +147,7 @@ class ActiveClustering(ClusterMixin, BaseEstimator):
         algorithms: Sequence[str] = ("kmeans", "single", "average", "complete", "dbscan"),
         factor: float = 5.0,
         stable_share: float = 0.75,
+        n_steps: int = 0,
         sampling: Literal["active", "random"] = "active",
         consensus: BaseConsensus | None = None,
         affinity: Affinity | None = None,
@@ -152,6 +158,7 @@ class ActiveClustering(ClusterMixin, BaseEstimator):
         self.algorithms = algorithms
         self.factor = factor
         self.stable_share = stable_share
+        self.n_steps = n_steps
         self.sampling = sampling
         self.consensus = consensus
         self.affinity = affinity
@@ -220,6 +227,10 @@ class ActiveClustering(ClusterMixin, BaseEstimator):
             return np.ones(X.shape[0], dtype=bool)
         centers, _ = kmeans_plusplus(X, self.n_clusters, random_state=sklearn_seed(seeding))
         centers = centers.toarray() if hasattr(centers, "toarray") else centers
+        for _ in range(self.n_steps):
+            near = nearest_center(X, centers).astype(np.int64)
+            used, own = np.unique(near, return_inverse=True)  # a copy of another seed stays
+            centers[used] = representatives(X, own, used.size, "mean")
         made = Affinity() if self.affinity is None else clone(self.affinity)
         made.set_params(
             representative=np.asarray(centers, dtype=np.float64),
