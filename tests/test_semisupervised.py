@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.linalg import eigh, subspace_angles
 from scipy.optimize import linear_sum_assignment
+from sklearn import config_context
 from sklearn.cluster import KMeans
 from sklearn.covariance import LedoitWolf
 from sklearn.datasets import make_blobs, make_moons
@@ -220,6 +222,22 @@ def test_more_landmarks_approach_the_model_on_all_points() -> None:
     angles = [np.sin(subspace_angles(columns(p)[0], limit)).max() for p in (50, 200, 490)]
     assert angles[0] > angles[1] > angles[2]
     assert angles[2] < 0.05
+
+
+def test_memory_grows_with_the_points_and_not_with_points_by_landmarks() -> None:
+    X = make_blobs(60_000, centers=3, n_features=4, random_state=0)[0].astype(np.float32)
+    y = np.full(len(X), -1)
+    y[:3000] = np.arange(3000) % 3
+    peaks = []
+    for n in (15_000, 60_000):
+        model = FastConstrainedSpectral(3, n_landmarks=400, n_init=1, random_state=0)
+        with config_context(working_memory=4):
+            tracemalloc.start()
+            model.fit(X[:n], y[:n])
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+    assert peaks[1] < 0.25 * 60_000 * 400 * 8  # of the dense (n, p) matrix
+    assert peaks[1] < 4.2 * peaks[0]
 
 
 def test_a_sample_of_the_rows_is_enough() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.covariance import ledoit_wolf
 
 from clusterscape.semisupervised.closure import Closure
 
@@ -32,7 +31,25 @@ def relevant_components(X: Any, closure: Closure) -> np.ndarray | None:
     some *= np.sqrt(rows.size / (rows.size - sizes.size))
     if not some.any():
         return None
-    covariance, _ = ledoit_wolf(some, assume_centered=True)
-    values, vectors = np.linalg.eigh(covariance)
+    values, vectors = np.linalg.eigh(_shrunk_covariance(some))
     values = np.maximum(values, np.finfo(np.float64).eps * values.max())
     return vectors / np.sqrt(values)
+
+
+def _shrunk_covariance(rows: np.ndarray) -> np.ndarray:
+    """Return Ledoit and Wolf's covariance of centred rows.
+
+    As scikit-learn has it, but with one product of d x d in place of three: the sum over all pairs
+    of columns of their squares' products is that of the squared lengths of the rows, squared.
+    """
+    n, d = rows.shape
+    covariance = rows.T @ rows / n
+    mean = float(np.trace(covariance)) / d
+    squares = float((covariance**2).sum())
+    lengths = np.einsum("ij,ij->i", rows, rows)
+    noise = (float((lengths**2).sum()) / n - squares) / n
+    spread = squares - d * mean**2
+    share = min(noise, spread) / spread if spread > 0 else 1.0
+    covariance *= 1.0 - share
+    covariance[np.diag_indices(d)] += share * mean
+    return covariance

@@ -163,13 +163,16 @@ def closure_of(
     shape = (n_points, n_points)
     graph = sparse.csr_matrix((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=shape)
     count, component = connected_components(graph, directed=False)
-    component = component.astype(np.int64)
+    count, component = int(count), component.astype(np.int64)
     cliques = tuple(component[s.firsts] for s in label_sets)
     pairs = component[cannot]
     _refuse_contradictions(graph, cannot, pairs, label_sets, cliques, names)
-    pairs, counts = np.unique(np.sort(pairs, axis=1), axis=0, return_counts=True)
+    # As single numbers: millions of pairs are sorted ten times as fast.
+    codes = pairs.min(axis=1) * count + pairs.max(axis=1)
+    codes, counts = np.unique(codes, return_counts=True)
+    pairs = np.column_stack([codes // count, codes % count])
     sizes = tuple(s.sizes.astype(np.int64) for s in label_sets)
-    return Closure(component, int(count), cliques, pairs, sizes, counts.astype(np.int64))
+    return Closure(component, count, cliques, pairs, sizes, counts.astype(np.int64))
 
 
 def _refuse_contradictions(

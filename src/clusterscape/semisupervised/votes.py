@@ -108,6 +108,9 @@ def weighed(ensemble: Ensemble, known: Constraints) -> Ensemble:
 
 def certain_part(known: Constraints) -> Constraints:
     """Return the constraints of weight 1."""
+    pairs = known.must.weight, known.cannot.weight, np.array([s.weight for s in known.label_sets])
+    if all((weight == 1.0).all() for weight in pairs):
+        return known
     return Constraints._of(
         known.n_points,
         known.must.take(known.must.weight == 1.0),
