@@ -145,6 +145,8 @@ def rates(name: str, task: Any, runs: int, chosen: Any, more: dict[str, Any]) ->
         f"({full_seconds:.1f} s), {full_model.advice_}",
         flush=True,
     )
+    tried = fitted(*task, subsample=0.1, check="folds", random_state=0, **more)[0].advice_
+    print(f"by folds at 10 %: {tried}", flush=True)
     rows, claims = [], []
     for rate in chosen:
         a = repeated(task, runs, subsample=rate, **more)
