@@ -530,7 +530,8 @@ def test_folds_count_what_unlabelled_points_change(kernel: str) -> None:
     model = TransductiveSVC(check="folds", **given).fit(Z, y)
     advice = model.advice_
     assert advice["chance_of_loss"] == chance_of_loss(advice["gained"], advice["lost"])
-    assert advice["may_hurt"] == (advice["chance_of_loss"] > 0.6)
+    least = 0.2 if advice["expected_loss"] > 0.02 else 0.8
+    assert advice["may_hurt"] == (advice["chance_of_loss"] > least)
     # By hand, with the folds of the same seed.
     folding = spawn(0, 6)[2]
     split = StratifiedKFold(5, shuffle=True, random_state=sklearn_seed(folding))
@@ -550,7 +551,8 @@ def test_folds_count_what_unlabelled_points_change(kernel: str) -> None:
 def test_folds_that_show_a_loss_are_warned_of() -> None:
     X, _, y = problem(400, 80)
     with pytest.warns(TransductionWarning, match="to a wrong label"):
-        TransductiveSVC(class_balance=0.95, check="folds", random_state=0).fit(X, y)
+        model = TransductiveSVC(loop="joachims", class_balance=0.95, check="folds").fit(X, y)
+    assert model.advice_["lost"] > model.advice_["gained"]
 
 
 def test_changes_that_cannot_all_be_right_are_warned_of() -> None:

@@ -167,14 +167,16 @@ class _Active:
         if self.alpha.size <= self.block:
             return np.arange(self.alpha.size)
         share = max(1, self.block // 4)
-        ups = _largest(self.up, share, least + tol)
-        downs = _largest(-self.down, share, tol - best)
-        fresh = np.unique(np.concatenate([ups, downs]))
+        taken = np.zeros(self.alpha.size, dtype=bool)
+        taken[_largest(self.up, share, least + tol)] = True
+        taken[_largest(-self.down, share, tol - best)] = True
+        fresh = np.flatnonzero(taken)
         more = max(0, self.block - fresh.size - 1)
-        kept = self.last[~np.isin(self.last, fresh)][:more]
+        taken[self.last[~taken[self.last]][:more]] = True
         self.last = fresh
-        balance = [self.alpha.size - 1] if self.dual.rows.active[-1] == self.dual.rows.n - 1 else []
-        return np.unique(np.concatenate([fresh, kept, np.array(balance, dtype=np.int64)]))
+        if self.dual.rows.active[-1] == self.dual.rows.n - 1:
+            taken[-1] = True  # the balance
+        return np.flatnonzero(taken)
 
     def _solve_block(self, chosen: np.ndarray, tol: float) -> None:
         rows = self.dual.rows

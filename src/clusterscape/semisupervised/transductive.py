@@ -61,8 +61,9 @@ _BALANCE_SAMPLED = 1_000
 _EXACT_SCORES, _LANDMARKS, _PROBES, _RIDGE = 5_000, 300, 200, 1e-6
 _SEEN = 2_000  # unlabelled points that the advice compares, where some are drawn
 _FIRST_WEIGHT = 1e-5
-# A warning is given above this expected loss, and above this chance of one by folds.
-_EXPECTED, _CHANCE = 0.02, 0.6
+# A warning is given above this expected loss, unless folds make a loss unlikely, and where they
+# make it likely.
+_EXPECTED, _UNLIKELY, _LIKELY = 0.02, 0.2, 0.8
 _SHARE_RULE = Such(
     lambda v: isinstance(v, Mapping) or (isinstance(v, (list, tuple, np.ndarray)) and len(v) > 1),
     "a mapping from classes to shares, or a list of shares",
@@ -123,7 +124,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
 
     **It can hurt.** Where classes overlap, or clusters are not classes, the boundary moves into a
     gap that means nothing. ``advice_`` and a warning say when the signs of that are there; they do
-    not see every case, and see more with ``check="folds"``.
+    not see every case. With many hundreds of labels, ``check="folds"`` sees more.
 
     Parameters
     ----------
@@ -189,8 +190,9 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         cross-validation over the labelled points: six fits in place of one.
     check : {"quick", "folds"}
         How the warning that unlabelled points may hurt is found: by the probabilities of the
-        labelled points' machine, or by fits with and without unlabelled points on five folds of
-        the labelled ones, which sees more (six fits in place of one, as ``probability``).
+        labelled points' machine, or also by fits with and without unlabelled points on five folds
+        of the labelled ones, which say much with many hundreds of labels and little with a hundred
+        (six fits in place of one, as ``probability``).
     tol : float
         Largest violation of the optimality conditions.
     max_iter : int
@@ -256,8 +258,8 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
     than 20 labels or a class with one label) and "may_hurt": a :class:`TransductionWarning` was
     given, because the expected loss is above .02. With ``check="folds"`` also "gained" and "lost"
     (labelled points that, left out, became right and wrong by the unlabelled ones) and
-    "chance_of_loss" (that changes are wrong more often than right), which decides in place of the
-    expected loss: above .6.
+    "chance_of_loss" (that changes are wrong more often than right): there is a warning above .8,
+    and none for the expected loss below .2.
 
     The kernel "sigmoid" is in general not positive definite: then the convex problems are not
     convex, solutions are not unique (``SVC``'s neither), and the objective may rise.
@@ -637,16 +639,17 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         }
         reason = (
             f"they changed {changed:.0%} of the labels, and by what the labelled points say these "
-            f"changes cost {loss:.1%} of accuracy; check='folds' says more"
+            f"changes cost {loss:.1%} of accuracy"
         )
         if self.check == "folds" and counts is not None:
             chance = chance_of_loss(*counts)
             self.advice_ |= {"gained": counts[0], "lost": counts[1], "chance_of_loss": chance}
-            self.advice_["may_hurt"] = chance > _CHANCE
-            reason = (
-                f"of labelled points that were left out they turned {counts[1]} to a wrong label "
-                f"and {counts[0]} to the right one"
-            )
+            self.advice_["may_hurt"] = chance > (_UNLIKELY if loss > _EXPECTED else _LIKELY)
+            if chance > _LIKELY:
+                reason = (
+                    f"of labelled points that were left out they turned {counts[1]} to a wrong "
+                    f"label and {counts[0]} to the right one"
+                )
         if self.advice_["may_hurt"]:
             warnings.warn(
                 f"the unlabelled points may hurt: {reason}. Compare with SVC; see advice_.",
