@@ -227,6 +227,21 @@ def test_suspicious_columns_are_reported_before_the_work(here: Path) -> None:
     assert done.stderr == ""
 
 
+def test_many_columns_that_are_alike_have_few_warnings(here: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 9)), columns=[f"g{j}" for j in range(9)])
+    frame.iloc[3] = 500.0
+    frame.insert(9, "row", np.arange(40))
+    frame.to_csv("t.csv", index=False)
+    done = call("run", "t.csv", "-o", "out", *RUN)
+    assert done.stderr.count("times as far from the other values") == 5
+    assert "warning: 4 more columns are like that." in done.stderr
+    assert "warning: column 'row' counts the rows" in done.stderr  # not lost among the many
+    said = json.loads(Path("out/run.json").read_text())["input"]["suspicious"]
+    assert len(said) == 2
+    assert said[1].endswith("8 more columns are like that.")
+
+
 def test_suspicious_features_and_labels_beside_each_other(here: Path) -> None:
     frame = measured().assign(id=[f"p{i}" for i in range(40)], n=np.arange(40))
     frame.to_csv("X.csv", index=False)

@@ -215,6 +215,11 @@ def test_one_point_has_its_words() -> None:
     assert not page["notes"]
     assert page["title"] == "Clusters of 1 point"
     assert page["verdict"]["headline"] == "One cluster: the point is alone."
+    said = render(page)
+    assert "All clusterings are the same, and lie on one spot." in said
+    assert "Constant columns" not in said
+    only = page["clusters"]["rows"][0]
+    assert (only["confidence"], only["typical"], only["least_sure"]) == (None, [], [])
     assert "matrix" not in page
     assert "1 points" not in render(page)
 

@@ -401,3 +401,20 @@ def test_predict_places_points_in_the_clusters_that_were_chosen(run: Path) -> No
     assert adjusted_rand_score(found["labels"], taken) > 0.9
     invoked(*given, "-o", run / "placed.csv", "--force")
     assert list(pd.read_csv(run / "placed.csv")) == ["id", "label", "confidence", "cluster"]
+
+
+def test_verbs_of_labels_read_what_export_wrote(run: Path) -> None:
+    Choices(names={"2": "far"}, merged=[[0, 1]]).save(run / "c.json")
+    exported(run, "--choices", str(run / "c.json"))
+    found = json.loads(
+        invoked("compare", run / "exported.csv", run / "out/labels.csv", "--json", "-q")
+    )
+    assert found["names"] == ["exported.csv", "labels.csv"]  # names and marks are no clusterings
+    certified = json.loads(
+        invoked("validate", run / "table.csv", run / "exported.csv", "--json", "-q")
+    )
+    assert certified
+    # In a table of clusterings they may be some.
+    pd.DataFrame({"cluster": [0, 1, 1], "marked": [0, 0, 1]}).to_csv(run / "two.csv", index=False)
+    found = json.loads(invoked("compare", run / "two.csv", "--json", "-q"))
+    assert len(found["names"]) == 2

@@ -20,6 +20,7 @@ _WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})(\.0*)?")
 _SOFT = re.compile(r".*\[\d+\]")
 # Columns of labels.csv that are no clustering; memberships are known by their beginning.
 _BESIDE = ("confidence", "runner_up", "runner_up_share")
+_CHOSEN = ("cluster", "marked")  # names and marks that were chosen, beside a label and confidence
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +63,7 @@ def labels_of_frame(
     if len(frame) == 0:
         raise TableError(f"{where.name} has column names but no rows of data")
     roles = plan_roles(names, wanted, where)
-    positions = [p for p in roles.features if roles.chosen or not _is_beside(names[p])]
+    positions = [p for p in roles.features if roles.chosen or not _is_beside(names[p], names)]
     if not positions:
         raise TableError(
             f"{where.name}: no column of labels is left",
@@ -95,9 +96,11 @@ def labels_of_frame(
     return replace(found, ensemble=ensemble.with_index(ids))
 
 
-def _is_beside(name: str) -> bool:
+def _is_beside(name: str, names: Sequence[str]) -> bool:
     """Say whether a column of a labels file tells of the clustering and is none itself."""
     word = name.strip().lower()
+    if word in _CHOSEN:
+        return {"label", "confidence"} <= {other.strip().lower() for other in names}
     return word in _BESIDE or re.fullmatch(r"membership_\d+", word) is not None
 
 

@@ -385,6 +385,8 @@ def _n_constant(table: Any) -> int:
         return 0
     frame = table if isinstance(table, pd.DataFrame) else pd.DataFrame(np.asarray(table))
     numbers = frame.select_dtypes("number")
+    if len(frame) < 2:
+        return 0  # every column of one row has one value
     return int((numbers.max() == numbers.min()).sum())
 
 
@@ -417,7 +419,8 @@ def _clusters(case: _Case) -> dict[str, Any]:
         points = np.flatnonzero(labels == c)
         order = points[np.argsort(-np.nan_to_num(confidence[points]), kind="stable")]
         own = confidence[points]
-        claimed = own.size and not np.isnan(own).all()
+        # In one cluster no point is surer than another.
+        claimed = own.size and not np.isnan(own).all() and case.model.n_clusters_ > 1
         rows.append(
             {
                 "cluster": c,
@@ -426,7 +429,7 @@ def _clusters(case: _Case) -> dict[str, Any]:
                 "share": points.size / len(labels),
                 "confidence": float(np.nanmean(own)) if claimed else None,
                 "consensus": plain(float(consensus[c])),
-                "typical": _ids(case, order[:_NAMED]),
+                "typical": _ids(case, order[:_NAMED]) if case.model.n_clusters_ > 1 else [],
                 "least_sure": _ids(case, order[::-1][:_NAMED]) if claimed else [],
                 "columns": [] if described is None else _columns(described.table, c),
             }

@@ -217,9 +217,14 @@ def _alternatives(page: Page) -> str:
     inside = len(own["partitions"]) - 1
     if inside < own["n_partitions"]:
         lines.append(f"{inside:,} of {own['n_partitions']:,} clusterings are shown.")
+    far = max((max(row, default=0.0) for row in own["distances"]), default=0.0)
     lines.append(
-        "Distances are one less the adjusted Rand index on the points shown. The map shows "
-        f"{own['map_share']:.0%} of their squares."
+        "Distances are one less the adjusted Rand index on the points shown. "
+        + (
+            f"The map shows {own['map_share']:.0%} of their squares."
+            if far > 0
+            else "All clusterings are the same, and lie on one spot."
+        )
     )
     if seen[0].startswith(("principal", "singular")):
         lines.append(
