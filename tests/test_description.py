@@ -169,3 +169,12 @@ def test_rows_in_another_order_than_the_fit_are_refused(ids) -> None:
     # An index that counts the rows says nothing of other ids.
     pd.testing.assert_frame_equal(model.describe(frame.reset_index(drop=True)).table, right)
     model.describe(shuffled.to_numpy())  # without an index, by position
+
+
+def test_the_callers_numbers_are_left_alone():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(12, 2)), columns=["a", "b"])
+    frame.loc[0, "a"] = 1e200
+    before = frame.copy()
+    describe_clusters(frame, np.repeat([0, 1], 6))
+    pd.testing.assert_frame_equal(frame, before)
