@@ -96,7 +96,8 @@ test-oldest: $(ENVS)/lock/bin/uv
 	@rm -rf $(ENVS)/oldest
 	@$< venv --quiet --python $(PYTHON) $(ENVS)/oldest
 	@$< pip install --quiet --python $(OLDEST) --resolution lowest-direct \
-	  ".[anndata,excel,parquet]" "pytest>=8" "pytest-xdist>=3.5" "hypothesis>=6.100" "polars>=1.0"
+	  ".[anndata,excel,parquet]" "pytest>=8" "pytest-xdist>=3.5" "hypothesis>=6.100" "polars>=1.0" \
+	  "numpydoc>=1.7"
 	$(OLDEST) -m pytest -n $(JOBS) -p no:cacheprovider -W ignore::DeprecationWarning $(OLDEST_TESTS)
 
 # Warnings are errors, and the gallery is run.
