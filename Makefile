@@ -142,6 +142,6 @@ $(ENVS)/lock/bin/uv:
 	$(ENVS)/lock/bin/python -m pip install --quiet --disable-pip-version-check uv
 
 clean:
-	rm -rf $(ENVS) build dist demo-output docs/_build docs/auto_examples docs/api/generated docs/methods/generated
+	rm -rf $(ENVS) build dist demo-output docs/_build docs/auto_examples docs/api/generated docs/methods/generated docs/commands/generated
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

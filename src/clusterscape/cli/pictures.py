@@ -9,8 +9,8 @@ from typing import Any
 _WORDS = {
     "model": "the folder of a run as SOURCE",
     "clustering": "a clustering",
-    "clusterings": "several clusterings (as SOURCE the folder of a run, an ensemble, or a table with "
-    "several columns of labels)",
+    "clusterings": "several clusterings (as SOURCE the folder of a run, an ensemble, or a table "
+    "with several columns of labels)",
     "pair": "a second clustering (--other)",
     "features": "the TABLE of the points",
     "classes": "known classes (--reference, with the TABLE), or a second clustering (--other)",
