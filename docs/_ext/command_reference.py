@@ -53,9 +53,13 @@ def explained(parameter: Any) -> str:
 
 
 def inline(text: str) -> list[nodes.Node]:
-    """Return a text whose parts in backticks are code."""
-    parts = re.split(r"`([^`]+)`", text)
-    return [nodes.literal(p, p) if i % 2 else nodes.Text(p) for i, p in enumerate(parts) if p]
+    """Return a text whose parts in backticks, and options such as --jobs, are code."""
+    parts = re.split(r"`([^`]+)`|(?<![\w-])(--?[a-z][a-z0-9-]*)", text)
+    made: list[nodes.Node] = []
+    for at in range(0, len(parts), 3):
+        made += [nodes.Text(parts[at])] if parts[at] else []
+        made += [nodes.literal(code, code) for code in parts[at + 1 : at + 3] if code]
+    return made
 
 
 class Command(SphinxDirective):
