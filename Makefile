@@ -96,7 +96,8 @@ test-oldest: $(ENVS)/lock/bin/uv
 	@rm -rf $(ENVS)/oldest
 	@$< venv --quiet --python $(PYTHON) $(ENVS)/oldest
 	@$< pip install --quiet --python $(OLDEST) --resolution lowest-direct \
-	  ".[anndata,excel,parquet]" "pytest>=8" "pytest-xdist>=3.5" "hypothesis>=6.100" "polars>=1.0"
+	  ".[anndata,excel,parquet]" "pytest>=8" "pytest-xdist>=3.5" "hypothesis>=6.100" "polars>=1.0" \
+	  "numpydoc>=1.7"
 	$(OLDEST) -m pytest -n $(JOBS) -p no:cacheprovider -W ignore::DeprecationWarning $(OLDEST_TESTS)
 
 # Warnings are errors, and the gallery is run.
@@ -141,6 +142,6 @@ $(ENVS)/lock/bin/uv:
 	$(ENVS)/lock/bin/python -m pip install --quiet --disable-pip-version-check uv
 
 clean:
-	rm -rf $(ENVS) build dist demo-output docs/_build docs/auto_examples docs/api/generated docs/methods/generated
+	rm -rf $(ENVS) build dist demo-output docs/_build docs/auto_examples docs/api/generated docs/methods/generated docs/commands/generated
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -135,3 +135,30 @@ def test_text_as_it_stands_in_sheets_and_other_files(tmp_path):
     np.save("t.npy", np.zeros((2, 2)))
     with pytest.raises(TableError, match="is a npy file, which holds no text; save it as CSV"):
         read_text("t.npy")
+
+
+def test_clusterings_on_the_columns_that_points_have():
+    made = points(60)
+    made["z"] = made["x"] + 1
+    made.loc[[1, 5], "x"] = np.nan
+    made.loc[3, ["y", "z"]] = np.nan
+    made.to_csv("gaps.csv", index=False)
+    done = invoke("generate", "gaps.csv", "--missing", "members", "-r", "12", "-o", "e.npz")
+    assert done.exit_code == 0, done.stderr
+    assert "every point is in" in done.stderr
+    combined = invoke("combine", "e.npz", "-k", "2", "-o", "labels.csv", "-q")
+    assert combined.exit_code == 0, combined.stderr
+    assert pd.read_csv("labels.csv")["label"].tolist() == [0] * 30 + [1] * 30
+    other = invoke("run", "gaps.csv", "--missing", "members")
+    assert other.exit_code == 2
+    assert "generate" in other.stderr
+    wrong = invoke("generate", "gaps.csv", "--missing", "members", "--pca", "2", "-o", "f.npz")
+    assert wrong.exit_code == 2
+
+
+def test_files_without_a_common_id_are_said_to_have_none():
+    Path("a.csv").write_text("id,k\ns1,0\ns2,1\n")
+    Path("b.csv").write_text("id,k\nt1,0\nt2,1\n")
+    done = invoke("combine", "a.csv", "b.csv", "-k", "2")
+    assert done.exit_code == 1
+    assert "a.csv and b.csv have no id in common ('s1' and 't1', for example)" in done.stderr

@@ -188,3 +188,12 @@ def test_labels_of_rows_in_another_order_are_refused() -> None:
     model = ConsensusClustering(3, n_partitions=5, n_references=0, random_state=0).fit(table)
     with pytest.raises(ValueError, match="in the order of the fit"):
         DescriptionDisplay.from_estimator(model, table.iloc[::-1])
+
+
+def test_the_callers_numbers_are_left_alone():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(12, 2)), columns=["a", "b"])
+    frame.loc[0, "a"] = 1e200
+    before = frame.copy()
+    describe_clusters(frame, np.repeat([0, 1], 6))
+    pd.testing.assert_frame_equal(frame, before)

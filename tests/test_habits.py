@@ -17,8 +17,15 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from clusterscape import ConsensusClustering
-from clusterscape.generate import ALGORITHMS, CLUSTERERS, EnsembleGenerator, restarts
+from clusterscape.generate import (
+    ALGORITHMS,
+    CLUSTERERS,
+    EnsembleGenerator,
+    present_columns,
+    restarts,
+)
 from clusterscape.generate.generator import GenerationWarning
+from clusterscape.io import load_model
 
 X, y = make_blobs(90, centers=3, random_state=2, cluster_std=0.8, center_box=(-9, 9))
 
@@ -145,3 +152,35 @@ def test_a_fit_says_what_goes_on_to_those_who_listen(caplog, capsys):
     quick().fit(X)
     assert not caplog.messages
     assert capsys.readouterr() == ("", "")
+
+
+def test_members_on_the_columns_that_points_have():
+    rng = np.random.default_rng(0)
+    whole, classes = make_blobs(120, n_features=6, centers=3, random_state=1, center_box=(-9, 9))
+    gaps = np.where(rng.random(whole.shape) < 0.15, np.nan, whole)
+    gaps[0, 1:] = np.nan  # one value is enough
+    ensemble = present_columns(gaps, 40, random_state=0)
+    for labels, record in zip(ensemble.labels.T, ensemble.records, strict=True):
+        has = ~np.isnan(gaps[:, record.columns]).any(axis=1)
+        np.testing.assert_array_equal(labels != -2, has)
+    seen = (ensemble.labels != -2).sum(axis=1)
+    assert seen.min() >= 5
+    model = ConsensusClustering(3, random_state=0).fit_ensemble(ensemble)
+    assert adjusted_rand_score(classes, model.labels_) > 0.9
+    again = present_columns(gaps, 40, random_state=0, n_jobs=2)
+    np.testing.assert_array_equal(again.labels, ensemble.labels)
+    frame = pd.DataFrame(gaps, index=[f"p{i}" for i in range(120)])
+    assert present_columns(frame, 2, random_state=0).index[0] == "p0"
+    assert all(len(r.columns) == 6 for r in present_columns(whole, 3, random_state=0).records)
+
+
+def test_what_members_on_present_columns_cannot_use_is_refused():
+    with pytest.raises(ValueError, match=r"1 rows without any value, the first of them row 1;"):
+        present_columns(np.array([[1.0, 2.0], [np.nan, np.nan]]))
+    with pytest.raises(ValueError, match="infinite in row 0, column 1"):
+        present_columns(np.array([[1.0, np.inf]]))
+
+
+def test_a_model_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no file .*none.npz; check the name"):
+        load_model(tmp_path / "none.npz")

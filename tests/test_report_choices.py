@@ -183,9 +183,14 @@ def test_export_applies_choices(run: Path) -> None:
     assert "the run has 10" in result.output
 
 
-def test_export_refuses_another_table(run: Path) -> None:
-    other = pd.read_csv(run / "table.csv", dtype=str).iloc[::-1]
-    other.to_csv(run / "other.csv", index=False)
+def test_export_matches_by_id_and_refuses_another_table(run: Path) -> None:
+    table = pd.read_csv(run / "table.csv", dtype=str)
+    table.iloc[::-1].to_csv(run / "other.csv", index=False)
+    invoked("export", run / "out", run / "other.csv", "-o", run / "joined.csv")
+    found = pd.read_csv(run / "joined.csv", dtype=str).set_index("id")["label"]
+    wanted = pd.read_csv(run / "out" / "labels.csv", dtype=str).set_index("id")["label"]
+    assert found.to_dict() == wanted.to_dict()
+    table.assign(id="x" + table["id"]).to_csv(run / "other.csv", index=False)
     result = CliRunner().invoke(app, ["export", str(run / "out"), str(run / "other.csv")])
     assert result.exit_code == 1
     assert "holds the ids of the run" in result.output
@@ -212,7 +217,7 @@ def test_export_reads_the_table_as_the_run_did(run: Path) -> None:
         assert [float(a.replace(",", ".")) for a in found["a"]] == frame["a"].tolist()
         assert "label" in found
     said = invoked("export", run / "out", run / "old.csv", code=1)
-    assert "old.csv is not text in the encoding UTF-8; save it again as CSV in UTF-8" in said
+    assert "is not UTF-8 text; save it again as CSV in UTF-8, or give the run the options" in said
     frame.to_parquet(run / "old.parquet")
     said = invoked("export", run / "out", run / "old.parquet", code=1)
     assert "old.parquet is a parquet file" in said

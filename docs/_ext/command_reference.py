@@ -1,19 +1,22 @@
 """All commands and their options, read from the command line itself when the site is built.
 
-```` ```{commands} ```` in a Markdown page becomes one section for each command with what
-``clusterscape COMMAND --help`` says.
+Each command has a page, written before the sources are read, with what ``clusterscape COMMAND
+--help`` says; ```` ```{command} NAME ```` is its content.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import typer
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+
+FOLDER = "commands/generated"
 
 
 def verbs() -> dict[str, Any]:
@@ -50,22 +53,24 @@ def explained(parameter: Any) -> str:
 
 
 def inline(text: str) -> list[nodes.Node]:
-    """Return a text whose parts in backticks are code."""
-    parts = re.split(r"`([^`]+)`", text)
-    return [nodes.literal(p, p) if i % 2 else nodes.Text(p) for i, p in enumerate(parts) if p]
+    """Return a text whose parts in backticks, and options such as --jobs, are code."""
+    parts = re.split(r"`([^`]+)`|(?<![\w-])(--?[a-z][a-z0-9-]*)", text)
+    made: list[nodes.Node] = []
+    for at in range(0, len(parts), 3):
+        made += [nodes.Text(parts[at])] if parts[at] else []
+        made += [nodes.literal(code, code) for code in parts[at + 1 : at + 3] if code]
+    return made
 
 
-class Commands(SphinxDirective):
-    """One section for each command: usage, what it does, and its options by group."""
+class Command(SphinxDirective):
+    """One command: usage, what it does, and its options by group."""
+
+    required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return the sections."""
-        made: list[nodes.Node] = []
-        for name, command in verbs().items():
-            section = nodes.section("", nodes.title(name, name), ids=[f"command-{name}"])
-            section += self._help(name, command)
-            made.append(section)
-        return made
+        """Return the content of the page."""
+        name = self.arguments[0]
+        return self._help(name, verbs()[name])
 
     def _help(self, name: str, command: Any) -> list[nodes.Node]:
         line = usage(name, command.params)
@@ -92,7 +97,24 @@ class Commands(SphinxDirective):
         )
 
 
+def write(app: Sphinx) -> None:
+    """Write the pages of the commands, and leave alone what has not changed."""
+    folder = Path(app.srcdir) / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = {
+        f"{name}.md": f"# clusterscape {name}\n\n```{{command}} {name}\n```\n" for name in verbs()
+    }
+    for file in folder.glob("*.md"):
+        if file.name not in wanted:
+            file.unlink()
+    for name, text in wanted.items():
+        file = folder / name
+        if not file.exists() or file.read_text(encoding="utf8") != text:
+            file.write_text(text, encoding="utf8")
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directive."""
-    app.add_directive("commands", Commands)
+    """Register the directive, and write the pages before the sources are read."""
+    app.add_directive("command", Command)
+    app.connect("builder-inited", write)
     return {"parallel_read_safe": True}

@@ -62,8 +62,8 @@ Points and clusters are the vertices of one graph with the weights
 
 for points x, y and clusters c, d. A part of the cut holds points and clusters at once. METIS cuts
 it into parts with nearly equal numbers of points; ``partitioner="spectral"`` takes the normalised
-cut, whose eigenvectors are the singular vectors of :math:`D_x^{-1/2} B\, D_c^{-1/2}` with the degrees :math:`D_x` of the points and
-:math:`D_c` of the clusters.
+cut, whose eigenvectors are the singular vectors of :math:`D_x^{-1/2} B\, D_c^{-1/2}` with the
+degrees :math:`D_x` of the points and :math:`D_c` of the clusters.
 """,
     "hgpa": r"""
 Every cluster h of every partition is a hyperedge. The cut counts the hyperedges that are not whole,

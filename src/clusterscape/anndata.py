@@ -189,7 +189,8 @@ def representation(adata: Any, use_rep: str, *, layer: str | None = None) -> Any
         found = adata.obsm[use_rep]
     elif layer is not None:
         if layer not in adata.layers:
-            shown = ", ".join(map(repr, adata.layers)) or "none"
+            # Since anndata 0.13 X itself is the layer None.
+            shown = ", ".join(repr(key) for key in adata.layers if key is not None) or "none"
             raise ValueError(f"there is no layer {layer!r}; there are {shown}.")
         found = adata.layers[layer]
     else:

@@ -84,14 +84,23 @@ def _cells(data: str, layout: dict[str, Any]) -> Any:
 
     ``layout`` are the options that the run was given for its table.
     """
-    from clusterscape.io import read_text
+    from clusterscape.io import TableError, read_text
 
     given = {name: v[0] if isinstance(v, list) else v for name, v in layout.items()}
     taken = ("format", "delimiter", "header", "encoding", "sheet", "skip")
     arguments = {name: given[name] for name in taken if name in given}
     if "skip" in arguments:
         arguments["skip"] = int(arguments["skip"])
-    return read_text(data, **arguments)
+    try:
+        return read_text(data, **arguments)
+    except TableError as error:
+        if not error.options:
+            raise
+        # This command has no options for tables.
+        raise ValueError(
+            f"{error.problem}; save it again as CSV in UTF-8, or give the run the options that its "
+            "table needs: they are used here too."
+        ) from None
 
 
 def _joined(frame: Any, table: Any, data: str, *, has_ids: bool) -> Any:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from clusterscape.cli import options as opt
-from clusterscape.cli.console import verb
+from clusterscape.cli.console import say, verb
 
 if TYPE_CHECKING:
+    from clusterscape.ensemble import Ensemble
     from clusterscape.io import Table
     from clusterscape.model import ConsensusClustering
 
@@ -58,12 +60,24 @@ def generate(
     """
     from clusterscape.cli import inputs
     from clusterscape.cli import output as out
-    from clusterscape.io.results import json_text
     from clusterscape.model import ConsensusClustering
 
-    generator = opt.chosen_generator(generator, algorithm)
+    given, generator = generator, opt.chosen_generator(generator, algorithm)
     out.check_file(output, [data], out.ENSEMBLES, force=force)
     quiet = printing.quiet
+    if reading.missing == "members":
+        if resume or given is not None or preparing != opt.Preparing():
+            raise typer.BadParameter(
+                "clusterings on the columns that points have take no --generator, --resume, --log, "
+                "--top-variable and --pca; leave these out.",
+                param_hint="--missing",
+            )
+        ensemble = _on_present_columns(
+            data, reading, clusters=clusters, partitions=partitions, algorithm=algorithm,
+            scale=scale, seed=seed, jobs=jobs, quiet=quiet,
+        )  # fmt: skip
+        _written(ensemble, output, printing)
+        return
     table, _ = inputs.read_table(data, reading, compares=False, keep=True, quiet=quiet)
     done = inputs.scaling(table.X, scale, algorithm)
     X = inputs.transformed(
@@ -81,6 +95,14 @@ def generate(
     choose_algorithm(model, algorithm, table)
     made = model.make_generator(*X.shape, sparse=hasattr(X, "tocsr"))
     ensemble = made.generate(X, index=table.ids)
+    _written(ensemble, output, printing)
+
+
+def _written(ensemble: Ensemble, output: Path, printing: opt.Printing) -> None:
+    """Write the clusterings, and say what they are."""
+    from clusterscape.cli import output as out
+    from clusterscape.io.results import json_text
+
     out.write_ensemble(ensemble, output)
     if printing.json:
         typer.echo(json_text({"output": str(output), **out.ensemble_facts(ensemble)}))
@@ -88,6 +110,45 @@ def generate(
         typer.echo(f"{output}: {ensemble.describe()}.")
         for i, why in ensemble.failures[:3]:
             typer.echo(f"Clustering {i} failed and holds no labels: {why}")
+
+
+def _on_present_columns(
+    data: str,
+    reading: opt.Reading,
+    *,
+    clusters: int | None,
+    partitions: int,
+    algorithm: str | None,
+    scale: str,
+    seed: int,
+    jobs: int,
+    quiet: bool,
+) -> Ensemble:
+    """Return clusterings on columns that many points have, of a table with missing values."""
+    from clusterscape.cli import inputs
+    from clusterscape.generate import EnsembleGenerator, present_columns
+
+    kept = dataclasses.replace(reading, missing="impute")  # left as they are by keep
+    table, _ = inputs.read_table(data, kept, compares=False, keep=True, quiet=quiet)
+    X, _ = inputs.scaled(inputs.framed(table.X, table), scale, algorithm)
+    ensemble = present_columns(
+        X,
+        partitions,
+        generator=EnsembleGenerator(
+            algorithm=algorithm or "kmeans", n_clusters=(clusters or 2, "sqrt")
+        ),
+        index=table.ids,
+        random_state=seed,
+        n_jobs=jobs,
+        progress=False if quiet else None,
+    )
+    seen = (ensemble.labels != -2).sum(axis=1)
+    say(
+        f"{table.source}: every point is in {seen.min():,} to {seen.max():,} of the "
+        f"{partitions:,} clusterings.",
+        quiet=quiet,
+    )
+    return ensemble
 
 
 def choose_algorithm(model: ConsensusClustering, algorithm: str | None, table: Table) -> None:

@@ -646,6 +646,12 @@ def _refuse_different(tables: Sequence[LabelTable], places: Sequence[dict[str, i
             ((table.source, place), (tables[0].source, places[0])),
         ):
             absent = [name for name in here if name not in there]
+            if len(absent) == len(here):
+                raise ValueError(
+                    f"{one} and {two} have no id in common ({absent[0]!r} and "
+                    f"{next(iter(there))!r}, for example); look at their columns of ids, and name "
+                    "others with --id-column FILE=NAME."
+                )
             if absent:
                 raise ValueError(
                     f"the point {absent[0]!r} of {one} is not in {two} ({len(absent):,} of its "

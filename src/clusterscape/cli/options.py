@@ -160,7 +160,7 @@ class TableArguments(DescribeArguments):
     layer: str | None
 
 
-MISSING = ("refuse", "drop", "impute")
+MISSING = ("refuse", "drop", "impute", "members")
 CATEGORIES = ("refuse", "drop", "one-hot")
 
 
@@ -293,10 +293,11 @@ class Reading:
         str,
         reading_option(
             "--missing",
-            metavar="refuse|drop|impute",
+            metavar="refuse|drop|impute|members",
             help="What is done with missing values of features: stop and say where they are; "
-            "leave their rows out; or put the median of the column (of words the most frequent "
-            "one) in their place. How many there were is always said.",
+            "leave their rows out; put the median of the column (of words the most frequent one) "
+            "in their place; or, in 'generate', make each clustering on columns that many points "
+            "have. How many there were is always said.",
         ),
     ] = "refuse"
     categories: Annotated[
@@ -372,6 +373,13 @@ class Reading:
 
     def table_arguments(self, file: str, files: Sequence[str] = ()) -> TableArguments:
         """Return the arguments of ``read_table``."""
+        if self.missing == "members":
+            raise typer.BadParameter(
+                "only 'clusterscape generate' makes clusterings on the columns that points have; "
+                f"say 'clusterscape generate {file} --missing members -o ensemble.npz', then "
+                "'clusterscape combine ensemble.npz'.",
+                param_hint="--missing",
+            )
         layout = self.describe_arguments(file, files)
         layout["columns"] = (
             self.given("columns", file) or self.given("columns", None, files) or None

@@ -9,7 +9,8 @@ from typing import Any
 _WORDS = {
     "model": "the folder of a run as SOURCE",
     "clustering": "a clustering",
-    "clusterings": "several clusterings",
+    "clusterings": "several clusterings (as SOURCE the folder of a run, an ensemble, or a table "
+    "with several columns of labels)",
     "pair": "a second clustering (--other)",
     "features": "the TABLE of the points",
     "shape": "the height and width of the images that the rows are (--shape, as 28x28)",

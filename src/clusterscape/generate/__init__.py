@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clusterscape.generate.algorithms import ALGORITHMS, CLUSTERERS, Algorithm
+from clusterscape.generate.gaps import present_columns
 from clusterscape.generate.generator import EnsembleGenerator, GenerationError, GenerationWarning
 from clusterscape.generate.kinds import Kind
 from clusterscape.generate.presets import (
@@ -34,6 +35,7 @@ __all__ = [
     "diverse_precomputed",
     "generator_for",
     "mixed",
+    "present_columns",
     "random_features",
     "random_k",
     "random_projection",

@@ -122,6 +122,14 @@ def _frame(
     return frame
 
 
+# Every digit counts; since pandas 3.1 it always does, and the option is deprecated.
+_EXACT: dict[str, Any] = (
+    {}
+    if tuple(int(part) for part in pd.__version__.split(".")[:2]) >= (3, 1)
+    else {"float_precision": "round_trip"}
+)
+
+
 def _parse(
     stream: IO[str],
     first: Opening,
@@ -144,9 +152,8 @@ def _parse(
         "na_values": tokens,
         "low_memory": False,
         "decimal": first.marks.decimal,
-        "float_precision": "round_trip",
     }
-    return pd.read_csv(stream, **options)
+    return pd.read_csv(stream, **options, **_EXACT)
 
 
 def _refuse_nul(source: Source) -> None:

@@ -474,7 +474,7 @@ def _h5ad_matrix(data: Any, source: Source, wanted: Wanted) -> tuple[Any, list[s
         ("layer", wanted.layer, data.layers),
     ):
         if key is not None and key not in known:
-            shown = ", ".join(str(k) for k in known) or "none"
+            shown = ", ".join(str(k) for k in known if k is not None) or "none"
             raise TableError(
                 f"{source.name} has no {kind} {key!r}",
                 f"it has {shown}".replace("{", "{{").replace("}", "}}"),

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.pipeline import Pipeline
 
 from clusterscape._core import seeds
@@ -305,10 +306,13 @@ def _state(value: Any) -> dict[str, Any]:
         return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
     static = inspect.getattr_static
     cached = {n for n in vars(value) if isinstance(static(type(value), n, None), _CACHED)}
+    # Operators of scipy 1.18 hold the module that they compute with.
+    cached |= {n for n, inner in vars(value).items() if inspect.ismodule(inner)}
     return {name: inner for name, inner in vars(value).items() if name not in cached}
 
 
 _CACHED = functools.cached_property
+_OPERATOR = aslinearoperator(np.zeros((1, 1)))
 
 
 def _is_json(value: Any) -> bool:
@@ -434,6 +438,9 @@ class Decoder:
         made = object.__new__(cls)
         # Not by the constructor, which may compute; and frozen classes allow no other way.
         made.__dict__.update(fields)
+        if isinstance(made, LinearOperator):
+            modules = {n: m for n, m in vars(_OPERATOR).items() if inspect.ismodule(m)}
+            made.__dict__.update(modules)
         return made
 
     def _estimator(self, node: dict[str, Any]) -> Any:

@@ -140,6 +140,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     ...     print(load_model(file))
     SEC(random_state=0)
     """
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"there is no file {path}; check the name and the folder.")
     header, arrays = read_archive(path)
     try:
         model = Decoder(arrays).decode(header["model"])

@@ -266,7 +266,8 @@ class _Columns:
                 for t in frame.dtypes
             ]
             numbers = frame.loc[:, is_number]
-            self._numbers = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+            # A copy: the frame's own numbers are not ours to change, and pandas 3 locks them.
+            self._numbers = np.array(numbers.to_numpy(dtype=np.float64, na_value=np.nan))
             # Infinite values are as good as missing, and so are those without a square.
             self._numbers[np.abs(self._numbers) > 1e150] = np.nan
             self.names = [(str(name), None) for name in numbers.columns]
