@@ -434,7 +434,7 @@ class Decoder:
         made = object.__new__(cls)
         # Not by the constructor, which may compute; and frozen classes allow no other way.
         made.__dict__.update(fields)
-        return made
+        return _checked(made)
 
     def _estimator(self, node: dict[str, Any]) -> Any:
         name = node["class"]
@@ -466,7 +466,7 @@ class Decoder:
             if not key.isidentifier() or key.startswith("__") or key in params:
                 raise KeyError(key)
             made.__dict__[key] = self.decode(value)
-        return made
+        return _checked(made)
 
     def _sklearn(self, node: dict[str, Any]) -> Any:
         cls = _sklearn_class(node["class"])
@@ -476,3 +476,11 @@ class Decoder:
                 f"{' or '.join(_SKLEARN)} here."
             )
         return cls(**{key: self.decode(value) for key, value in node["params"].items()})
+
+
+def _checked(made: Any) -> Any:
+    """Return what was read, if its arrays fit each other; kernels do not look again."""
+    check = getattr(made, "_check_arrays", None)
+    if check is not None:
+        check()
+    return made
