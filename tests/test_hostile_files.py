@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import zipfile
 from pathlib import Path
@@ -230,6 +231,31 @@ def test_a_store_of_samples_is_not_believed_either(tmp_path, name, change):
     write_member(tmp_path / "s", 0, arrays=arrays | {name: change(arrays[name])}, meta=meta)
     with pytest.raises(StoreError, match="member-00000.npz does not hold a partition"):
         sampler.generate(X)
+
+
+def test_a_changed_byte_of_an_ensemble_in_parquet_is_noticed(tmp_path):
+    pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    votes = Ensemble.from_labels(rng.integers(0, 5, size=(300, 4)))
+    path = tmp_path / "e.parquet"
+    votes.to_parquet(path)
+    whole, other = path.read_bytes(), 0
+    for place in rng.integers(4, len(whole) - 8, size=150):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 64]) + whole[place + 1 :])
+        with contextlib.suppress(NotAnEnsembleFile):
+            other += Ensemble.from_parquet(path) != votes
+    assert other == 0
+
+
+def test_a_damaged_parquet_file_in_blocks_is_a_sentence(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "x.parquet"
+    pd.DataFrame({"a": np.arange(500.0)}).to_parquet(path)
+    rows = io.open_rows(path)
+    path.write_bytes(path.read_bytes()[:-200])
+    for read in (lambda: rows.block(0), lambda: io.open_rows(path)):
+        with pytest.raises(ValueError, match=r"x\.parquet is not a Parquet file, or a damaged"):
+            read()
 
 
 # ---- models --------------------------------------------------------------------------------------

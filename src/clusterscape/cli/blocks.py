@@ -110,7 +110,8 @@ def refuse_beside(options: dict[str, Any], *groups: Any) -> None:
 def _result(model: ConsensusClustering) -> dict[str, Any]:
     labels: Any = model.labels_
     k = model.n_clusters_
-    given = model._scores().confidence.shared
+    confidence: Any = model.confidence_
+    given = confidence.shared
     parts = labels.source.workers.map(_confidences, labels.source, (*given, k))
     sums = np.sum(parts, axis=0)
     sizes = labels.tally.counts

@@ -111,7 +111,7 @@ def run(
     if dask is not None:
         beside = {"algorithm": algorithm, "reference": reference, "write_h5ad": write_h5ad}
         blocks.refuse_beside(beside | {"like": like}, preparing, reading)
-        settings = {"scale": scale, "jobs": jobs, "force": force, "printing": printing}
+        settings: dict[str, Any] = {"scale": scale, "jobs": jobs, "force": force, "printing": printing}
         blocks.run_in_blocks(data, output, model, address=dask, **settings)
         return
     check_results_folder(output, names=list(out.FILES), overwrite=force)

@@ -262,7 +262,7 @@ def _write_part(
         return False
     frame = frame_of_block(i, rows, ensemble, labels, fixed, membership).reset_index()
     with atomic_path(target, sweep=False) as path:
-        frame.to_parquet(path, index=False)
+        frame.to_parquet(path, index=False, write_page_checksum=True)
     return True
 
 
