@@ -381,11 +381,12 @@ class GramColumns:
             rows, cols = np.nonzero(table)
             cells.append((rows, cols, table[rows, cols]))
         starts = np.concatenate([[0], np.cumsum([len(mass) for *_, mass in cells])])
-        rows, cols = (np.concatenate([cell[c] for cell in cells]).astype(np.int32) for c in (0, 1))
+        left = np.concatenate([cell[0] for cell in cells]).astype(np.int32)
+        right = np.concatenate([cell[1] for cell in cells]).astype(np.int32)
         mass = np.concatenate([cell[2] for cell in cells])
         sizes = np.diff(self.offsets)[pairs] + (noise == "cluster")
         whole = True  # points have no weights
-        return Tables(starts, rows, cols, mass, sizes, sizes, self.total, whole)
+        return Tables(starts, left, right, mass, sizes, sizes, self.total, whole)
 
 
 def _joined(parts: list[Tables]) -> Tables:
