@@ -376,10 +376,9 @@ class GramColumns:
         """Return the tables of one batch of pairs (m, 2); there is no noise."""
         cells = []
         for i, j in pairs:
-            left, right = (slice(self.offsets[p], self.offsets[p + 1]) for p in (i, j))
-            table = self.gram[left, right]
-            rows, cols = np.nonzero(table)
-            cells.append((rows, cols, table[rows, cols]))
+            here, there = (slice(self.offsets[p], self.offsets[p + 1]) for p in (i, j))
+            table = self.gram[here, there]
+            cells.append((*np.nonzero(table), table[table != 0]))
         starts = np.concatenate([[0], np.cumsum([len(mass) for *_, mass in cells])])
         left = np.concatenate([cell[0] for cell in cells]).astype(np.int32)
         right = np.concatenate([cell[1] for cell in cells]).astype(np.int32)
