@@ -481,7 +481,7 @@ def test_several_starts_make_one_partition_by_vote_or_by_a_second_consensus(monk
     shares = {one: found.count(one) / 20 for one in found}
     assert vote.vote_ == max(shares.values()) > 1 / 20
     leaders = [followed[0].groups[found.index(one)] for one in shares if shares[one] == vote.vote_]
-    small, inverse = votes.compress()
+    small, inverse = Ensemble.from_labels(votes).compress()
     rows = np.unique(inverse, return_index=True)[1][content_order(small)]  # as SCA lists them
     assert max(adjusted_rand_score(one, vote.labels_[rows]) for one in leaders) == 1.0
     second = SCA(3, starts="consensus", **settings).fit(votes)

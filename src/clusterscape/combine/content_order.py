@@ -1,4 +1,4 @@
-"""An order of rows that depends on what they say, not on how points were listed or clusters named."""
+"""An order of rows by what they say, not by how points are listed or clusters named."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 
 def content_order(ensemble: Ensemble) -> np.ndarray:
-    """Return the rows in an order that permuting points or partitions, or renaming, does not change.
+    """Return rows in an order that permuting points or partitions, or renaming, does not change.
 
     A row is known by its weight and by the rows that are with it in its clusters, as in the
     colouring of graphs: each row has a colour, a cluster the colours of its rows, and a row then

@@ -14,8 +14,8 @@ from clusterscape._core.parallel import one_thread
 from clusterscape._core.params import Choice, Flag, Integer, Null, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine.base import BaseConsensus, Combined, ConsensusWarning
-from clusterscape.combine.landmarks import draw_landmarks, extend
 from clusterscape.combine.content_order import content_order
+from clusterscape.combine.landmarks import draw_landmarks, extend
 from clusterscape.combine.registry import consensus_method
 from clusterscape.combine.sca.chain import Chain, near_one
 from clusterscape.combine.sca.evidence import (
