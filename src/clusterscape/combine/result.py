@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from clusterscape._core.atomic import atomic_path, write_bytes
+from clusterscape._core.atomic import atomic_path, sweep_folder, write_bytes
 from clusterscape.combine.blocked import BlockedLabels, block_scores, scores_in_blocks
 from clusterscape.combine.scores import ConsensusScores, scores_of, warn_of_one_opinion
 from clusterscape.ensemble import Ensemble
@@ -235,6 +235,7 @@ def _claim(home: Path, digest: str) -> None:
     if home.exists() and not home.is_dir():
         raise NotADirectoryError(f"{home} is a file; name a folder.")
     home.mkdir(parents=True, exist_ok=True)
+    sweep_folder(home)
     mark = home / _MARK
     if mark.is_file():
         if mark.read_text(encoding="utf8").strip() != digest:
