@@ -56,7 +56,23 @@ def _commands(table: Path, home: Path, jobs: int) -> dict[str, tuple[list[str], 
         "run": ([*run, *shared], ["out/labels.csv", "out/ensemble.npz", "out/model.npz"]),
         "generate": ([*generate, *shared], ["e.npz"]),
         "landscape": ([*walk, "--seed", "5"], ["l.csv"]),
+        "blocks": (
+            ["blocks", str(home), str(table)],
+            [f"answer/part-{i:05d}.parquet" for i in range(6)],
+        ),
     }
+
+
+def blocks(home: Path, table: Path) -> None:
+    """Fit rows that are read in blocks, and write the answer: what a worker of a cluster does."""
+    from clusterscape import ConsensusClustering
+    from clusterscape.io import open_rows
+
+    model = ConsensusClustering(
+        3, n_partitions=6, n_references=0, random_state=5, store=home / "store", progress=False
+    )
+    model.fit(open_rows(table.with_suffix(".npy"), block_rows=8192))
+    model.write_blocks(home / "answer")
 
 
 def start(arguments: list[str], home: Path, limit: int | None = None) -> int:
@@ -85,6 +101,9 @@ def _run(arguments: list[str], sink: int, limit: int | None) -> int:
     if limit is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     sys.argv = ["clusterscape", *arguments]
+    if arguments[0] == "blocks":
+        blocks(Path(arguments[1]), Path(arguments[2]))
+        return 0
     try:
         command()
     except SystemExit as error:
@@ -182,6 +201,8 @@ class Bench:
         X = draw.normal(size=(120, 3)) + 6.0 * draw.integers(0, 3, size=(120, 1))
         lines = ["x,y,z", *(",".join(f"{v:.6f}" for v in row) for row in X)]
         self.table.write_text("\n".join(lines) + "\n")
+        many = draw.normal(size=(45_000, 2)) + 6.0 * draw.integers(0, 3, size=(45_000, 1))
+        np.save(self.table.with_suffix(".npy"), many.astype(np.float32))
         self.known: dict[tuple[str, int], tuple[dict[str, bytes], float]] = {}
         self.number = 0
 
@@ -190,9 +211,12 @@ class Bench:
         from clusterscape.cli.app import app
 
         home = self.fresh()
-        for arguments, _ in _commands(self.table, home, 1).values():
+        for name, (arguments, _) in _commands(self.table, home, 1).items():
             with contextlib.redirect_stderr(io.StringIO()):
-                app([*arguments, "--quiet"], standalone_mode=False)
+                if name == "blocks":
+                    blocks(home, self.table)
+                else:
+                    app([*arguments, "--quiet"], standalone_mode=False)
         shutil.rmtree(home)
 
     def fresh(self) -> Path:
@@ -233,7 +257,7 @@ class Bench:
 
 def killed(bench: Bench, draw: np.random.Generator) -> str:
     """Signal a command at a random moment, sometimes twice, and repeat it."""
-    name = str(draw.choice(["run", "generate", "landscape"]))
+    name = str(draw.choice(["run", "generate", "landscape", "blocks"]))
     jobs = int(draw.integers(1, 3))
     number = signal.Signals(int(draw.choice([int(s) for s in _SIGNALS])))
     _, seconds = bench.reference(name, jobs)

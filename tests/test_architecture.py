@@ -45,6 +45,7 @@ LEVELS: list[set[str]] = [
     {"combine"},
     {"forest", "explore", "validate", "semisupervised"},
     {"model"},
+    {"planning"},
     {"plot"},
     {"report", "anndata"},
     {"cli"},

@@ -275,6 +275,21 @@ def test_a_store_resumes_the_blocks(X, tmp_path):
     assert written == {files[2], files[4]}
 
 
+def test_what_a_killed_run_left_is_removed_by_the_next(X, tmp_path):
+    model = ConsensusClustering(3, n_partitions=4, random_state=0, store=tmp_path / "store")
+    model.fit(open_rows(X, block_rows=8192))
+    model.write_blocks(tmp_path / "answer")
+    stale = [
+        Path(model.ensemble_.blocks.folder) / ".member-00002.npz.0123456789abcdef.tmp",
+        tmp_path / "answer" / ".part-00001.parquet.0123456789abcdef.tmp",
+    ]
+    for path in stale:
+        path.write_bytes(b"half")
+    model.fit(open_rows(X, block_rows=8192))
+    model.write_blocks(tmp_path / "answer")
+    assert not any(path.exists() for path in stale)
+
+
 def test_labels_without_a_store_leave_nothing_behind(X):
     model = ConsensusClustering(3, n_partitions=4, random_state=0)
     model.fit(open_rows(X, block_rows=8192))

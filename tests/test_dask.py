@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 
 from clusterscape import ConsensusClustering
@@ -100,3 +103,38 @@ def test_a_dask_array_is_never_gathered_and_survives_the_death_of_a_worker(tmp_p
 
 def block_rows_of(i: int, block: np.ndarray) -> int:
     return len(block)
+
+
+@pytest.mark.filterwarnings("default")
+def test_run_on_a_cluster_writes_blocks_and_resumes(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from clusterscape.cli.app import app
+
+    monkeypatch.chdir(tmp_path)
+    X = blobs(50_000)
+    np.save("X.npy", X)
+    expected = ConsensusClustering(3, n_partitions=6, n_references=0, random_state=0).fit(
+        open_rows(X)
+    )
+    arguments = ["run", "X.npy", "-k", "3", "-r", "6", "--references", "0", "--scale", "none"]
+    with local_cluster(2) as client:
+        address = client.scheduler.address
+        arguments += ["--dask", address, "--resume", "-o", "out"]
+        done = CliRunner().invoke(app, arguments)
+        assert done.exit_code == 0, done.output
+        frames = [pd.read_parquet(p) for p in sorted(Path("out/labels").glob("part-*.parquet"))]
+        frame = pd.concat(frames).set_index("id")
+        pd.testing.assert_frame_equal(frame, expected.to_frame(), check_index_type=False)
+        found = json.loads(Path("out/run.json").read_text())["result"]
+        assert found["cluster_sizes"] == expected.labels_.tally.counts.tolist()
+        again = CliRunner().invoke(app, arguments)
+        assert again.exit_code == 1
+        Path("out/run.json").unlink()  # as if it had died before its end
+        again = CliRunner().invoke(app, arguments)
+        assert again.exit_code == 0, again.output
+    refused = CliRunner().invoke(app, [*arguments, "--force", "--pca", "2"])
+    assert refused.exit_code == 2
+    gone = CliRunner().invoke(app, [*arguments, "--force"])
+    assert gone.exit_code == 1
+    assert "there is no scheduler" in gone.output

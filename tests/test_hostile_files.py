@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import zipfile
 from pathlib import Path
@@ -11,13 +12,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clusterscape import Ensemble, io
+from clusterscape import ConsensusClustering, Ensemble, io
 from clusterscape._core import npy
 from clusterscape._core.store import StoreError, read_member, write_member
 from clusterscape.ensemble import NotAnEnsembleFile
 from clusterscape.explore import PartitionSampler
 from clusterscape.generate import EnsembleGenerator
 from clusterscape.io import TableError
+from clusterscape.io._archive import read_archive, write_archive
 
 HUGE = (1_000_000_000, 9_000)
 
@@ -229,3 +231,65 @@ def test_a_store_of_samples_is_not_believed_either(tmp_path, name, change):
     write_member(tmp_path / "s", 0, arrays=arrays | {name: change(arrays[name])}, meta=meta)
     with pytest.raises(StoreError, match="member-00000.npz does not hold a partition"):
         sampler.generate(X)
+
+
+def test_a_changed_byte_of_an_ensemble_in_parquet_is_noticed(tmp_path):
+    pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    votes = Ensemble.from_labels(rng.integers(0, 5, size=(300, 4)))
+    path = tmp_path / "e.parquet"
+    votes.to_parquet(path)
+    whole, other = path.read_bytes(), 0
+    for place in rng.integers(4, len(whole) - 8, size=150):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 64]) + whole[place + 1 :])
+        with contextlib.suppress(NotAnEnsembleFile):
+            other += Ensemble.from_parquet(path) != votes
+    assert other == 0
+
+
+def test_a_damaged_parquet_file_in_blocks_is_a_sentence(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "x.parquet"
+    pd.DataFrame({"a": np.arange(500.0)}).to_parquet(path)
+    rows = io.open_rows(path)
+    path.write_bytes(path.read_bytes()[:-200])
+    for read in (lambda: rows.block(0), lambda: io.open_rows(path)):
+        with pytest.raises(ValueError, match=r"x\.parquet is not a Parquet file, or a damaged"):
+            read()
+
+
+# ---- models --------------------------------------------------------------------------------------
+
+
+def _bent(array: np.ndarray, how: str) -> np.ndarray | None:
+    """Return an array that does not fit the others any more; None where it cannot be bent so."""
+    if array.ndim == 0 or array.size == 0:
+        return None
+    if how == "short":
+        return array[:-1]
+    if how == "narrow":
+        return array[..., :-1] if array.ndim == 2 else None
+    return array + 1000 if array.dtype.kind == "i" and array.itemsize > 1 else None
+
+
+@pytest.mark.parametrize("how", ["short", "narrow", "large"])
+def test_arrays_of_a_model_that_do_not_fit_each_other_are_refused(tmp_path, how):
+    """The checksum is right: a program wrote it, but not this one."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3)) + 6 * rng.integers(0, 3, size=(400, 1))
+    model = ConsensusClustering(3, n_partitions=20, n_references=0, random_state=0).fit(X)
+    io.save_model(model, tmp_path / "m.npz")
+    header, arrays = read_archive(tmp_path / "m.npz")
+    expected, refused = model.predict(X), 0
+    for name, array in arrays.items():
+        bent = _bent(array, how)
+        if bent is None:
+            continue
+        write_archive(tmp_path / "bent.npz", header, arrays | {name: bent})
+        try:
+            found = io.load_model(tmp_path / "bent.npz").predict(X)
+        except ValueError:
+            refused += 1
+        else:  # what predict does not read may be anything
+            np.testing.assert_array_equal(found, expected, err_msg=name)
+    assert refused > 2

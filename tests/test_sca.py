@@ -14,6 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from clusterscape import Ensemble
 from clusterscape.combine import ConsensusWarning
+from clusterscape.combine.content_order import content_order
 from clusterscape.combine.landmarks import draw_landmarks, extend
 from clusterscape.combine.sca import SCA, evolution, sca
 from clusterscape.combine.sca.chain import Chain, near_one
@@ -480,14 +481,16 @@ def test_several_starts_make_one_partition_by_vote_or_by_a_second_consensus(monk
     shares = {one: found.count(one) / 20 for one in found}
     assert vote.vote_ == max(shares.values()) > 1 / 20
     leaders = [followed[0].groups[found.index(one)] for one in shares if shares[one] == vote.vote_]
-    assert max(adjusted_rand_score(one, vote.labels_) for one in leaders) == 1.0
+    small, inverse = Ensemble.from_labels(votes).compress()
+    rows = np.unique(inverse, return_index=True)[1][content_order(small)]  # as SCA lists them
+    assert max(adjusted_rand_score(one, vote.labels_[rows]) for one in leaders) == 1.0
     second = SCA(3, starts="consensus", **settings).fit(votes)
     # The same starts again, and then the chain of the partitions that they led to.
     assert [groups.tobytes() for groups in followed[1].groups] == found
     assert len(followed) == 3
     stable = [g for g, ok in zip(followed[1].groups, followed[1].stable, strict=True) if ok]
     together = np.mean([g[:, None] == g for g in stable], axis=0)
-    same = second.labels_[:, None] == second.labels_
+    same = second.labels_[rows][:, None] == second.labels_[rows]
     assert together[same].mean() > 0.8 > 0.3 > together[~same].mean()
 
 
@@ -644,3 +647,21 @@ def test_similarities_in_pieces_are_not_zeroed():
     assert model.cutoff_ == 0.0
     assert model.n_clusters_ == 3
     assert same_partition(model.labels_, planted)
+
+
+def test_the_order_of_the_points_does_not_matter():
+    """Random starts go with what rows say: without that, 28 and 45 of 150 such cases changed."""
+    rng = np.random.default_rng(0)
+    changed = 0
+    for _ in range(40):
+        n, r = int(rng.integers(4, 25)), int(rng.integers(2, 7))
+        base = rng.integers(0, 3, size=n)
+        labels = np.where(rng.random((n, r)) < 0.75, base[:, None], rng.integers(0, 4, size=(n, r)))
+        votes, order = Ensemble.from_labels(labels), rng.permutation(n)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConsensusWarning)
+            before = SCA(random_state=0).fit(votes).labels_[order]
+            after = SCA(random_state=0).fit(votes.subset(order)).labels_
+        pairs = set(zip(before, after, strict=True))
+        changed += not len(pairs) == len(set(before)) == len(set(after))
+    assert changed == 0

@@ -852,6 +852,19 @@ class ConsensusClustering(
         frame = points_frame(scores, found, point_ids(X), membership=membership)
         return in_library(frame, library)
 
+    def _check_arrays(self) -> None:
+        """Refuse fitted arrays that do not fit each other, as a file may hold them."""
+        labels, ensemble = self.labels_, self.ensemble_
+        if labels.shape != (ensemble.n_points,) or labels.max(initial=-1) >= self.n_clusters_:
+            raise ValueError("the labels do not fit the points or the number of clusters")
+        if not hasattr(self, "transfer_"):
+            return
+        ends = np.concatenate([[0], np.cumsum(self.assigner_.n_clusters)])
+        if not np.array_equal(ends, self.transfer_.offsets):
+            raise ValueError("the votes do not fit the clusters of the members")
+        if self.transfer_.n_clusters != max(self.n_clusters_, 1):
+            raise ValueError("the votes do not fit the clusters found")
+
     def _assigned(self, X: Any) -> np.ndarray:
         """Return the labels of new points in the members."""
         check_is_fitted(self)

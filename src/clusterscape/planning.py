@@ -163,6 +163,14 @@ def measure_cost(
     -----
     CPU seconds grow linearly with the rows, because members are fitted on samples of a fixed
     size. Seconds on the wall assume a core for every worker and a disk that keeps up.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.planning import measure_cost
+    >>> X = np.random.default_rng(0).normal(size=(1000, 4))
+    >>> cost = measure_cost(X, 3, n_partitions=20)  # doctest: +SKIP
+    >>> cost.table([10**6, 10**8], [0, 8])  # doctest: +SKIP
     """
     source = X if isinstance(X, RowSource) else blocks_of(X, None)
     some = source[: min(len(source), SIZES[1])]

@@ -116,7 +116,19 @@ def _unlock(lock: int | None) -> None:
 
 def _sweep(home: Path, name: str) -> None:
     """Remove what killed processes left of ``name``: hidden names that nobody holds the lock of."""
-    left_over = re.compile(rf"\.{re.escape(name)}\.[0-9a-f]{{16}}{re.escape(SUFFIX)}")
+    _sweep_like(home, re.escape(name))
+
+
+def sweep_folder(home: str | os.PathLike[str]) -> None:
+    """Remove what killed processes left of any file of a folder.
+
+    For folders of many files, which are written without looking for left-overs each time.
+    """
+    _sweep_like(Path(home), ".+")
+
+
+def _sweep_like(home: Path, names: str) -> None:
+    left_over = re.compile(rf"\.{names}\.[0-9a-f]{{16}}{re.escape(SUFFIX)}")
     with contextlib.suppress(OSError):
         for path in [home / found for found in os.listdir(home) if left_over.fullmatch(found)]:
             lock = _locked(path, wait=False)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterscape._core.atomic import sweep_folder
 from clusterscape._core.rows import RowSource
 from clusterscape._core.store import StoreError, member_path, read_member, write_member
 from clusterscape._core.workers import Workers
@@ -49,6 +50,7 @@ class BlockFolder:
         """Return a folder inside, made if need be."""
         path = os.path.join(self.path, name)
         os.makedirs(path, exist_ok=True)
+        sweep_folder(path)
         return path
 
 

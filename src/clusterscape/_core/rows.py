@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -315,10 +316,27 @@ class ParquetRows(RowSource):
         import pyarrow.parquet as pq
 
         path, group = self.groups[i]
-        with pq.ParquetFile(path) as file:
+        with _readable(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
             table = file.read_row_group(group, columns=self.columns)
-        parts = [table.column(name).to_numpy() for name in self.columns]
-        return np.ascontiguousarray(np.column_stack(parts), dtype=self.dtype)
+            parts = [table.column(name).to_numpy() for name in self.columns]
+            return np.ascontiguousarray(np.column_stack(parts), dtype=self.dtype)
+
+
+@contextmanager
+def _readable(path: str) -> Iterator[None]:
+    """Say which file it is that cannot be read."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise ValueError(
+            f"{path} is not a Parquet file, or a damaged one, or was changed since it was opened "
+            f"({reason})."
+        ) from None
 
 
 class DaskRows(RowSource):
@@ -536,7 +554,7 @@ def parquet_rows(paths: Sequence[str], columns: Sequence[str] | None = None) -> 
     groups, sizes, kinds = [], [0], []
     names = None if columns is None else list(columns)
     for path in paths:
-        with pq.ParquetFile(path) as file:
+        with _readable(path), pq.ParquetFile(path) as file:
             schema = file.schema_arrow
             if names is None:
                 names = [f.name for f in schema if _is_number(pa, f.type)]

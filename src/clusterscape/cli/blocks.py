@@ -6,6 +6,7 @@ import dataclasses
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,17 +22,18 @@ if TYPE_CHECKING:
 LABELS = "labels"  # the folder of the answer, one Parquet file for each block
 
 
-def run_in_blocks(
-    data: str,
-    output: Path,
-    model: ConsensusClustering,
-    *,
-    address: str,
-    scale: str,
-    jobs: int,
-    force: bool,
-    printing: Any,
-) -> None:
+@dataclass(frozen=True)
+class How:
+    """How a run in blocks is asked for on the command line."""
+
+    address: str
+    scale: str
+    jobs: int
+    force: bool
+    printing: Any
+
+
+def run_in_blocks(data: str, output: Path, model: ConsensusClustering, how: How) -> None:
     """Fit the model to a matrix that is read in blocks, and write labels and ``run.json``."""
     from joblib import parallel_config
 
@@ -40,17 +42,17 @@ def run_in_blocks(
     from clusterscape.generate.features import rows_of
     from clusterscape.io import open_rows, versions, write_json
 
-    quiet = printing.quiet
-    _check_output(output, force=force)
-    if scale not in ("auto", "standard", "none"):
+    quiet = how.printing.quiet
+    _check_output(output, force=how.force)
+    if how.scale not in ("auto", "standard", "none"):
         raise typer.BadParameter(
-            f"{scale!r} needs all rows at once; with --dask it is standard or none.",
+            f"{how.scale!r} needs all rows at once; with --dask it is standard or none.",
             param_hint="--scale",
         )
-    with _client(address, jobs) as client, parallel_config("dask", client=client):
+    with _client(how.address, how.jobs) as client, parallel_config("dask", client=client):
         rows: RowSource = open_rows(data)
         rows.workers = find_workers(is_dask=False)
-        done = "none" if scale == "none" else "standard"
+        done = "none" if how.scale == "none" else "standard"
         if done == "standard":
             rows_of(rows)  # refuses what is not finite by the row and column of the file
             rows = standardised(rows)
@@ -76,7 +78,7 @@ def run_in_blocks(
             "versions": versions(),
         }
     write_json(output / "run.json", report)
-    _show(report, output, printing)
+    _show(report, output, how.printing)
 
 
 def _show(report: dict[str, Any], output: Path, printing: Any) -> None:
@@ -110,7 +112,8 @@ def refuse_beside(options: dict[str, Any], *groups: Any) -> None:
 def _result(model: ConsensusClustering) -> dict[str, Any]:
     labels: Any = model.labels_
     k = model.n_clusters_
-    given = model._scores().confidence.shared
+    confidence: Any = model.confidence_
+    given = confidence.shared
     parts = labels.source.workers.map(_confidences, labels.source, (*given, k))
     sums = np.sum(parts, axis=0)
     sizes = labels.tally.counts

@@ -42,14 +42,12 @@ def run(
     ] = None,
     dask: Annotated[
         str | None,
-        typer.Option(
+        opt.work_option(
             "--dask",
             metavar="ADDRESS",
             help="Work on a Dask cluster, at the address of its scheduler or 'local' (one worker "
             "for each of --jobs). TABLE is then read in blocks of rows and never whole: an NPY or "
             "h5ad file, Parquet files, or a Zarr folder.",
-            show_default=False,
-            rich_help_panel=opt.WORK,
         ),
     ] = None,
     reference: opt.Reference = None,
@@ -106,8 +104,8 @@ def run(
     if dask is not None:
         beside = {"algorithm": algorithm, "reference": reference, "write_h5ad": write_h5ad}
         blocks.refuse_beside(beside | {"like": like}, preparing, reading)
-        settings = {"scale": scale, "jobs": jobs, "force": force, "printing": printing}
-        blocks.run_in_blocks(data, output, model, address=dask, **settings)
+        how = blocks.How(dask, scale, jobs, force, printing)
+        blocks.run_in_blocks(data, output, model, how)
         return
     check_results_folder(output, names=list(out.FILES), overwrite=force)
     out.keep_inputs([output / name for name in out.FILES], [data])
@@ -134,13 +132,8 @@ def run(
         **dataclasses.asdict(preparing), **reading.table_arguments(data),
     }  # fmt: skip
     found = findings.of_model(model, reference=table.labels)
-    made: dict[str, Any] = {
-        "command": "run",
-        "origin": origin,
-        "parameters": parameters,
-        "result": found,
-    }
-    report = out.run_report(model, **made, sparse=sparse)
+    made: dict[str, Any] = {"origin": origin, "parameters": parameters, "result": found}
+    report = out.run_report(model, command="run", **made, sparse=sparse)
     X = inputs.framed(table.X, table)
     files = out.pictures(model) | out.page(whole, X, run=report, reference=table.labels)
     report = save_results(output, whole, run=report, files=files, overwrite=force)

@@ -191,7 +191,7 @@ class KCC(BaseConsensus):
                 ensemble.refusal("KCC of partitions with noise or unsampled points")
             )
         sizes, seen = ensemble.cluster_sizes(), np.full(ensemble.n_partitions, ensemble.n_points)
-        how = {"utility": self.utility, "p": self.p}
+        how: dict[str, Any] = {"utility": self.utility, "p": self.p}
         whole = utilities.concentration(
             sizes[:, None], seen[:, None].astype(np.float64), ensemble.offsets, **how
         )

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from clusterscape._core.atomic import atomic_path, write_bytes
+from clusterscape._core.atomic import atomic_path, sweep_folder, write_bytes
 from clusterscape._core.frames import Library, in_library
 from clusterscape.combine.blocked import BlockedLabels, block_scores, scores_in_blocks
 from clusterscape.combine.scores import ConsensusScores, scores_of, warn_of_one_opinion
@@ -242,6 +242,7 @@ def _claim(home: Path, digest: str) -> None:
     if home.exists() and not home.is_dir():
         raise NotADirectoryError(f"{home} is a file; name a folder.")
     home.mkdir(parents=True, exist_ok=True)
+    sweep_folder(home)
     mark = home / _MARK
     if mark.is_file():
         if mark.read_text(encoding="utf8").strip() != digest:
@@ -269,7 +270,7 @@ def _write_part(
         return False
     frame = frame_of_block(i, rows, ensemble, labels, fixed, membership).reset_index()
     with atomic_path(target, sweep=False) as path:
-        frame.to_parquet(path, index=False)
+        frame.to_parquet(path, index=False, write_page_checksum=True)
     return True
 
 

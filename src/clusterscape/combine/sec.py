@@ -116,6 +116,8 @@ class SEC(BaseConsensus):
     -----
     Like k-means it finds a local optimum and favours clusters of similar total similarity. It
     needs the number of clusters. Small clusters may be absorbed; compare with :class:`EAC`.
+    Starts are drawn among the points as they are listed, so that another order of the points may
+    end in another local optimum, as another seed may; points with the same labels stay together.
     A sparse projection depends on the order of the clusters' names, so renaming clusters changes
     its result a little, as another seed would.
 

@@ -94,7 +94,8 @@ class SpectralConsensus(BaseConsensus):
     Unsampled points have zero rows in their partition's block of B: pairs are counted, not divided
     by how often they were sampled together. Clusters that are no more than one large cluster's
     fringe have no eigenvector of their own and are lost; with many more clusters than eigenvalues
-    near 1 the last eigenvectors are noise. Compare ``eigenvalues_``.
+    near 1 the last eigenvectors are noise. Compare ``eigenvalues_``. The starts of k-means depend
+    on the order of the points, as they do on the seed.
 
     References
     ----------

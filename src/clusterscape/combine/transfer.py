@@ -136,6 +136,15 @@ class LabelTransfer:
         shares[lonely] = weight[lonely] / k
         return cls(np.asarray(ensemble.offsets), votes, shares, bool(comparable))
 
+    def _check_arrays(self) -> None:
+        """Refuse tables that do not fit each other, as a file may hold them."""
+        ends = self.offsets
+        rising = ends.ndim == 1 and ends.size > 0 and ends[0] == 0 and (np.diff(ends) >= 0).all()
+        if not rising or self.votes.ndim != 2 or self.votes.shape != self.shares.shape:
+            raise ValueError("the votes of the members' clusters are not two equal tables")
+        if len(self.votes) != ends[-1]:
+            raise ValueError("the votes are not of all clusters of the members")
+
     @property
     def n_clusters(self) -> int:
         """Clusters of the consensus."""

@@ -376,16 +376,16 @@ class GramColumns:
         """Return the tables of one batch of pairs (m, 2); there is no noise."""
         cells = []
         for i, j in pairs:
-            left, right = (slice(self.offsets[p], self.offsets[p + 1]) for p in (i, j))
-            table = self.gram[left, right]
-            rows, cols = np.nonzero(table)
-            cells.append((rows, cols, table[rows, cols]))
+            here, there = (slice(self.offsets[p], self.offsets[p + 1]) for p in (i, j))
+            table = self.gram[here, there]
+            cells.append((*np.nonzero(table), table[table != 0]))
         starts = np.concatenate([[0], np.cumsum([len(mass) for *_, mass in cells])])
-        rows, cols = (np.concatenate([cell[c] for cell in cells]).astype(np.int32) for c in (0, 1))
+        left = np.concatenate([cell[0] for cell in cells]).astype(np.int32)
+        right = np.concatenate([cell[1] for cell in cells]).astype(np.int32)
         mass = np.concatenate([cell[2] for cell in cells])
         sizes = np.diff(self.offsets)[pairs] + (noise == "cluster")
         whole = True  # points have no weights
-        return Tables(starts, rows, cols, mass, sizes, sizes, self.total, whole)
+        return Tables(starts, left, right, mass, sizes, sizes, self.total, whole)
 
 
 def _joined(parts: list[Tables]) -> Tables:

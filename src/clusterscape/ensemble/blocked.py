@@ -60,7 +60,8 @@ class BlockedEnsemble(Ensemble):
     >>> from clusterscape.io import open_rows
     >>> X = np.random.default_rng(0).normal(size=(30_000, 2))
     >>> rows = open_rows(X, block_rows=8192)
-    >>> ensemble = restarts(3, n_clusters=4, random_state=0).generate(rows)
+    >>> generator = restarts(3, n_clusters=4, rows=("sample", 2000), random_state=0)
+    >>> ensemble = generator.generate(rows)
     >>> ensemble
     BlockedEnsemble(30,000 points, 3 partitions with 4 clusters, 4 blocks)
     >>> ensemble.subset([5, 20_000]).shape

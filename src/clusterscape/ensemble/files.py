@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import hashlib
 import json
 import os
 import re
@@ -340,6 +341,14 @@ def read_npz(path: FilePath) -> Content:
 # -- Parquet ----------------------------------------------------------------------------------
 
 
+_DIGEST = b"clusterscape.sha256"  # of the header, which pages' checksums do not cover
+
+
+def _digest(text: str | bytes) -> bytes:
+    content = text.encode() if isinstance(text, str) else bytes(text)
+    return hashlib.sha256(content).hexdigest().encode()
+
+
 def write_parquet(path: FilePath, content: Content) -> None:
     """Write codes, point weights and memberships as columns, and the rest in the schema."""
     parquet, arrow = _pyarrow()
@@ -354,9 +363,10 @@ def write_parquet(path: FilePath, content: Content) -> None:
     used = {str(i): arrays[f"columns_{i}"].tolist() for i in range(r) if f"columns_{i}" in arrays}
     text = _header(meta | {"weights": arrays["weights"].tolist(), "columns": used})
     table = arrow.Table.from_pandas(pd.DataFrame(columns), preserve_index=False)
-    table = table.replace_schema_metadata({b"clusterscape": text})
+    table = table.replace_schema_metadata({b"clusterscape": text, _DIGEST: _digest(text)})
     with atomic_path(path) as part:
-        parquet.write_table(table, part, compression="zstd")
+        # With a checksum of each page: a changed byte is noticed, and not read as another label.
+        parquet.write_table(table, part, compression="zstd", write_page_checksum=True)
 
 
 def read_parquet(path: FilePath) -> Content:
@@ -373,7 +383,11 @@ def read_parquet(path: FilePath) -> Content:
             f"{path}: not a Parquet file, or a damaged one ({error}); write it again with "
             "Ensemble.to_parquet."
         ) from None
-    meta = _read_header((table.schema.metadata or {}).get(b"clusterscape"), path)
+    known = table.schema.metadata or {}
+    text = known.get(b"clusterscape")
+    if text is not None and known.get(_DIGEST, b"") not in (b"", _digest(text)):
+        raise NotAnEnsembleFile(f"{path}: its header is damaged; write it again.")
+    meta = _read_header(text, path)
     with _refusing(path):
         return Content(_parquet_arrays(frame, meta), meta)
 
@@ -398,7 +412,7 @@ def parquet_table(handle: Any) -> Any:
     Equal values are packed to nearly nothing, so the number of cells is what counts.
     """
     parquet, _ = _pyarrow()
-    file = parquet.ParquetFile(handle)
+    file = parquet.ParquetFile(handle, page_checksum_verification=True)  # where pages have one
     size = 8 * max(file.metadata.num_rows, 0) * max(file.metadata.num_columns, 1)
     if size > unpacked_limit():
         raise ValueError(too_large("its table", size, unpacked_limit()))

@@ -80,6 +80,34 @@ class ScoreRule:
             scores = self._scores(X[part], table)
             kernels.assign.least_of_each(scores, self.starts, self.members, out[part])
 
+    @property
+    def _n_values(self) -> int:
+        """Values of a point that the features are made of."""
+        f = len(self.table)
+        if self.form == "values":
+            return f
+        return (f - 1) // 2 if self.form == "squares" else int((2 * f + 0.25) ** 0.5 - 1.5)
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the feature matrix."""
+        return self._n_values if self.axes is None else int(self.axes.shape[0])
+
+    def _check_arrays(self) -> None:
+        """Refuse arrays that do not fit each other, as a file may hold them."""
+        f, width = self.table.shape
+        q = self._n_values
+        whole = {"values": q, "squares": 1 + 2 * q, "products": (q + 1) * (q + 2) // 2}[self.form]
+        fits = (
+            whole == f
+            and self.bias.shape == (width,)
+            and _are_starts(self.starts, self.members.size, width)
+            and (self.axes is None or self.axes.shape[1] == q)
+            and (self.origin is None or self.origin.shape == (self.n_columns,))
+        )
+        if not fits:
+            raise ValueError("the scores of a member do not fit its centres or densities")
+
     def _scores(self, X: Matrix, table: np.ndarray) -> np.ndarray:
         """Return the scores of points, one row per score."""
         kind = self.table.dtype
@@ -131,6 +159,18 @@ class LandmarkRule:
     scale: float
     metric: Any
 
+    def _check_arrays(self) -> None:
+        """Refuse arrays that do not fit each other, as a file may hold them."""
+        count = self.landmarks.shape[0]
+        fits = (
+            self.table.shape == (count, self.members.size)
+            and self.table.dtype.kind == "i"
+            and 1 <= self.nearest <= count
+            and np.isfinite(self.scale)
+        )
+        if not fits:
+            raise ValueError("the labels of landmarks do not fit the landmarks")
+
     def write(self, X: Matrix, out: np.ndarray) -> None:
         """Write the labels of points to the members' columns of ``out``."""
         search = LandmarkSearch(self.landmarks, self.metric)
@@ -176,6 +216,24 @@ class Assigner:
     n_clusters: np.ndarray
     rules: tuple[Any, ...]
     unable: tuple[int, ...]
+
+    def _check_arrays(self) -> None:
+        """Refuse rules that do not fit the members, as a file may hold them."""
+        r = self.n_clusters.size
+        told = [int(m) for rule in self.rules for m in rule.members] + list(self.unable)
+        if sorted(told) != list(range(r)) or self.n_clusters.min(initial=0) < 0:
+            raise ValueError("the rules of the members are not one for each")
+        for rule in self.rules:
+            known = self.n_clusters[rule.members]
+            if isinstance(rule, LandmarkRule):
+                low, high = rule.table.min(axis=0, initial=0), rule.table.max(axis=0, initial=-1)
+                fits = bool((high < known).all() and low.min(initial=0) >= UNSAMPLED)
+                width = rule.landmarks.shape[1]
+            else:
+                fits = np.array_equal(np.diff(rule.starts), known)
+                width = rule.n_columns
+            if not fits or width != self.n_features[rule.view]:
+                raise ValueError("a rule does not fit the clusters of its members or the columns")
 
     def assign(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
         """Return the label of every point in every member.
@@ -237,6 +295,13 @@ class Assigner:
             for start in range(0, n, _CHUNK)
         ]
         parallel_map(_fill_chunk, tasks, n_jobs=n_jobs, shared=True)
+
+
+def _are_starts(starts: np.ndarray, count: int, end: int) -> bool:
+    """Say whether these are the first columns of so many members, and the end of the last."""
+    if starts.shape != (count + 1,) or starts.dtype.kind not in "iu":
+        return False
+    return bool(starts[0] == 0 and starts[-1] == end and (np.diff(starts) >= 0).all())
 
 
 def _fill_chunk(task: tuple[Any, Sequence[Matrix], np.ndarray, slice]) -> None:

@@ -374,16 +374,21 @@ class EnsembleGenerator(BaseEstimator):
             assigner = assigner_of(tasks, outcomes, root, features)
         shared = replace(shared, samples=samples)
         if source is not None:
-            assert assigner is not None
-            folder = shared.folder or BlockFolder(self.store)
-            ensemble: Ensemble = blocked_ensemble_of(
-                outcomes, source, assigner=assigner, folder=folder, progress=self.progress
-            )
-            return Generated(ensemble, assigner, replace(shared, folder=folder))
+            return self._in_blocks(outcomes, source, assigner, shared)
         ensemble = ensemble_of(
             members, outcomes, features, weights, assigner=assigner, n_jobs=self.n_jobs
         )
         return Generated(ensemble, assigner, shared)
+
+    def _in_blocks(
+        self, outcomes: Sequence[Outcome], source: RowSource, assigner: Any, shared: _Shared
+    ) -> Generated:
+        """Label rows that are read in blocks."""
+        folder = shared.folder or BlockFolder(self.store)
+        ensemble = blocked_ensemble_of(
+            outcomes, source, assigner=assigner, folder=folder, progress=self.progress
+        )
+        return Generated(ensemble, assigner, replace(shared, folder=folder))
 
     def _nothing_shared(self, features: Features) -> _Shared:
         stored = None if self.store is None else stored_plan(self.store)

@@ -441,7 +441,7 @@ class Decoder:
         if isinstance(made, LinearOperator):
             modules = {n: m for n, m in vars(_OPERATOR).items() if inspect.ismodule(m)}
             made.__dict__.update(modules)
-        return made
+        return _checked(made)
 
     def _estimator(self, node: dict[str, Any]) -> Any:
         name = node["class"]
@@ -473,7 +473,7 @@ class Decoder:
             if not key.isidentifier() or key.startswith("__") or key in params:
                 raise KeyError(key)
             made.__dict__[key] = self.decode(value)
-        return made
+        return _checked(made)
 
     def _sklearn(self, node: dict[str, Any]) -> Any:
         cls = _sklearn_class(node["class"])
@@ -483,3 +483,11 @@ class Decoder:
                 f"{' or '.join(_SKLEARN)} here."
             )
         return cls(**{key: self.decode(value) for key, value in node["params"].items()})
+
+
+def _checked(made: Any) -> Any:
+    """Return what was read, if its arrays fit each other; kernels do not look again."""
+    check = getattr(made, "_check_arrays", None)
+    if check is not None:
+        check()
+    return made

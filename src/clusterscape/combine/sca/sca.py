@@ -14,6 +14,7 @@ from clusterscape._core.parallel import one_thread
 from clusterscape._core.params import Choice, Flag, Integer, Null, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine.base import BaseConsensus, Combined, ConsensusWarning
+from clusterscape.combine.content_order import content_order
 from clusterscape.combine.eci import WEIGHTING, Weighting, column_weights
 from clusterscape.combine.landmarks import draw_landmarks, extend
 from clusterscape.combine.registry import consensus_method
@@ -159,7 +160,9 @@ class SCA(BaseConsensus):
     of its own, hence "joint". The number of clusters depends strongly on the zeroing step; look at
     ``eigenvalues_`` and ``zeta_before_``. When the similarities fall into as many connected
     components as clusters are sought, these are returned directly. Noise is together with nobody.
-    Points with the same row evolve as one. Memory grows with n r.
+    Points with the same row evolve as one. The random starts go with what the rows say, so that
+    the order of the points does not matter, except among rows that nothing tells apart and with
+    soft partitions. Memory grows with n r.
 
     References
     ----------
@@ -240,6 +243,10 @@ class SCA(BaseConsensus):
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         small, inverse = ensemble.compress()
+        if not small.is_soft:  # starts are drawn for rows as they are, not as they are listed
+            order = content_order(small)
+            small = small.subset(order, keep_empty=True)
+            inverse = np.argsort(order)[inverse]
         drawing, evolving = spawn(self.random_state, 2)
         column = None
         if self.weighting is not None:

@@ -1,0 +1,60 @@
+"""The cost model: linear in the rows, and what a worker holds does not grow with them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from clusterscape import planning
+from clusterscape.cli.app import app
+from clusterscape.planning import CostModel, measure_cost
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure on few rows: what is measured does not matter here."""
+    monkeypatch.setattr(planning, "SIZES", (41_000, 60_000))
+
+
+def test_what_is_measured_predicts_itself(small):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 3)).astype(np.float32)
+    cost = measure_cost(X, 3, n_partitions=5)
+    assert cost.n_members == 5
+    assert cost.n_clusters == 3
+    assert cost.per_row > 0
+    assert 0 < cost.cpu(60_000) < cost.cpu(10**7)
+
+
+def test_sums_of_a_plan_by_hand():
+    cost = CostModel(2.0, 1.0, 1e-5, 3.0, 300.0, 16, 50, 10, 500, 4)
+    assert cost.blocks(10**6) == 16
+    assert cost.cpu(10**6) == pytest.approx(2 + 1 + 10)
+    assert cost.seconds(10**6) == pytest.approx(3 + 13)
+    more = planning._CLUSTER + planning._PER_TASK * planning._PASSES * 16
+    assert cost.cpu(10**6, 2) == pytest.approx(13 + more)
+    assert cost.seconds(10**6, 4) < cost.seconds(10**6, 2) < cost.seconds(10**6)
+    assert cost.memory_mb(10**8) == cost.memory_mb(10**6)
+    assert cost.moved_mb(10**6, 0) == 0
+    table = cost.table([10**5, 10**6], [0, 2])
+    assert table["rows"].tolist() == [10**5, 10**5, 10**6, 10**6]
+
+
+def test_plan_on_the_command_line(small, tmp_path):
+    path = tmp_path / "X.npy"
+    np.save(path, np.random.default_rng(0).normal(size=(900, 2)).astype(np.float32))
+    words = ["plan", str(path), "--members", "4", "--k", "2", "--points", "1e5,1e8"]
+    done = CliRunner().invoke(app, [*words, "--workers", "0,2", "--json", "--quiet"])
+    assert done.exit_code == 0, done.output
+    rows = json.loads(done.stdout)["plan"]
+    assert [(row["rows"], row["workers"]) for row in rows] == [
+        (100_000, 0),
+        (100_000, 2),
+        (100_000_000, 0),
+        (100_000_000, 2),
+    ]
+    wrong = CliRunner().invoke(app, ["plan", str(path), "--points", "many"])
+    assert wrong.exit_code == 2
