@@ -54,6 +54,7 @@ def test_members_vary_in_clusters_and_landmarks(blobs) -> None:
     model = ConstrainedEnsemble(4, base=BASE, n_partitions=18, random_state=0).fit(X, known)
     asked = [record.params["n_clusters"] for record in model.ensemble_.records]
     assert asked == [2, 3, 4, 5, 6, 7, 8] * 2 + [2, 3, 4, 5]
+    assert all(record.seconds > 0 for record in model.ensemble_.records)
     first, second = (m._rows.graph.landmarks for m in model._fitted[:2])
     assert not np.array_equal(first, second)
     assert model.violations_.count == 0

@@ -218,7 +218,7 @@ def main() -> None:
     made.add_argument("--parts", nargs="+", type=int, choices=range(1, 6))
     made.add_argument("--peers", nargs="+", choices=PEERS, default=PEERS, help="of part 3")
     made.add_argument("--solvers", nargs="+", choices=SOLVERS, default=SOLVERS, help="of part 2")
-    made.add_argument("--draws", type=int, default=3, help="of points and pairs in part 3")
+    made.add_argument("--draws", type=int, default=10, help="of points and pairs in part 3")
     options = made.parse_args()
     options.parts = options.parts or ([1, 4, 5] if options.check else [1, 2, 3, 4, 5])
     print(_common.versions())
