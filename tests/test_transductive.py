@@ -153,6 +153,14 @@ def test_gaussian_rows_and_sums_are_those_of_the_definition(
     assert np.abs(part.block(np.arange(3)) - K[np.ix_(some[:3], some)]).max() < 1e-5
 
 
+@pytest.mark.parametrize("scale", [1e-25, 1e19, 1e30])
+def test_units_of_the_features_do_not_matter(scale: float) -> None:
+    """Squares of such values do not fit into single precision."""
+    X, _, y = problem(200)
+    expected = TransductiveSVC(random_state=0).fit(X, y).transduction_
+    assert np.array_equal(TransductiveSVC(random_state=0).fit(X * scale, y).transduction_, expected)
+
+
 def test_leaving_variables_out_takes_no_second_table() -> None:
     X = np.random.default_rng(0).normal(size=(1000, 3))
     rows = KernelRows(KernelData(KernelFunction("rbf", 0.2), X), 2_000_000)

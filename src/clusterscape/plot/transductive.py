@@ -187,8 +187,9 @@ class BoundaryDisplay(Frame):
                 handles.append(Line2D([], [], color=color, lw=2, label=name))
         handles.append(Line2D([], [], color=_SECOND, lw=1, ls="dashed", label="margins"))
         if self.sample.size:
-            ring: dict[str, Any] = {"marker": "o", "ls": "", "ms": 5, "mfc": "none", "mec": green}
-            handles.append(Line2D([], [], label="drawn points", **ring))
+            drawn = Line2D([], [], marker="o", ls="", ms=5, mfc="none", mec=green)
+            drawn.set_label("drawn points")
+            handles.append(drawn)
         ax.legend(handles=handles, fontsize=8, framealpha=0.9)
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         return self

@@ -17,6 +17,7 @@ from clusterscape.linalg.distances import centre_of
 
 # Values that gamma * |x - centre|^2 may have before single precision blurs a Gaussian kernel.
 _SINGLE = 100.0
+_LOW, _HIGH = 1e-30, 1e30  # squared lengths that single precision holds, with their products
 _BLOCK = 2**24  # kernel values that are computed in one go
 _SUMMED = 2**20  # where they are only summed or copied, in the cache: a third less time
 _TERMS = 256  # of a sum in single precision; such sums are added in double precision
@@ -126,7 +127,7 @@ class KernelData:
             self._centre = centre_of(X)
             shifted = X if self._centre is None else X - self._centre
             longest = float(row_norms(shifted, squared=True).max(initial=0.0))
-            if single and function.gamma * longest <= _SINGLE:
+            if single and function.gamma * longest <= _SINGLE and _LOW < longest < _HIGH:
                 self._dtype = np.float32
             X = shifted
             if self._dtype == np.float32 and not sparse.issparse(X):
