@@ -30,7 +30,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.base import clone
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -40,7 +39,6 @@ from clusterscape import ConsensusClustering
 from clusterscape._core.parallel import one_thread
 from clusterscape.combine import SEC
 from clusterscape.compare import adjusted_rand, nmi, purity
-from clusterscape.plot import MethodCurvesDisplay
 from clusterscape.semisupervised import (
     SCACS,
     ConstrainedEnsemble,
@@ -137,8 +135,8 @@ def first_figure(name: str, X: np.ndarray, classes: np.ndarray, options: Any) ->
     return table
 
 
-def second_figure(name: str, X: np.ndarray, classes: np.ndarray, options: Any) -> Table:
-    """Run and print Figure 2, and how far CA and NMI vary over the rates."""
+def second_figure(name: str, X: np.ndarray, classes: np.ndarray, options: Any) -> float:
+    """Run and print Figure 2; return how far CA and NMI vary over the rates."""
     rows, found = [], []
     for rate in options.rates:
 
@@ -151,7 +149,7 @@ def second_figure(name: str, X: np.ndarray, classes: np.ndarray, options: Any) -
     _common.show_table(["sample rate", "CA", "NMI", "CPU s"], rows)
     spread = float(np.ptp(np.array(found)[:, :2], axis=0).max())
     print(f"largest difference over the rates {spread:.3f}", flush=True)
-    return {"CCS-LS": dict(zip(options.rates, found, strict=True))}
+    return spread
 
 
 def third_figure(name: str, X: np.ndarray, classes: np.ndarray, options: Any) -> Table:
@@ -286,28 +284,32 @@ def queries(name: str, options: Any) -> tuple[list[object], bool]:
             f"{wins} of {len(found)}"], asked_for > random  # fmt: skip
 
 
-def draw(folder: Path, found: dict[str, tuple[Table, Table, Table]]) -> None:
-    """Write Figures 1, 2 and 3: CA, NMI and time, one column per dataset."""
+def draw(folder: Path, found: dict[str, tuple[Table, Table]]) -> None:
+    """Write Figures 1 and 3: CA, NMI and time over c, one column per dataset."""
     import matplotlib
 
     matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
 
     folder.mkdir(parents=True, exist_ok=True)
-    measures = ["CA", "NMI", "CPU s"]
-    settings = ("labelled points c", "sample rate", "labelled points c")
-    for number, setting in enumerate(settings):
-        rows = [
-            (name, method, at, *values)
-            for name, tables in found.items()
-            for method, curve in tables[number].items()
-            for at, values in curve.items()
-        ]
-        if rows:
-            table = pd.DataFrame(rows, columns=["dataset", "method", setting, *measures])
-            display = MethodCurvesDisplay(table, setting, measures=measures).plot()
-            file = folder / f"constrained_figure_{number + 1}.png"
-            display.figure_.savefig(file, dpi=120)
-            print(f"written: {file}")
+    for number, which in ((1, 0), (3, 1)):
+        tables = {name: pair[which] for name, pair in found.items() if pair[which]}
+        if not tables:
+            continue
+        size = (3.6 * len(tables), 7.5)
+        figure, axes = plt.subplots(3, len(tables), figsize=size, sharex=True, squeeze=False)
+        for column, (name, table) in zip(axes.T, tables.items(), strict=True):
+            for axis, part, title in zip(column, range(3), ("CA", "NMI", "CPU s"), strict=True):
+                for method, row in table.items():
+                    values = [row[c][part] for c in sorted(row)]
+                    axis.plot(sorted(row), values, "o-", markersize=3, label=method)
+                axis.set_ylabel(title)
+            column[0].set_title(name)
+            column[-1].set_xlabel("labelled points c")
+        axes[0, 0].legend(fontsize=7)
+        figure.tight_layout()
+        figure.savefig(folder / f"constrained_figure_{number}.png", dpi=120)
+        print(f"written: {folder / f'constrained_figure_{number}.png'}")
 
 
 def options_of() -> Any:
@@ -368,9 +370,10 @@ def main() -> None:
         X, classes = prepared(name, options)
         print(f"\n{name}, {SETS[name]}: {X.shape[0]:,} x {X.shape[1]}, {classes.max() + 1} classes")
         single = first_figure(name, X, classes, options)
-        rates = second_figure(name, X, classes, options) if options.rates else {}
+        if options.rates:
+            second_figure(name, X, classes, options)
         ensembles = third_figure(name, X, classes, options) if options.ensemble_trials else {}
-        found[name] = (single, rates, ensembles)
+        found[name] = (single, ensembles)
         bars += held(name, single, ensembles)
         if options.dims:
             bars += fourth_figure(name, X, classes, options)
