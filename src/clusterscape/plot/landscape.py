@@ -189,26 +189,32 @@ class LandscapeDisplay(Frame):
         """
         ax = self._begin(ax, (6.4, 5))
         area = 12.0 + 100.0 * self.counts / max(self.counts.max(), 1.0)
+        colours = np.array(cluster_colors(self.groups))
         for group in np.unique(self.groups):
-            mine = self.groups == group
-            style = {"color": cluster_colors([group])[0], "marker": cluster_marker(int(group))}
-            ax.scatter(*self.coordinates[mine].T, s=area[mine], alpha=0.5, linewidths=0, **style)
-        for i in self.representatives:
-            group, (x, y) = self.groups[i], self.coordinates[i]
-            style = {"color": cluster_colors([group])[0], "marker": cluster_marker(int(group))}
-            ax.scatter(x, y, s=80, edgecolors="black", linewidths=1.2, **style)
-            ax.annotate(str(group), (x, y), xytext=(6, 6), textcoords="offset points", fontsize=8)
-        for name, (x, y) in zip(self.names, self.coordinates, strict=True):
-            if name == ANSWER:
-                ax.scatter(x, y, s=150, marker="D", facecolors="none", edgecolors="black", lw=1.6)
-                ax.annotate(name, (x, y), xytext=(9, -11), textcoords="offset points", fontsize=9)
+            at = self.groups == group
+            look = {"marker": cluster_marker(int(group)), "c": colours[at]}
+            ax.scatter(*self.coordinates[at].T, s=area[at], alpha=0.5, linewidths=0, **look)
+        chosen = self.coordinates[self.representatives]
+        for p, (x, y) in zip(self.representatives, chosen, strict=True):
+            group = int(self.groups[p])
+            look = {"marker": cluster_marker(group), "c": colours[p : p + 1]}
+            ax.scatter([x], [y], s=80, edgecolors="black", linewidths=1.0, **look)
+            ax.annotate(str(group), (x, y), xytext=(5, 5), textcoords="offset points", fontsize=8)
         cluster_legend(ax, self.groups, title="group")
         shown = "" if np.isnan(self.share) else f" ({self.share:.0%} of the squared distances)"
         ax.set(xlabel=f"scaling of the distances{shown}", ylabel="")
         ax.set_aspect("equal", adjustable="datalim")
+        self._mark_answer(ax)
         many = len(self.coordinates)
         ax.set_title(f"{many:,} partitions in {np.unique(self.groups).size} groups", fontsize=11)
         return self
+
+    def _mark_answer(self, ax: Any) -> None:
+        """Draw a diamond around the partition that is called the answer, if there is one."""
+        for name, (x, y) in zip(self.names, self.coordinates, strict=True):
+            if name == ANSWER:
+                ax.scatter(x, y, s=150, marker="D", facecolors="none", edgecolors="black", lw=1.6)
+                ax.annotate(name, (x, y), xytext=(9, -11), textcoords="offset points", fontsize=9)
 
 
 class DistanceDistributionDisplay(Frame):
