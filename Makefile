@@ -90,7 +90,8 @@ kill: $(ENVS)/test/.ready
 OLDEST := $(ENVS)/oldest/bin/python
 OLDEST_TESTS ?= tests/test_io_tables.py tests/test_messy_tables.py tests/test_preprocess.py \
   tests/test_cli_tables.py tests/test_anndata.py tests/test_ensemble_files.py tests/test_params.py \
-  tests/test_model.py tests/test_store.py tests/test_compare.py tests/test_combine.py
+  tests/test_model.py tests/test_store.py tests/test_compare.py tests/test_kcc.py \
+  tests/test_habits.py tests/test_io_blocks.py tests/test_cli_findings.py
 
 test-oldest: $(ENVS)/lock/bin/uv
 	@rm -rf $(ENVS)/oldest

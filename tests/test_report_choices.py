@@ -222,7 +222,7 @@ def test_export_reads_the_table_as_the_run_did(run: Path) -> None:
     said = invoked("export", run / "out", run / "old.parquet", code=1)
     assert "old.parquet is a parquet file" in said
     (run / "bad.xlsx").write_bytes(b"no sheet")
-    assert "save it as CSV in UTF-8" in invoked("export", run / "out", run / "bad.xlsx", code=1)
+    assert "save it again, or as CSV" in invoked("export", run / "out", run / "bad.xlsx", code=1)
 
 
 def test_report_is_written_again_with_other_limits(run: Path) -> None:
