@@ -99,6 +99,9 @@ def test_a_dask_array_is_never_gathered_and_survives_the_death_of_a_worker(tmp_p
         workers = DaskWorkers(client)
         assert workers.map(block_rows_of, open_rows(X, block_rows=8192)) == [8192] * 8 + [4464]
         assert not workers.sees(str(tmp_path / "nowhere"))
+    # After the cluster was closed this process reads the files itself.
+    assert workers.map(block_rows_of, open_rows(X, block_rows=8192)) == [8192] * 8 + [4464]
+    np.testing.assert_array_equal(model.labels_[::1000], labels[::1000])
 
 
 def block_rows_of(i: int, block: np.ndarray) -> int:

@@ -103,6 +103,9 @@ class DaskWorkers:
 
         A block whose worker dies is computed again by another.
         """
+        if self.client.status != "running":  # closed since: what is in files is read here
+            alone = LocalWorkers()
+            return alone.map(function, source, shared, which=which, label=label, progress=progress)
         blocks = list(range(source.n_blocks) if which is None else which)
         found: dict[int, Any] = {}
         for i, value in track(

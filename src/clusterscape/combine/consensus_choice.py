@@ -219,8 +219,7 @@ class ConsensusChoice(BaseConsensus):
         if rows is not None and choice.member is not None:
             found = ensemble.labels[:, choice.member]
         elif rows is not None:
-            found = _transfer(found, rows, ensemble).predict(ensemble.labels)
-            found[rows] = choice.labels
+            found = _extended(found, rows, ensemble)
         return Combined(found, choice.cost, choice.details)
 
     def _combine_blocks(self, ensemble: BlockedEnsemble, features: Any) -> BlockedCombined:
@@ -417,6 +416,13 @@ def _labels_of(task: tuple[BaseConsensus, Ensemble]) -> np.ndarray:
 
 def _covered(i: int, labels: np.ndarray, which: np.ndarray) -> bool:
     return bool((labels[:, which] >= 0).any(axis=1).all())
+
+
+def _extended(labels: np.ndarray, rows: np.ndarray, ensemble: Ensemble) -> np.ndarray:
+    """Return the clusters of all points by those of the sample."""
+    found = _transfer(labels, rows, ensemble).predict(ensemble.labels)
+    found[rows] = labels
+    return found
 
 
 def _transfer(labels: np.ndarray, rows: np.ndarray, ensemble: Ensemble) -> LabelTransfer:
