@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,7 @@ from clusterscape.semisupervised import (
     sphere_embedding,
     support_vector_distances,
 )
+from clusterscape.semisupervised.landmarks import LandmarkRows
 from clusterscape.validate import describe_clusters, sd_index
 
 PLAIN = sorted(name for name, method in METHODS.items() if method.features != "needed")
@@ -195,3 +197,13 @@ def test_masked_values_are_refused_and_never_clustered():
     model.fit(np.ma.masked_greater(X.data, 99))  # nothing is masked
     with pytest.raises(ValueError, match="masked"):
         model.predict(X)
+
+
+def test_what_the_bounds_run_of_the_harness_found():
+    with pytest.raises(ValueError, match="infinity"):
+        support_vector_distances([[np.inf], [-np.inf], [0.0]], [0], [1])
+    graph = SimpleNamespace(matrix=sparse.csr_matrix((4, 3)))
+    with pytest.raises(ValueError, match="no point is similar to any landmark"):
+        LandmarkRows.of(graph)
+    found = nearest_correlation(np.zeros((3, 3)), tol=10.0, min_eigenvalue=0.0)
+    assert np.isfinite(found).all()

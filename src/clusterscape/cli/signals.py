@@ -32,8 +32,11 @@ def ended_cleanly() -> Iterator[None]:
     # What the caller ignores stays ignored: that is how nohup keeps a command alive.
     wanted = [number for number in wanted if signal.getsignal(number) != signal.SIG_IGN]
     caught: list[int] = []
+    inside: list[bool] = []  # whether what is raised would be heard below
 
     def end(number: int, _: FrameType | None) -> NoReturn:
+        if not inside:
+            _end_by(number)
         caught.append(number)
         warnings.simplefilter("ignore")  # joblib counts the tasks that are not finished
         raise SystemExit(128 + number)
@@ -42,7 +45,9 @@ def ended_cleanly() -> Iterator[None]:
         signal.signal(number, end)
     _watch(set(wanted))
     try:
+        inside.append(True)
         yield
+        inside.clear()
     except KeyboardInterrupt:
         _end(130, INTERRUPTED)
     except BaseException as error:

@@ -404,7 +404,8 @@ def nearest_correlation(
         correction = projected - start
         current = projected.copy()
         np.fill_diagonal(current, 1.0)
-        if np.linalg.norm(current - projected) <= tol * np.linalg.norm(current):
+        close = np.linalg.norm(current - projected) <= tol * np.linalg.norm(current)
+        if close and projected.diagonal().min() > 0:  # with a large tol zeros may seem close
             # Scaled, not overwritten: overwriting the diagonal can make an eigenvalue negative.
             scale = 1.0 / np.sqrt(projected.diagonal())
             answer = projected * scale[:, None] * scale

@@ -62,6 +62,11 @@ class LandmarkRows:
         Z = _shares(graph.matrix)
         mass = np.asarray(Z.sum(axis=0)).ravel()
         used = np.flatnonzero(mass > _UNUSED)
+        if used.size == 0:
+            raise ValueError(
+                "X: no point is similar to any landmark, as all similarities are zero; use a "
+                "larger bandwidth, or scale the columns."
+            )
         scale = 1.0 / np.sqrt(mass[used])
         matrix = cls._scaled(Z, used, scale)
         gram = (matrix.T @ matrix).toarray()

@@ -75,7 +75,8 @@ def support_vector_distances(
     >>> support_vector_distances([[0.0], [1.0], [3.0], [10.0]], [0, 1], [1, 2])
     SupportVectorDistances(to_true=0.05, from_true=0.1)
     """
-    X = check_array(X, accept_sparse="csr", dtype=np.float64)
+    with np.errstate(invalid="ignore"):  # it adds infinities of both signs, and then refuses them
+        X = check_array(X, accept_sparse="csr", dtype=np.float64)
     check_range(X, "X", smallest=False)
     sides = [np.asarray(rows) for rows in (approximate, true)]
     for name, rows in zip(("approximate", "true"), sides, strict=True):
