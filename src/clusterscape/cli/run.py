@@ -117,12 +117,7 @@ def run(
     choose_algorithm(model, algorithm, table)
     sparse = hasattr(table.X, "tocsr") and preparing.pca is None
     searched = generator == "diverse" and not isinstance(clusters, int)
-    more = ", and a fifth as often again with the number of clusters found" if searched else ""
-    say(
-        f"clustering {table.n_points:,} points with {table.n_features:,} features "
-        f"{partitions:,} times{more} ({generator}, scaling: {done}).",
-        quiet=quiet,
-    )
+    say(_announced(table, partitions, searched, f"{generator}, scaling: {done}"), quiet=quiet)
     whole = inputs.fitted(model, table, before, jobs=jobs)
     parameters: dict[str, Any] = {
         "clusters": clusters, "partitions": partitions, "generator": generator,
@@ -141,3 +136,12 @@ def run(
         used = {name: parameters[name] for name in ("obsm", "layer") if parameters[name]}
         out.write_h5ad(write_h5ad, data, model, params=used, quiet=quiet)
     out.show_run(report, output, json=printing.json, quiet=quiet)
+
+
+def _announced(table: Any, partitions: int, searched: bool, how: str) -> str:
+    """Return what is said before the work."""
+    more = ", and a fifth as often again with the number of clusters found" if searched else ""
+    return (
+        f"clustering {table.n_points:,} points with {table.n_features:,} features "
+        f"{partitions:,} times{more} ({how})."
+    )

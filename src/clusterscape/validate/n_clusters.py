@@ -15,6 +15,7 @@ from sklearn.utils import check_array
 from clusterscape._core.frames import refuse_repeated_columns
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import N_JOBS, Choice, Instance, Integer, Null, Seed, Such, checked
+from clusterscape._core.rows import RowSource
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine.eci import column_weights
 from clusterscape.combine.result import KSelection
@@ -264,8 +265,10 @@ def _told_apart(data: Any, features: Any) -> tuple[Any, Any]:
 
 
 def _matrix(features: Any, name: str) -> Any:
-    """Return frames and lists as an array; arrays, sparse matrices and None as they are."""
-    if features is None or isinstance(features, np.ndarray) or sparse.issparse(features):
+    """Return frames and lists as an array; arrays, sparse matrices, blocks and None as they are."""
+    if features is None or isinstance(features, (np.ndarray, RowSource)):
+        return features
+    if sparse.issparse(features):
         return features
     refuse_repeated_columns(features, name)
     return check_array(features, dtype=[np.float64, np.float32], input_name=name)
