@@ -14,7 +14,8 @@ from sources import ROOT
 def _module() -> Any:
     path = ROOT / "docs" / "_ext" / "results_text.py"
     spec = importlib.util.spec_from_file_location("results_text", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -99,3 +100,15 @@ def test_every_table_of_the_page_is_in_the_results() -> None:
 def test_the_page_has_no_table_of_its_own() -> None:
     page = (ROOT / "docs" / "guide" / "how-good.md").read_text(encoding="utf8")
     assert not re.search(r"^\|", page, re.MULTILINE)
+
+
+def test_every_measure_and_clusterer_has_its_formula_page() -> None:
+    from clusterscape.compare import MEASURES
+    from clusterscape.generate import ALGORITHMS
+
+    folder = ROOT / "docs" / "methods"
+    measures = (folder / "measures.md").read_text(encoding="utf8")
+    assert set(re.findall(r"clusterscape\.compare\.(\w+)", measures)) == set(MEASURES)
+    members = (folder / "members.md").read_text(encoding="utf8")
+    titles = " ".join(re.findall(r"^## .*`$", members, re.MULTILINE))
+    assert set(re.findall(r"`(\w+)`", titles)) == set(ALGORITHMS)

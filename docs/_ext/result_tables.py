@@ -1,8 +1,9 @@
 """Tables of the guide that are taken out of the benchmark results when the site is built.
 
-```` ```{results} speed/pairwise.py ```` shows a table of that section. Options: ``table`` (how its line of
-column names begins), ``rows`` and ``columns`` (``a; b as the name on the page``), ``decimals``, ``corner``
-(the name of the first column) and ``lines`` (texts, separated by ``;``: the lines with them, as printed).
+```` ```{results} speed/pairwise.py ```` shows a table of that section. Options: ``table`` (how its
+line of column names begins), ``rows`` and ``columns`` (``a; b as the name on the page``),
+``decimals``, ``corner`` (the name of the first column) and ``lines`` (texts, separated by ``;``: the
+lines with them, as printed).
 """
 
 from __future__ import annotations
