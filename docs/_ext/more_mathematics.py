@@ -56,7 +56,8 @@ Among the qualities are, with :math:`\kappa_{jl}` the mean kernel value between 
         "clusterscape.explore",
         r"""
 Partitions are sampled in proportion to a power of their quality (see :class:`PartitionSampler
-<clusterscape.explore.PartitionSampler>`), and compared by a distance d, by default LiftEMD. They are
+<clusterscape.explore.PartitionSampler>`), and compared by a distance d, by default LiftEMD.
+They are
 grouped by average linkage, or by adding again and again the partition that is farthest from all
 centres Z so far:
 
@@ -124,7 +125,8 @@ enough those with a small normalised cut are taken:
     "SCACS": Entry(
         "clusterscape.semisupervised",
         r"""
-The problem of CSP among the vectors :math:`v = \hat{Z}^{\top} u` of p landmarks (see LandmarkSpectral).
+The problem of CSP among the vectors :math:`v = \hat{Z}^{\top} u` of p landmarks (see
+LandmarkSpectral).
 With :math:`G = \hat{Z} \hat{Z}^{\top}`:
 
 .. math:: (G - G^2)\, u = \lambda \, (\hat{Z} Q \hat{Z}^{\top} - \beta\, G)\, u, \qquad
@@ -151,7 +153,8 @@ The rows of the first vectors are put on a sphere and clustered by k-means.
     "FastConstrainedSpectral": Entry(
         "clusterscape.semisupervised",
         r"""
-The problem of ConstrainedSpectral among the vectors :math:`x = \hat{Z}^{\top} y` of p landmarks (see
+The problem of ConstrainedSpectral among the vectors :math:`x = \hat{Z}^{\top} y` of p
+landmarks (see
 LandmarkSpectral), which leaves matrices of the size of the landmarks:
 
 .. math:: \left( G - G^2 + \alpha\, \hat{Z} L_{ML} \hat{Z}^{\top} \right) y =
@@ -213,7 +216,8 @@ Unlabelled points are drawn without replacement, in proportion to
 .. math:: \sigma(x) = \sigma_l(x) \; \frac{H_C(x)}{\log c}, \qquad
    \sigma_l(x) = 2 \min(p, 1 - p), \qquad p = P(y = 1 \, | \, x)
 
-with :math:`H_C` the entropy of the memberships of x in c fuzzy clusters, and p by Platt's scaling of the
+with :math:`H_C` the entropy of the memberships of x in c fuzzy clusters, and p by Platt's
+scaling of the
 machine of the round before.
 """,
         "O(n) for each round, and the machine on the points that were drawn.",

@@ -2,7 +2,8 @@
 
 ```` ```{results} speed/pairwise.py ```` shows a table of that section. Options: ``table`` (how its
 line of column names begins), ``rows`` and ``columns`` (``a; b as the name on the page``),
-``decimals``, ``corner`` (the name of the first column) and ``lines`` (texts, separated by ``;``: the
+``decimals``, ``corner`` (the name of the first column) and ``lines`` (texts, separated by
+``;``: the
 lines with them, as printed).
 """
 
