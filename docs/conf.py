@@ -28,6 +28,7 @@ extensions = [
     "offline",
     "own_members",
     "registry_tables",
+    "result_tables",
 ]
 exclude_patterns = ["_build", "_templates", "auto_examples/*.ipynb", "auto_examples/*.py"]
 templates_path = ["_templates"]

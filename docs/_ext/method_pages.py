@@ -2,16 +2,19 @@
 
 The idea, when it fails and the references stand in the docstring, cost and needs in the registry,
 the formulas in ``mathematics.py``. A method without formulas is a warning, so that a new one is not
-forgotten.
+forgotten. The other estimators have pages of the same shape, with formulas and costs in
+``more_mathematics.py``.
 """
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 from typing import Any
 
 from mathematics import MATHEMATICS
+from more_mathematics import ESTIMATORS, Entry
 from numpydoc.docscrape import ClassDoc
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -19,6 +22,7 @@ from sphinx.util import logging
 logger = logging.getLogger(__name__)
 
 FOLDER = "methods/generated"
+OTHERS = "methods/generated/estimators"
 SYMBOLS = (
     "n points, m different rows of labels, r partitions, K clusters of the consensus, D clusters "
     "of all partitions together, l sampled points, d features, rho random features."
@@ -76,17 +80,36 @@ def page(name: str, method: Any) -> str:
     return "\n".join(made)
 
 
+def estimator_page(name: str, entry: Entry) -> str:
+    """Return the page of an estimator that is no consensus method."""
+    doc = ClassDoc(getattr(importlib.import_module(entry.home), name))
+    made = [f".. currentmodule:: {entry.home}", ""]
+    made += titled(name, "=")
+    made += [f"*{' '.join(doc['Summary'])}*", "", f":class:`~{entry.home}.{name}`", ""]
+    made += titled("Idea", "-") + [*doc["Extended Summary"], ""]
+    made += titled("Mathematics", "-") + entry.mathematics.strip("\n").split("\n") + [""]
+    made += titled("When it fails, and what to know", "-") + [*doc["Notes"], ""]
+    made += titled("Cost", "-") + [entry.cost, ""]
+    made += titled("References", "-") + [*references(doc["References"]), ""]
+    # The references are a list here, without numbers to point at.
+    return re.sub(r" ?\[\d+\]_", "", "\n".join(made))
+
+
 def write(app: Sphinx) -> None:
-    """Write the pages and their table of contents, and leave alone what has not changed."""
+    """Write the pages of the methods and of the other estimators."""
     from clusterscape.combine import METHODS
 
-    folder = Path(app.srcdir) / FOLDER
+    for name in sorted(set(METHODS) - set(MATHEMATICS)):
+        logger.warning("the method %s has no formulas in docs/_ext/mathematics.py", name)
+    methods = {f"{name}.rst": page(name, method) for name, method in METHODS.items()}
+    store(Path(app.srcdir) / FOLDER, methods)
+    others = {f"{name}.rst": estimator_page(name, entry) for name, entry in ESTIMATORS.items()}
+    store(Path(app.srcdir) / OTHERS, others)
+
+
+def store(folder: Path, wanted: dict[str, str]) -> None:
+    """Write pages into a folder of their own, and leave alone what has not changed."""
     folder.mkdir(parents=True, exist_ok=True)
-    wanted: dict[str, str] = {}
-    for name, method in sorted(METHODS.items()):
-        if name not in MATHEMATICS:
-            logger.warning("the method %s has no formulas in docs/_ext/mathematics.py", name)
-        wanted[f"{name}.rst"] = page(name, method)
     for file in folder.glob("*.rst"):
         if file.name not in wanted:
             file.unlink()

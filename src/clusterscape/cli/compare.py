@@ -55,7 +55,9 @@ def compare(
     """Compare every clustering with every other, and write the table of all pairs as CSV.
 
     With several measures the tables stand below each other, and the first two columns say the
-    measure and the clustering. With --json the tables, and a file for them, are JSON.
+    measure and the clustering. With --json the tables, and a file for them, are JSON. The picture
+    of which clusterings are alike is that of `clusterscape plot dendrogram labels.csv`, of one
+    table with a column for each clustering.
 
     Example: `clusterscape compare kmeans.csv ward.csv --metric ari,nmi,vi`
     """
