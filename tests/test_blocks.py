@@ -220,12 +220,16 @@ def test_a_consensus_in_blocks_is_the_one_in_memory(both, method):
     np.testing.assert_array_equal(found.cluster_consensus_, expected.cluster_consensus_)
 
 
-def test_projected_rows_in_blocks_find_the_same_clusters(both):
+@pytest.mark.parametrize("polish", [0, 3])
+def test_projected_rows_in_blocks_find_the_same_clusters(both, polish):
     memory, blocked = both
-    method = SEC(3, projection="sparse", n_dims=20, random_state=0)
-    expected = method.fit(memory).labels_
-    found = np.asarray(method.fit(blocked).labels_)
-    assert (found == expected).mean() > 0.999
+    method = SEC(3, projection="sparse", n_dims=20, polish=polish, random_state=0)
+    expected = method.fit(memory)
+    labels, cost, error = expected.labels_, expected.cost_, expected.projection_error_
+    found = method.fit(blocked)
+    assert (np.asarray(found.labels_) == labels).mean() > 0.999
+    assert found.cost_ == pytest.approx(cost, rel=1e-3)
+    assert found.projection_error_ == pytest.approx(error, rel=0.05)
 
 
 def test_groups_that_lose_all_points_are_filled_again(both):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -158,11 +159,56 @@ def test_more_dimensions_keep_the_cost_better():
     errors, excess = np.zeros((2, 2))
     for seed in range(6):
         for j, n_dims in enumerate((10, 400)):
-            model = SEC(3, projection="sparse", n_dims=n_dims, random_state=seed).fit(labels)
+            model = SEC(3, projection="sparse", n_dims=n_dims, polish=0, random_state=seed).fit(
+                labels
+            )
             errors[j] += model.projection_error_ / 6
             excess[j] += (model.cost_ / plain - 1) / 6
     assert errors[1] < min(0.02, errors[0] / 2)
     assert excess[1] < 0.002 < excess[0]
+
+
+@pytest.mark.parametrize("projection", ["sparse", "svd"])
+@given(ensembles(min_points=6), st.integers(0, 99))
+def test_polishing_never_raises_the_cost(projection, ensemble, seed):
+    inside = (ensemble.labels >= 0).any(axis=1) & (ensemble.sample_weight > 0)
+    assume(inside.sum() >= 3)
+    n_dims = min(4, int(ensemble.offsets[-1]) - 1)
+    assume(n_dims >= 1)
+    how = {"projection": projection, "n_dims": n_dims, "n_blocks": 1, "n_init": 2}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConsensusWarning)
+        costs = [
+            SEC(3, **how, polish=polish, random_state=seed).fit(ensemble).cost_
+            for polish in (0, 1, 2, 50)
+        ]
+    assert all(b <= a + 1e-9 * (1 + abs(a)) for a, b in itertools.pairwise(costs))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_polishing_mends_what_few_dimensions_misplaced(weighted):
+    """Two passes by hand: centroids of the groups, then the nearest centroid."""
+    rng = np.random.default_rng(7)
+    planted, labels = planted_votes(rng, n=2000, r=20, k=8, wrong=0.3)
+    weights = {"weights": rng.random(20) + 0.5} if weighted else {}
+    weights |= {"sample_weight": rng.integers(1, 4, 2000)} if weighted else {}
+    votes = Ensemble.from_labels(labels, **weights)
+    how = {"projection": "sparse", "n_dims": 16, "random_state": 0}
+    published = SEC(8, **how, polish=0).fit(votes)
+    rows, mass = weighted_rows(votes)
+    groups = published.labels_
+    for _ in range(2):
+        hot = np.eye(8)[groups] * mass[:, None]
+        centroids = (hot.T @ rows) / hot.sum(axis=0)[:, None]
+        groups = ((rows[:, None, :] - centroids) ** 2).sum(axis=2).argmin(axis=1)
+    polished = SEC(8, **how, polish=2).fit(votes)
+    assert adjusted_rand_score(groups, polished.labels_) == 1.0
+    assert polished.cost_ == pytest.approx(objective(rows, mass, polished.labels_))
+    assert polished.projection_error_ == published.projection_error_
+    before = adjusted_rand_score(planted, published.labels_)
+    assert adjusted_rand_score(planted, polished.labels_) > before + 0.05
+    again = SEC(8, **how, polish=2, n_jobs=2).fit(votes)
+    np.testing.assert_array_equal(again.labels_, polished.labels_)
 
 
 @given(ensembles(min_points=6), st.integers(1, 6))

@@ -165,6 +165,22 @@ def run_from_start(
     return descend(objective, centroids, rng, max_iter=max_iter, tol=tol)
 
 
+def improve(
+    objective: Objective,
+    groups: np.ndarray,
+    n_clusters: int,
+    *,
+    seed: SeedSequence,
+    max_iter: int,
+    tol: float,
+) -> Run:
+    """Go on from given groups: no iteration raises their cost."""
+    rng = np.random.default_rng(seed)
+    with one_thread():
+        centroids = _guessed(objective, groups, n_clusters, rng)
+        return descend(objective, centroids, rng, max_iter=max_iter, tol=tol)
+
+
 def descend(
     objective: Objective, centroids: Centroids, rng: Generator, *, max_iter: int, tol: float
 ) -> Run:
@@ -417,6 +433,37 @@ def minimise_in_blocks(
     return descent.run(best.centroids, max_iter=max_iter, tol=tol, start_size=len(labels))
 
 
+class Improved(NamedTuple):
+    """Where given groups ended, over all blocks; their cost before, and that of no groups."""
+
+    rule: CentroidRule
+    cost: float
+    before: float
+    total: float
+
+
+def improve_in_blocks(
+    blocks: RowSource,
+    model: RowModel,
+    rule: CentroidRule,
+    *,
+    seed: SeedSequence,
+    max_iter: int,
+    tol: float,
+) -> Improved:
+    """Return what :func:`improve` does for the groups of a rule of another model."""
+    sample = model.of(blocks[np.arange(1)])
+    descent = _Descent(blocks, model, sample, np.random.default_rng(seed))
+    parts = blocks.workers.map(_summed_by, blocks, (rule, model, blocks.bounds))
+    totals, mass, base = (sum(values[1:], values[0]) for values in zip(*parts, strict=True))
+    cost = float(base - sample.energy(totals, mass).sum())
+    if max_iter == 0:
+        return Improved(rule, cost, cost, base)
+    centroids = sample.centroids(totals, mass, descent.rng)
+    run = descent.run(centroids, max_iter=max_iter, tol=tol, start_size=0)
+    return Improved(run.rule, run.cost, cost, base)
+
+
 class _Sums(NamedTuple):
     """What a pass over a block leaves: sums for the centroids, and its part of the cost."""
 
@@ -512,6 +559,18 @@ def _summed(i: int, labels: np.ndarray, rule: CentroidRule, bounds: np.ndarray) 
         float(points.mass @ (points.base + values)),
         float(points.mass @ points.base),
     )
+
+
+def _summed_by(
+    i: int, labels: np.ndarray, rule: CentroidRule, model: RowModel, bounds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return the sums of a model over the groups of a rule of another model."""
+    _, groups, _, places = _scored(i, labels, rule, bounds)
+    objective = model.of(labels[places - int(bounds[i])])
+    points = objective.points
+    totals = points.rows.totals(groups, points.weight, rule.n_groups)
+    mass = objective.group_mass(totals, groups)
+    return totals, mass, float(points.mass @ points.base)
 
 
 def _worst(

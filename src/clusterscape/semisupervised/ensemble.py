@@ -78,8 +78,8 @@ class ConstrainedEnsemble(ResultMixin, BaseConstrainedClusterer):
         constraints), a clusterer of this package, or several, which take turns.
     consensus : {"sec", "secrp"} or consensus estimator
         What combines them: :class:`~clusterscape.combine.SEC`, the same on 40 random
-        combinations of the columns (the published CCSS-SER), or an estimator whose ``n_clusters``
-        is then set.
+        combinations of the columns and then polished (CCSS-SER; the published one is
+        ``SEC(projection="sparse", polish=0)``), or an estimator whose ``n_clusters`` is then set.
     n_partitions : int
         Members.
     k_range : (int, int), optional
