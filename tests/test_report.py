@@ -424,3 +424,16 @@ def test_an_agreement_that_one_cluster_would_reach_is_called_so() -> None:
     assert "no more than one cluster of all points would: 75.0%" in findings.reference_words(bad)
     good = findings.agreement(np.repeat([0, 1], [9, 3]), classes)
     assert "no more" not in findings.reference_words(good)
+
+
+def test_only_small_clusters_are_said_to_use_points_twice() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1, 2], [20, 15, 4])
+    X = rng.normal(size=(39, 3)) + 6.0 * labels[:, None]
+    page = collect(EAC(3).fit(Ensemble.from_labels([labels, labels % 2])), X=X)
+    assert [row["held_back"] for row in page["clusters"]["rows"]] == [True, True, False]
+    made = render(page)
+    assert "for cluster 2 with fewer than 8 points to look at, from all points" in made
+    for row in page["clusters"]["rows"]:
+        row["held_back"] = True
+    assert "fewer than 8 points to look at" not in render(page)

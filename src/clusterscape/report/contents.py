@@ -432,13 +432,13 @@ def _clusters(case: _Case) -> dict[str, Any]:
                 "typical": _ids(case, order[:_NAMED]) if case.model.n_clusters_ > 1 else [],
                 "least_sure": _ids(case, order[::-1][:_NAMED]) if claimed else [],
                 "columns": [] if described is None else _columns(described.table, c),
+                "held_back": None if described is None else bool(described.held_back[c]),
             }
         )
     return {
         "rows": rows,
         "described": described is not None,
         "why_not": why_not,
-        "held_back": None if described is None else described.held_back,
         "sentences": [] if described is None else described.sentences(),
     }
 

@@ -334,13 +334,27 @@ def _short(name: str) -> str:
     return name if len(name) <= 40 else f"{name[:38]}…"
 
 
+def _measured(own: Mapping[str, Any]) -> str:
+    """Say which points give the effects, and for which clusters they chose the columns as well."""
+    double = [str(row["cluster"]) for row in own["rows"] if not row["held_back"]]
+    both = "all points, which have chosen the columns too, so that it is rather too large"
+    if len(double) == len(own["rows"]):
+        return both
+    fresh = "points that had no part in the choice of the columns"
+    if not double:
+        return fresh
+    which = f"cluster {double[0]}" if len(double) == 1 else f"clusters {listed(double)}"
+    if len(double) > _SIZES:
+        which = f"{len(double)} clusters"
+    return f"{fresh}; for {which} with fewer than 8 points to look at, from {both}"
+
+
 def _described(own: Mapping[str, Any]) -> str:
-    half = "all points" if not own["held_back"] else "points that had no part in the choice"
     told = (
         "What tells the clusters apart: the columns with the largest effects. An effect of +1 says "
         "that all points of the cluster are above all others, -1 below, 0 that they are alike, or "
         "between others that are higher and lower (compare the values then). The effect "
-        f"comes from {half}. Clusters that were made from a column differ in it even where there "
+        f"comes from {_measured(own)}. Clusters that were made from a column differ in it even where there "
         "are no real groups: effects say what the clusters are, not that they exist."
     )
     lines = [
@@ -439,7 +453,7 @@ def _tracking(own: Mapping[str, Any]) -> str:
     told = (
         "Each row is a number of clusters, each dot a cluster: its area is its points, and the "
         "lines show where they go when there is one cluster more. A dark line says that the "
-        "cluster below comes from there; a cluster with several pale lines is new, not a part of "
+        "cluster below comes from there; a cluster with several faint lines is new, not a part of "
         f"one above. The row k = {own['answer']} is the answer; the others are cuts of the same "
         "clusterings. Clusters keep number and colour from row to row, beginning with the answer's."
     )

@@ -19,6 +19,8 @@ from clusterscape.ensemble.inputs import first_difference, may_be_joined
 _BLOCK = 2_000_000  # values that are looked at together
 _RANKED = 500  # columns whose values are all ranked; of more, those with different means
 _WORDS = 20  # different words of a column that are looked at, the most frequent ones
+_FEWEST = 8  # points of a cluster that can be divided into those that choose and those that measure
+_TABLE = ["cluster", "column", "value", "inside", "outside", "measure", "effect"]
 
 # ---- what is returned -------------------------------------------------------------------------
 
@@ -40,8 +42,9 @@ class ClusterDescription:
         Points of each cluster.
     n_columns : int
         Columns, and words of columns, that were compared.
-    held_back : bool
-        Whether the effects come from points that had no part in the choice of the columns.
+    held_back : (k,) array of bool
+        Whether the effects of a cluster come from points that had no part in the choice of its
+        columns.
 
     See Also
     --------
@@ -51,14 +54,14 @@ class ClusterDescription:
     --------
     >>> from clusterscape.validate import describe_clusters
     >>> found = describe_clusters([[0.0], [0.1], [5.0], [5.1]], [0, 0, 1, 1])
-    >>> found.held_back
-    False
+    >>> found.held_back.tolist()
+    [False, False]
     """
 
     table: pd.DataFrame
     n_points: np.ndarray
     n_columns: int
-    held_back: bool
+    held_back: np.ndarray
 
     def sentences(self) -> list[str]:
         """Return a sentence on each cluster.
@@ -136,8 +139,9 @@ def describe_clusters(
     Notes
     -----
     The largest of many effects is too large by chance. So a random half of each cluster's points
-    chooses the columns, and the effects are those of the other half; with fewer than eight points
-    in a cluster all points do both, and ``held_back`` is False. Of more than 500 columns only those
+    chooses the columns, and the effects are those of the other half. For a cluster with fewer than
+    eight points all points do both, and its ``held_back`` is False; that does not touch the other
+    clusters, to which its points are two halves of the rest. Of more than 500 columns only those
     are ranked whose means differ most, in units of the standard deviation.
 
     A cluster that lies between others in a column has an effect near 0 there, even where the
@@ -189,12 +193,17 @@ def describe_clusters(
     rows = np.arange(labels.size)
     if max_points is not None and labels.size > max_points:
         rows = np.sort(rng.choice(labels.size, max_points, replace=False))
-    first, second, held_back = _halves(labels[rows], clusters, rng)
-    which = _screened(columns, rows[first], labels, clusters, n_columns)
-    chosen = _chosen(columns, which, rows[first], labels, n_columns)
-    return ClusterDescription(
-        _table(columns, chosen, rows, second, labels), sizes, len(columns), held_back
-    )
+    first, second = _halves(labels[rows], rng)
+    held_back = np.bincount(labels[rows][labels[rows] >= 0], minlength=clusters) >= _FEWEST
+    everyone = np.arange(rows.size)
+    found: list[list[dict[str, Any]]] = [[] for _ in range(clusters)]
+    for own, choosing, measuring in ((held_back, first, second), (~held_back, everyone, everyone)):
+        if own.any():
+            chosen = _chosen(columns, rows[choosing], labels, n_columns)
+            for c in np.flatnonzero(own):
+                found[c] = _lines(columns, (c, chosen[c]), rows, measuring, labels)
+    table = pd.DataFrame([line for lines in found for line in lines], columns=_TABLE)
+    return ClusterDescription(table, sizes, len(columns), held_back)
 
 
 def check_order(given: Any, ensemble: Ensemble, name: str) -> None:
@@ -231,17 +240,11 @@ def _check_same_rows(X: Any, labels: Any) -> None:
     )
 
 
-def _halves(
-    labels: np.ndarray, clusters: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Return the points that choose the columns and those that measure them."""
-    everyone = np.arange(labels.size)
-    counts = np.bincount(labels[labels >= 0], minlength=clusters)
-    if counts.min(initial=labels.size) < 8:
-        return everyone, everyone, False
+def _halves(labels: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return a half of each cluster's points that chooses columns, and one that measures them."""
     order = rng.permutation(labels.size)
     order = order[np.argsort(labels[order], kind="stable")]  # each cluster, shuffled
-    return np.sort(order[::2]), np.sort(order[1::2]), True
+    return np.sort(order[::2]), np.sort(order[1::2])
 
 
 # ---- columns ----------------------------------------------------------------------------------
@@ -379,13 +382,14 @@ def _inside(labels: np.ndarray, clusters: int) -> np.ndarray:
 
 
 def _chosen(
-    columns: _Columns, which: list[int], rows: np.ndarray, labels: np.ndarray, n_columns: int
+    columns: _Columns, rows: np.ndarray, labels: np.ndarray, n_columns: int
 ) -> list[np.ndarray]:
     """Return the columns with the largest effects of each cluster; none that have no effect.
 
     Of equal effects, as where values do not overlap, the larger difference of means comes first.
     """
     clusters = int(labels.max(initial=-1)) + 1
+    which = _screened(columns, rows, labels, clusters, n_columns)
     values = columns.block(which, rows)
     effects = np.abs(dominance(values, labels[rows], clusters))
     means = _mean_differences(values, _inside(labels[rows], clusters))
@@ -396,30 +400,29 @@ def _chosen(
     return chosen
 
 
-def _table(
+def _lines(
     columns: _Columns,
-    chosen: list[np.ndarray],
+    choice: tuple[int, np.ndarray],
     rows: np.ndarray,
     measured: np.ndarray,
     labels: np.ndarray,
-) -> pd.DataFrame:
-    """Give typical values of the chosen columns, and effects by the points kept for that."""
+) -> list[dict[str, Any]]:
+    """Give typical values of a cluster's columns, and effects by the points kept for that."""
+    cluster, which = choice
+    if not which.size:
+        return []
+    order = np.sort(which)
+    values = columns.block(list(order), rows)
+    inside = labels[rows] == cluster
+    effect = dominance(values[measured], np.where(inside[measured], 0, -1), 1)[0]
     lines: list[dict[str, Any]] = []
-    for c, which in enumerate(chosen):
-        if not which.size:
-            continue
-        order = np.sort(which)
-        values = columns.block(list(order), rows)
-        inside = labels[rows] == c
-        effect = dominance(values[measured], np.where(inside[measured], 0, -1), 1)[0]
-        for j in which:
-            at = int(np.searchsorted(order, j))
-            name, word = columns.names[j]
-            typical = _typical(values[inside, at], values[~inside, at], word)
-            line = {"cluster": c, "column": name, "value": word, **typical}
-            lines.append(line | {"effect": float(effect[at])})
-    names = ["cluster", "column", "value", "inside", "outside", "measure", "effect"]
-    return pd.DataFrame(lines, columns=names)
+    for j in which:
+        at = int(np.searchsorted(order, j))
+        name, word = columns.names[j]
+        typical = _typical(values[inside, at], values[~inside, at], word)
+        line = {"cluster": int(cluster), "column": name, "value": word, **typical}
+        lines.append(line | {"effect": float(effect[at])})
+    return lines
 
 
 def _typical(inside: np.ndarray, outside: np.ndarray, word: str | None) -> dict[str, Any]:
