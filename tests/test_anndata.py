@@ -143,3 +143,10 @@ def test_what_nothing_would_read_is_refused(cells) -> None:
     ):
         with pytest.raises(TypeError, match="adata must be an AnnData object; got ndarray"):
             call()
+
+
+def test_an_answer_is_no_member_of_the_next_ensemble(cells) -> None:
+    names = cs.anndata.ensemble(cells, "leiden_*").names
+    cs.anndata.consensus(cells, obs="leiden_*", n_clusters=2, key_added="leiden_answer")
+    assert cs.anndata.ensemble(cells, "leiden_*").names == names
+    assert cs.anndata.ensemble(cells, ["leiden_*", "leiden_answer"]).names[-1] == "leiden_answer"

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from clusterscape.cli.app import app
 from clusterscape.io import TableError, read_table, read_text
+from clusterscape.report.findings import share_words
 
 QUICK = ["-k", "2", "-r", "6", "--references", "0", "--generator", "random_k"]
 
@@ -162,3 +163,21 @@ def test_files_without_a_common_id_are_said_to_have_none():
     done = invoke("combine", "a.csv", "b.csv", "-k", "2")
     assert done.exit_code == 1
     assert "a.csv and b.csv have no id in common ('s1' and 't1', for example)" in done.stderr
+
+
+def test_a_column_with_a_gap_is_not_left_out_of_the_suggested_run(tmp_path):
+    table = tmp_path / "gaps.csv"
+    rows = [f"p{i},{i % 4}.5,{i * 0.37:.2f}" for i in range(40)]
+    rows[3] = "p3,,1.11"
+    table.write_text("id,size,spent\n" + "\n".join(rows) + "\n")
+    said = CliRunner().invoke(app, ["info", str(table)]).stdout
+    command = next(line for line in said.splitlines() if "clusterscape run" in line)
+    assert "--missing impute" in command
+    assert "--exclude" not in command
+
+
+def test_small_shares_are_not_rounded_away():
+    assert share_words(239, 240) == "99%"
+    assert share_words(1, 240) == "1%"
+    assert share_words(240, 240) == "100%"
+    assert share_words(0, 240) == "0%"

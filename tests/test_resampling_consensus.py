@@ -311,3 +311,9 @@ def test_failures_noise_and_single_clusters_are_rows(tmp_path) -> None:
     nothing = sweep(DBSCAN(), {"eps": [-1.0]}, X, n_resamples=0)
     with pytest.raises(ValueError, match="every candidate failed"):
         nothing.ensemble()
+
+
+def test_a_consensus_prints_in_one_line() -> None:
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    found = resampling_consensus(X, [2, 3], n_resamples=5, random_state=0)
+    assert repr(found) == "ResamplingConsensus(20 points, k from 2 to 3, 5 resamples each)"

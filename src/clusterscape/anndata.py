@@ -16,7 +16,7 @@ What is written follows scanpy's habits: a categorical column of text in ``obs``
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -124,8 +124,9 @@ def ensemble(adata: Any, columns: str | Sequence[str]) -> Ensemble:
     adata : AnnData
         The object.
     columns : str or list of str
-        Names of columns of ``obs``, or patterns such as ``"leiden_*"``. Cells without a label are
-        unsampled in that clustering.
+        Names of columns of ``obs``, or patterns such as ``"leiden_*"``. Columns that
+        :func:`write_result` wrote are taken by name only, never by a pattern. Cells without a label
+        are unsampled in that clustering.
 
     Returns
     -------
@@ -147,8 +148,21 @@ def ensemble(adata: Any, columns: str | Sequence[str]) -> Ensemble:
     """
     _check_object(adata)
     frame = adata.obs
-    names = matching([str(name) for name in frame.columns], columns)
+    patterns = [columns] if isinstance(columns, str) else list(columns)
+    known = [str(name) for name in frame.columns]
+    own = _written(adata) - set(patterns)
+    names = matching([name for name in known if name not in own], patterns)
     return Ensemble.from_labels(frame[names], columns=names)
+
+
+def _written(adata: Any) -> set[str]:
+    """Return the columns of ``obs`` that hold answers of clusterscape, and what belongs to them."""
+    keys = [
+        str(key)
+        for key, held in adata.uns.items()
+        if isinstance(held, Mapping) and "params" in held and f"{key}_confidence" in adata.obs
+    ]
+    return {name for key in keys for name in (key, f"{key}_confidence")}
 
 
 def _check_object(adata: Any) -> None:

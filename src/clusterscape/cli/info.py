@@ -243,7 +243,9 @@ def _suggested(
         words += ["--id-column", names_rows]
     if len(classes) == 1 or (not classes and len(text) == 1):
         words += ["--reference", (classes or text)[0]]
-    left_out = [name for name in [*text, *broken, *gaps, *ids, *classes] if name not in words]
+    if gaps and "--missing" not in words:  # gaps are no reason to lose a column of measurements
+        words += ["--missing", "impute"]
+    left_out = [name for name in [*text, *broken, *ids, *classes] if name not in words]
     for name in [*(arguments["exclude"] or ()), *left_out]:
         words += ["--exclude", name]
     return shlex.join(words), remarks

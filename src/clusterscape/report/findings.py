@@ -178,6 +178,13 @@ def _sizes(sizes: Sequence[int]) -> str:
     return f"{shown} points, and {len(rest)} smaller clusters with {sum(rest):,} points in all"
 
 
+def share_words(some: int, n: int) -> str:
+    """Return a share in per cent; 0 and 100 only where they are meant."""
+    if 0 < some < n:
+        return f"{min(max(some / n, 0.01), 0.99):.0%}"
+    return f"{some / n:.0%}"
+
+
 def _confidence_words(found: dict[str, Any], n_points: int) -> list[str]:
     if found["n_clusters"] == 1:
         return []
@@ -190,9 +197,9 @@ def _confidence_words(found: dict[str, Any], n_points: int) -> list[str]:
         ]
     else:
         lines = [
-            f"Of {n_points} points {sure} ({sure / n_points:.0%}) are confident (confidence "
+            f"Of {n_points} points {sure} ({share_words(sure, n_points)}) are confident (confidence "
             f"{CONFIDENT:g} or more), {n_points - sure - doubtful - missing} lie between, and "
-            f"{doubtful} ({doubtful / n_points:.0%}) are doubtful (below {DOUBTFUL:g})."
+            f"{doubtful} ({share_words(doubtful, n_points)}) are doubtful (below {DOUBTFUL:g})."
         ]
         if missing:
             lines[0] += f" For {missing} there is no confidence."

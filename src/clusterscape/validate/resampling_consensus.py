@@ -145,6 +145,14 @@ class ResamplingConsensus:
     failures: dict[int, list[str]]
     resamples: np.ndarray = field(repr=False)
 
+    def __repr__(self) -> str:
+        """Say what was done; ``table`` has the figures."""
+        many = self.resamples.shape[1]
+        return (
+            f"ResamplingConsensus({len(self.ids)} points, k from {self.ks[0]} to {self.ks[-1]}, "
+            f"{many} resamples each)"
+        )
+
     @cached_property
     def table(self) -> pd.DataFrame:
         """One row per number of clusters.
