@@ -223,7 +223,7 @@ def test_the_address_restores_the_state(page: Any, address: str) -> None:
 # What a person can act on: all that is drawn, is not switched off, and is no part of a list.
 CONTROLS = """() => [...document.querySelectorAll(
   'a[href], button, input, select, textarea, summary, [tabindex], [role=button]')]
-  .filter(e => !e.disabled && e.tabIndex >= 0 && e.getClientRects().length)"""
+  .filter(e => !e.disabled && e.tabIndex >= 0 && e.checkVisibility())"""
 
 
 def walked(page: Any) -> list[int]:
@@ -245,6 +245,8 @@ def test_the_keyboard_alone_reaches_everything(page: Any) -> None:
     kinds = page.evaluate("window.controls.map(e => e.tagName)")
     # Links, the list of clusterings, pins, headers, points and folded parts, in the page's order.
     assert {"A", "BUTTON", "INPUT", "SELECT", "SUMMARY"} <= set(kinds)
+    missed = sorted(set(range(len(kinds))) - set(found))
+    assert not missed, page.evaluate("them => them.map(i => window.controls[i].outerHTML)", missed)
     assert found == list(range(len(kinds)))
     # Nothing can be clicked but a control, or a picture whose clusterings the list holds too.
     pointers = page.evaluate(
