@@ -220,17 +220,87 @@ def test_the_address_restores_the_state(page: Any, address: str) -> None:
     assert picture(page, "data") == seen
 
 
-def test_the_keyboard_alone_reaches_everything(page: Any) -> None:
-    reached = set()
-    for _ in range(400):
+# What a person can act on: all that is drawn, is not switched off, and is no part of a list.
+CONTROLS = """() => [...document.querySelectorAll(
+  'a[href], button, input, select, textarea, summary, [tabindex], [role=button]')]
+  .filter(e => !e.disabled && e.tabIndex >= 0 && e.checkVisibility())"""
+
+
+def walked(page: Any) -> list[int]:
+    """Press Tab from the top to the end, and return the controls that got the focus, in turn."""
+    page.evaluate(f"window.controls = ({CONTROLS})(); window.controls[0].focus()")
+    found = [0]
+    for _ in range(500):
         page.keyboard.press("Tab")
-        reached.add(page.evaluate("document.activeElement.id"))
+        found.append(page.evaluate("window.controls.indexOf(document.activeElement)"))
         if page.evaluate("document.activeElement === document.body"):
-            break
-    assert {"partition", "pin", "to-answer", "search", "download", "later"} <= reached
-    page.focus("#partition")
-    page.keyboard.press("ArrowDown")
+            return found[:-1]
+    raise AssertionError("the focus never leaves the page")
+
+
+def test_the_keyboard_alone_reaches_everything(page: Any) -> None:
+    page.click("#pin")  # all of the comparison is shown, and its pin can be removed
+    page.select_option("#partition", index=9)
+    found = walked(page)
+    kinds = page.evaluate("window.controls.map(e => e.tagName)")
+    # Links, the list of clusterings, pins, headers, points and folded parts, in the page's order.
+    assert {"A", "BUTTON", "INPUT", "SELECT", "SUMMARY"} <= set(kinds)
+    missed = sorted(set(range(len(kinds))) - set(found))
+    assert not missed, page.evaluate("them => them.map(i => window.controls[i].outerHTML)", missed)
+    assert found == list(range(len(kinds)))
+    # Nothing can be clicked but a control, or a picture whose clusterings the list holds too.
+    pointers = page.evaluate(
+        """[...document.querySelectorAll('body *')].filter(e =>
+        getComputedStyle(e).cursor === 'pointer' && e.getClientRects().length &&
+        !e.closest('a, button, input, select, summary, label')).map(e => e.id)"""
+    )
+    assert set(pointers) <= {"map", "settings", "data"}
+
+
+def test_the_keyboard_alone_works_every_control(page: Any) -> None:
+    def press(selector: str, *keys: str) -> None:
+        page.focus(selector)
+        for key in keys:
+            page.keyboard.press(key)
+
+    press("#partition", "ArrowDown")
     assert "clustering=1" in page.url
+    press("#pin", "Enter")
+    press("#partition", "ArrowDown")
+    assert page.locator("#comparison").is_visible()
+    press("#unpin", "Space")
+    assert page.locator("#comparison").is_hidden()
+    press("#to-answer", "Enter")
+    assert page.locator("#partition").input_value() == "0"
+    heads = page.locator("#points-table thead button")
+    for i in range(heads.count()):  # each header sorts, and sorts the other way round
+        seen = []
+        for _ in range(2):
+            heads.nth(i).focus()
+            page.keyboard.press("Enter")
+            seen.append(page.locator("#points-table thead th").nth(i).get_attribute("aria-sort"))
+        assert sorted(seen) == ["ascending", "descending"]
+    press("#later", "Enter")
+    assert page.locator("#which").inner_text().startswith("21 to 40")
+    press("#earlier", "Enter")
+    assert page.locator("#which").inner_text().startswith("1 to 20")
+    press("#search", "p", "0", "7")
+    assert page.locator("#which").inner_text() == "10 points"
+    before = picture(page, "data")
+    press("#points-table tbody button >> nth=0", "Enter")
+    assert page.locator("#point").inner_text().startswith("Point p07")
+    assert picture(page, "data") != before
+    with page.expect_download():
+        press("#download", "Enter")
+    folds = page.locator("summary")
+    for i in range(folds.count()):
+        folds.nth(i).focus()
+        page.keyboard.press("Enter")
+    assert page.locator("details:not([open])").count() == 0
+    for link in page.locator("nav a").all():
+        link.focus()
+        page.keyboard.press("Enter")
+        assert link.get_attribute("href").lstrip("#") in page.evaluate("location.hash")
 
 
 def test_the_table_downloads_what_it_shows(page: Any) -> None:

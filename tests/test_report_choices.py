@@ -322,10 +322,23 @@ def test_clusterings_from_anywhere_have_a_page(run: Path) -> None:
 
 
 def test_plot_lists_its_pictures() -> None:
-    from clusterscape.cli.pictures import PICTURES
+    from clusterscape.cli.pictures import IN_PYTHON, PICTURES
 
     lines = invoked("plot", "list").splitlines()
-    assert [line.split()[0] for line in lines] == list(PICTURES)
+    assert [line.split()[0] for line in lines] == [*PICTURES, "Only", *IN_PYTHON]
+
+
+def test_what_cannot_be_drawn_from_files_says_how_it_is_drawn() -> None:
+    from clusterscape import plot
+    from clusterscape.cli.pictures import IN_PYTHON, PICTURES
+
+    said = " ".join(invoked("plot", "boundary", "result", code=2).replace("│", " ").split())
+    assert "draw it in Python: clusterscape.plot.BoundaryDisplay.from_estimator" in said
+    # Every display has a name, and every sentence begins with what there is.
+    for how in IN_PYTHON.values():
+        kind, *ways = how.split(",")[0].split(".")[1:]
+        assert all(hasattr(getattr(plot, kind), way) for way in ways)
+    assert len(PICTURES) + len(IN_PYTHON) == sum("Display" in name for name in plot.__all__)
 
 
 @pytest.mark.parametrize(
@@ -336,11 +349,14 @@ def test_plot_lists_its_pictures() -> None:
         "consensus_matrix",
         "dendrogram",
         "description",
+        "distance_distribution",
         "distance_matrix",
         "gallery",
         "landscape",
+        "quality_distribution",
         "scatter",
         "stability",
+        "sweep",
         "tracking",
     ],
 )

@@ -232,7 +232,42 @@ def _consensus_distribution(s: Sources, figure: Any) -> Any:
     return ConsensusDistributionDisplay.from_consensus(found, ax=figure)
 
 
+def _sampled(s: Sources) -> Any:
+    """Sample clusterings of the points with as many clusters as the one that was given."""
+    from clusterscape.explore import Landscape
+
+    k = max(2, int(s.labels.max(initial=1)) + 1)
+    return Landscape(k, n_samples=_SAMPLES, random_state=0, progress=False).fit(_dense(s.features))
+
+
+def _distance_distribution(s: Sources, figure: Any) -> Any:
+    from clusterscape.plot import DistanceDistributionDisplay
+
+    return DistanceDistributionDisplay.from_estimator(_sampled(s), ax=figure)
+
+
+def _quality_distribution(s: Sources, figure: Any) -> Any:
+    from clusterscape.plot import QualityDistributionDisplay
+
+    return QualityDistributionDisplay.from_estimator(_sampled(s), ax=figure)
+
+
+def _sweep(s: Sources, figure: Any) -> Any:
+    from sklearn.cluster import KMeans
+
+    from clusterscape.plot import SweepDisplay
+    from clusterscape.validate import sweep
+
+    X = _dense(s.features)
+    most = min(int(s.labels.max(initial=1)) + 4, len(X) - 1)
+    found = sweep(KMeans(random_state=0), {"n_clusters": range(2, most + 1)}, X, random_state=0)
+    criteria = ["stability", "silhouette"]
+    axes = figure.subplots(len(criteria), 1, sharex=True)
+    return SweepDisplay.from_sweep(found, criteria=criteria, axes=axes)
+
+
 _POINTS = ("clustering", "features")
+_SAMPLES = 1000  # clusterings of a sampled landscape, as many as its verb takes
 
 PICTURES: dict[str, Picture] = {
     "consensus_matrix": Picture(
@@ -273,6 +308,19 @@ PICTURES: dict[str, Picture] = {
         "the distances between the clusterings, pair by pair", ("clusterings",), _distance_matrix
     ),
     "dendrogram": Picture("which clusterings are alike", ("clusterings",), _dendrogram),
+    "distance_distribution": Picture(
+        "how far 1,000 sampled good clusterings, and ten that represent them, are from one another",
+        _POINTS,
+        _distance_distribution,
+    ),
+    "quality_distribution": Picture(
+        "how good 1,000 sampled clusterings are, and ten that represent them",
+        _POINTS,
+        _quality_distribution,
+    ),
+    "sweep": Picture(
+        "stability and silhouette of k-means for each number of clusters", _POINTS, _sweep
+    ),
     "contingency": Picture(
         "clusters against known classes or another clustering",
         ("clustering", "classes"),
@@ -295,4 +343,17 @@ PICTURES: dict[str, Picture] = {
         "which clusterings used which columns", ("clusterings",), _feature_occurrence
     ),
     "trajectory": Picture("the evolution of the chain of SCA", ("model",), _trajectory),
+}
+
+# What a folder or a file of labels does not hold, and how it is drawn.
+IN_PYTHON: dict[str, str] = {
+    "boundary": "plot.BoundaryDisplay.from_estimator, with a fitted model of "
+    "clusterscape.semisupervised",
+    "score_map": "plot.ScoreMapDisplay.from_estimator, with a fitted model of "
+    "clusterscape.semisupervised",
+    "sampling_rate": "plot.SamplingRateDisplay, with accuracies at several shares of points kept",
+    "support_vectors": "plot.SupportVectorDisplay, with distances of support vectors by strategy",
+    "cell": "plot.CellDisplay.from_estimator, with a fitted validate.Affinity and a point",
+    "gain": "plot.GainDisplay.from_scores, with scores of several methods by dataset",
+    "method_curves": "plot.MethodCurvesDisplay, with measures of several methods by setting",
 }

@@ -22,7 +22,7 @@ def plot(
         typer.Argument(
             metavar="PICTURE",
             help="Its name, such as consensus_matrix, scatter, dendrogram or description; 'list' "
-            "prints all names with what they need.",
+            "prints all names with what they need, and how others are drawn in Python.",
         ),
     ],
     source: Annotated[
@@ -98,11 +98,17 @@ def plot(
     Example: `clusterscape plot scatter result wine.csv -o wine.svg --table points.csv`
     """
     from clusterscape.cli import output as out
-    from clusterscape.cli.pictures import PICTURES
+    from clusterscape.cli.pictures import IN_PYTHON, PICTURES
 
     if picture == "list":
-        _print_names(PICTURES, json=printing.json)
+        _print_names(PICTURES, IN_PYTHON, json=printing.json)
         return
+    if picture in IN_PYTHON:
+        raise typer.BadParameter(
+            f"{picture} shows what no folder of results and no file holds; draw it in Python: "
+            f"clusterscape.{IN_PYTHON[picture]}.",
+            param_hint="PICTURE",
+        )
     drawn = PICTURES[opt.choose("PICTURE", picture, list(PICTURES))]
     if source is None:
         raise typer.BadParameter("name a folder of results, or a file.", param_hint="SOURCE")
@@ -152,7 +158,7 @@ def _pixels(shape: str) -> tuple[int, int]:
     return int(parts[0]), int(parts[1])
 
 
-def _print_names(pictures: dict[str, Any], *, json: bool) -> None:
+def _print_names(pictures: dict[str, Any], others: dict[str, str], *, json: bool) -> None:
     from clusterscape.io.results import json_text
 
     if json:
@@ -161,6 +167,9 @@ def _print_names(pictures: dict[str, Any], *, json: bool) -> None:
     wide = max(map(len, pictures))
     for name, picture in pictures.items():
         typer.echo(f"{name:<{wide}}  {picture.what}; needs {picture.needed()}.")
+    typer.echo("Only in Python:")
+    for name, how in others.items():
+        typer.echo(f"{name:<{wide}}  clusterscape.{how}.")
 
 
 def _gathered(asked: _Asked, drawn: Any, reading: opt.Reading, *, quiet: bool) -> Any:

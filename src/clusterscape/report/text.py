@@ -353,8 +353,8 @@ def _described(own: Mapping[str, Any]) -> str:
     told = (
         "What tells the clusters apart: the columns with the largest effects. An effect of +1 says "
         "that all points of the cluster are above all others, -1 below, 0 that they are alike, or "
-        "between others that are higher and lower (compare the values then). The effect "
-        f"comes from {_measured(own)}. Clusters that were made from a column differ in it even where there "
+        "between others that are higher and lower (compare the values then). The effect comes from "
+        f"{_measured(own)}. Clusters that were made from a column differ in it even where there "
         "are no real groups: effects say what the clusters are, not that they exist."
     )
     lines = [
@@ -452,7 +452,7 @@ _HEADS = {
 def _tracking(own: Mapping[str, Any]) -> str:
     told = (
         "Each row is a number of clusters, each dot a cluster: its area is its points, and the "
-        "lines show where they go when there is one cluster more. A dark line says that the "
+        "lines show where they go when there is one cluster more. A strong line says that the "
         "cluster below comes from there; a cluster with several faint lines is new, not a part of "
         f"one above. The row k = {own['answer']} is the answer; the others are cuts of the same "
         "clusterings. Clusters keep number and colour from row to row, beginning with the answer's."

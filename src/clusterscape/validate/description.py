@@ -201,7 +201,7 @@ def describe_clusters(
         if own.any():
             chosen = _chosen(columns, rows[choosing], labels, n_columns)
             for c in np.flatnonzero(own):
-                found[c] = _lines(columns, (c, chosen[c]), rows, measuring, labels)
+                found[c] = _lines(columns, (int(c), chosen[c]), rows, measuring, labels)
     table = pd.DataFrame([line for lines in found for line in lines], columns=_TABLE)
     return ClusterDescription(table, sizes, len(columns), held_back)
 
@@ -420,7 +420,7 @@ def _lines(
         at = int(np.searchsorted(order, j))
         name, word = columns.names[j]
         typical = _typical(values[inside, at], values[~inside, at], word)
-        line = {"cluster": int(cluster), "column": name, "value": word, **typical}
+        line = {"cluster": cluster, "column": name, "value": word, **typical}
         lines.append(line | {"effect": float(effect[at])})
     return lines
 

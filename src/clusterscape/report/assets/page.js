@@ -158,9 +158,10 @@
   function drawSettings() {
     const { ink, width, height } = sheet(at("settings"));
     const most = Math.max(...own.partitions.map((p) => p.n_clusters), 2);
-    const [left, right, top, base] = [44, width - 12, 10, height - 34];
+    const [left, right, top, base] = [44, width - 12, 14, height - 34];
     const across = (k) => left + 10 + ((k - 1) / (most - 1)) * (right - left - 20);
-    const up = (d) => base - (d / own.largest) * (base - top);
+    const floor = base - 14; // so that the ring at distance 0 covers no number of the axis
+    const up = (d) => floor - (d / own.largest) * (floor - top);
     // Clusterings of the same number stand side by side, one place for each algorithm.
     const step = Math.min(7, (right - left - 20) / (most - 1) / (algorithms.length + 1));
     const aside = (p) => (algorithms.indexOf(p.algorithm) - (algorithms.length - 1) / 2) * step;
