@@ -40,17 +40,17 @@ def content_order(ensemble: Ensemble) -> np.ndarray:
     """
     colour = _ranks(ensemble.sample_weight)
     heard = _mixed(_ranks(ensemble.weights) + np.uint64(1))
-    inside = ensemble.labels >= 0
-    column = np.where(inside, ensemble.labels + ensemble.offsets[:-1], 0)
-    width = int(ensemble.offsets[-1])
     for _ in range(_ROUNDS):
+        total = np.zeros(colour.size, dtype=np.uint64)
         seen = _mixed(colour + np.uint64(1))
-        clusters = np.zeros(width, dtype=np.uint64)
-        # Whole numbers that wrap around: the sums do not depend on the order of the terms.
-        spread = np.where(inside, seen[:, None], np.uint64(0))
-        np.add.at(clusters, column.ravel(), spread.ravel())
-        told = _mixed(_mixed(clusters)[column] + heard)
-        total = np.where(inside, told, np.uint64(0)).sum(axis=1, dtype=np.uint64)
+        # One partition at a time, so that no second table of points and partitions is made.
+        for labels, weight in zip(ensemble.labels.T, heard, strict=True):
+            inside = np.flatnonzero(labels >= 0)
+            own = labels[inside].astype(np.intp)
+            clusters = np.zeros(int(own.max(initial=-1)) + 1, dtype=np.uint64)
+            # Whole numbers that wrap around: the sums do not depend on the order of the terms.
+            np.add.at(clusters, own, seen[inside])
+            total[inside] += _mixed(_mixed(clusters) + weight)[own]
         colour = np.unique(np.column_stack([colour, total]), axis=0, return_inverse=True)[1]
         colour = colour.reshape(-1).astype(np.uint64)
     return np.argsort(colour, kind="stable")

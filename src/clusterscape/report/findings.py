@@ -196,10 +196,11 @@ def _confidence_words(found: dict[str, Any], n_points: int) -> list[str]:
             "not differ: agreement among copies is no evidence."
         ]
     else:
+        between = n_points - sure - doubtful - missing
         lines = [
-            f"Of {n_points} points {sure} ({share_words(sure, n_points)}) are confident (confidence "
-            f"{CONFIDENT:g} or more), {n_points - sure - doubtful - missing} lie between, and "
-            f"{doubtful} ({share_words(doubtful, n_points)}) are doubtful (below {DOUBTFUL:g})."
+            f"Of {n_points} points {sure} ({share_words(sure, n_points)}) are confident "
+            f"(confidence {CONFIDENT:g} or more), {between} lie between, and {doubtful} "
+            f"({share_words(doubtful, n_points)}) are doubtful (below {DOUBTFUL:g})."
         ]
         if missing:
             lines[0] += f" For {missing} there is no confidence."
