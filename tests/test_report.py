@@ -24,6 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from clusterscape import ConsensusClustering, Ensemble
 from clusterscape._core.labels import numbered_like
 from clusterscape.combine import EAC
+from clusterscape.explore import Landscape
 from clusterscape.preprocess import TableEncoder
 from clusterscape.report import collect, contents, findings, render, text, write
 from clusterscape.report.cautions import also_steady
@@ -437,3 +438,10 @@ def test_only_small_clusters_are_said_to_use_points_twice() -> None:
     for row in page["clusters"]["rows"]:
         row["held_back"] = True
     assert "fewer than 8 points to look at" not in render(page)
+
+
+def test_a_landscape_has_no_single_answer_to_report():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    landscape = Landscape(2, n_samples=20, n_representatives=2, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="has several clusterings and no single answer"):
+        collect(landscape)

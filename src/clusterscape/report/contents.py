@@ -130,6 +130,12 @@ def collect(
             "give a model with an ensemble, such as ConsensusClustering or a consensus of "
             "clusterscape.combine."
         )
+    if hasattr(estimator, "representatives_") and not hasattr(estimator, "labels_"):
+        raise ValueError(
+            f"model: {type(estimator).__name__} has several clusterings and no single answer; give "
+            "ConsensusClustering().fit_ensemble(model.representatives_), or draw it by "
+            "plot.LandscapeDisplay."
+        )
     check_is_fitted(estimator, ("labels_", "ensemble_"))
     n = len(estimator.labels_)
     if coordinates is not None and np.shape(coordinates)[1:] != (2,):
