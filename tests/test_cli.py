@@ -592,7 +592,7 @@ def test_sizes_and_confidences_in_words() -> None:
     found["confidence"]["least"] = [{"id": "p7", "confidence": 0.25}]
     first, second = sentences(found, 862)
     assert first.endswith("numbered 0 to 3 by size: 325, 323, 213 and 1 points.")
-    assert "60 lie between, and 1 (0%) are doubtful" in second
+    assert "60 lie between, and 1 (<1%) are doubtful" in second
     assert second.endswith("For 1 there is no confidence. The most doubtful: p7 (0.25).")
 
 

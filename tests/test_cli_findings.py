@@ -177,7 +177,7 @@ def test_a_column_with_a_gap_is_not_left_out_of_the_suggested_run(tmp_path):
 
 
 def test_small_shares_are_not_rounded_away():
-    assert share_words(239, 240) == "99%"
-    assert share_words(1, 240) == "1%"
+    assert share_words(239, 240) == ">99%"
+    assert share_words(1, 240) == "<1%"
     assert share_words(240, 240) == "100%"
     assert share_words(0, 240) == "0%"

@@ -299,7 +299,7 @@ def test_info_describes_any_table(here: Path) -> None:
     assert words == found["suggestion"].split()[1:]
     assert call(*words, "-o", "out", "--references", "0", "-r", "5", "-q").exit_code == 0
     report = json.loads(Path("out/run.json").read_text())
-    assert report["input"]["feature_names"] == ["height", "width", "flag"]
+    assert report["input"]["feature_names"] == ["height", "width", "gap", "flag"]
     assert report["input"]["id_column"] == "row"
     assert report["parameters"]["reference"] == "label"
 

@@ -243,9 +243,12 @@ def _suggested(
         words += ["--id-column", names_rows]
     if len(classes) == 1 or (not classes and len(text) == 1):
         words += ["--reference", (classes or text)[0]]
-    if gaps and "--missing" not in words:  # gaps are no reason to lose a column of measurements
+    empty = [c.name for c in found.columns if c.n_missing == found.n_points]
+    # Gaps are no reason to lose a column of measurements.
+    if set(gaps) - set(empty) and "--missing" not in words:
         words += ["--missing", "impute"]
-    left_out = [name for name in [*text, *broken, *ids, *classes] if name not in words]
+    odd_names = [*text, *broken, *empty, *ids, *classes]
+    left_out = [name for name in odd_names if name not in words]
     for name in [*(arguments["exclude"] or ()), *left_out]:
         words += ["--exclude", name]
     return shlex.join(words), remarks

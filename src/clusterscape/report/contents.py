@@ -124,19 +124,7 @@ def collect(
     '2 clusters; 75 % of the points are sure.'
     """
     estimator = last_step(model)
-    if hasattr(estimator, "labels_") and not hasattr(estimator, "ensemble_"):
-        raise ValueError(
-            f"model: {type(estimator).__name__} is one clustering, and a report compares several; "
-            "give a model with an ensemble, such as ConsensusClustering or a consensus of "
-            "clusterscape.combine."
-        )
-    if hasattr(estimator, "representatives_") and not hasattr(estimator, "labels_"):
-        raise ValueError(
-            f"model: {type(estimator).__name__} has several clusterings and no single answer; give "
-            "ConsensusClustering().fit_ensemble(model.representatives_), or draw it by "
-            "plot.LandscapeDisplay."
-        )
-    check_is_fitted(estimator, ("labels_", "ensemble_"))
+    _check_model(estimator)
     n = len(estimator.labels_)
     if coordinates is not None and np.shape(coordinates)[1:] != (2,):
         raise ValueError(f"coordinates must have two columns; got {np.shape(coordinates)}.")
@@ -187,6 +175,23 @@ def collect(
     except Exception as error:
         page["notes"].append({"section": "failures", "reason": f"{type(error).__name__}: {error}"})
     return page
+
+
+def _check_model(estimator: Any) -> None:
+    """Refuse what has no clusterings beside its answer, or no answer."""
+    if hasattr(estimator, "labels_") and not hasattr(estimator, "ensemble_"):
+        raise ValueError(
+            f"model: {type(estimator).__name__} is one clustering, and a report compares several; "
+            "give a model with an ensemble, such as ConsensusClustering or a consensus of "
+            "clusterscape.combine."
+        )
+    if hasattr(estimator, "representatives_") and not hasattr(estimator, "labels_"):
+        raise ValueError(
+            f"model: {type(estimator).__name__} has several clusterings and no single answer; give "
+            "ConsensusClustering().fit_ensemble(model.representatives_), or draw it by "
+            "plot.LandscapeDisplay."
+        )
+    check_is_fitted(estimator, ("labels_", "ensemble_"))
 
 
 def _reserve(page: dict[str, Any], case: _Case) -> None:

@@ -180,9 +180,10 @@ def _sizes(sizes: Sequence[int]) -> str:
 
 def share_words(some: int, n: int) -> str:
     """Return a share in per cent; 0 and 100 only where they are meant."""
-    if 0 < some < n:
-        return f"{min(max(some / n, 0.01), 0.99):.0%}"
-    return f"{some / n:.0%}"
+    share = some / n
+    if 0 < share < 0.005:
+        return "<1%"
+    return ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
 
 
 def _confidence_words(found: dict[str, Any], n_points: int) -> list[str]:
