@@ -30,6 +30,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 SLOW = 60  # CPU seconds after which a case is taken for one without an end
 _PATIENCE = 600  # seconds after which it is, whatever it waits for
+_ROOM = 16 * 2**30  # bytes of address space
 _BATCH = 2000  # cases after which a fresh process goes on, so that memory does not pile up
 
 
@@ -53,6 +54,8 @@ def one(seed: int, only: str = "") -> str:
 
 def work(first: int, count: int, only: str) -> None:
     """Run cases and write one line of JSON for each: before it, and after it."""
+    # What wants more than small inputs can need is a finding, not the end of other programs.
+    resource.setrlimit(resource.RLIMIT_AS, (_ROOM, _ROOM))
     for seed in range(first, first + count):
         print(json.dumps({"begin": seed}), flush=True)
         before = time.process_time()
@@ -133,7 +136,7 @@ def _batch(first: int, size: int, only: str, deadline: float) -> dict[str, Any]:
     )
     assert child.stdout is not None
     os.set_blocking(child.stdout.fileno(), False)
-    at, running, since, begun, rest = first, -1, time.monotonic(), 0.0, b""
+    at, running, since, begun, rest, ours = first, -1, time.monotonic(), 0.0, b"", False
     said, seconds = Counter[str](), Counter[str]()
     found: list[tuple[str, int]] = []
     while True:
@@ -158,11 +161,12 @@ def _batch(first: int, size: int, only: str, deadline: float) -> dict[str, Any]:
         if endless or time.monotonic() > deadline:
             child.kill()
             child.wait()
+            ours = True
             if endless:
                 found.append((f"no end after {SLOW} CPU s", running))
             break
         time.sleep(0.02)
-    if running >= 0 and child.returncode != -9:
+    if running >= 0 and not ours:
         found.append((f"the process ended with code {child.returncode}", running))
     if running >= 0 and found and found[-1][1] == running:
         at = running + 1
