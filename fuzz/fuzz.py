@@ -44,7 +44,7 @@ def one(seed: int, only: str = "") -> str:
     import oracles
 
     draw = np.random.default_rng(seed)
-    kind = draw.choice(["call", "oracle", "file"], p=[0.6, 0.3, 0.1])
+    kind = draw.choice(["call", "oracle", "file"], p=[0.5, 0.25, 0.25])
     if kind == "call":
         return calls.call(draw, only)
     if kind == "oracle":

@@ -15,7 +15,7 @@ from scipy import sparse
 from clusterscape import ConsensusClustering, Ensemble, EnsembleGenerator, linalg
 from clusterscape._core.weights import computable_weights
 from clusterscape.combine import METHODS, MajorityVote
-from clusterscape.compare import MEASURES, mirkin, pairwise
+from clusterscape.compare import MEASURES, contingency_table, mirkin, pairwise
 from clusterscape.datasets import nearest_correlation
 from clusterscape.explore import (
     autocorrelation,
@@ -23,7 +23,9 @@ from clusterscape.explore import (
     kmeans_quality,
     split_rhat,
 )
+from clusterscape.forest import kappa
 from clusterscape.io import write_labels
+from clusterscape.preprocess import TopVariable
 from clusterscape.semisupervised import (
     SCACS,
     member_scores,
@@ -207,3 +209,17 @@ def test_what_the_bounds_run_of_the_harness_found():
         LandmarkRows.of(graph)
     found = nearest_correlation(np.zeros((3, 3)), tol=10.0, min_eigenvalue=0.0)
     assert np.isfinite(found).all()
+
+
+def test_what_the_long_run_of_the_harness_found():
+    large = np.array([[1e300, 1.0], [-1e300, 2.0], [1e299, 0.0], [3e299, 1.0]])
+    for call in (
+        lambda: kappa(large, [0, 0, 1, 1]),
+        lambda: TopVariable(1).fit(large),
+        lambda: TopVariable(1).fit(sparse.csr_matrix(large)),
+    ):
+        with pytest.raises(ValueError, match="values up to 1e[+]300, whose squares leave"):
+            call()
+    # Whole weights beyond the largest integer: the cells were negative numbers.
+    table = contingency_table([0, 0, 1], [0, 1, 1], sample_weight=[1e300, 2e300, 1e300])
+    np.testing.assert_array_equal(table, [[1e300, 2e300], [0, 1e300]])
