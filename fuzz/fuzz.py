@@ -7,8 +7,8 @@
     python fuzz/fuzz.py --cases 100000 --log F # long runs: counts and findings are kept in F after
                                                # every batch, and the next call goes on from there
 
-One case is one call of a public entry with what it fitted, one relation on one input, or one damaged
-file. Cases run in a process of their own, so that a crash is a finding and not the end.
+One case is one call of a public entry with what it fitted, one relation on one input, or one
+damaged file. Cases run in a process of their own, so that a crash is a finding and not the end.
 """
 
 from __future__ import annotations

@@ -7,10 +7,10 @@
 
 Every command runs to its end once (the reference). A trial runs it with a signal at a random
 moment, up to four times on what the one before left, and then once more as a person would. The last
-one must give the bytes of the reference, and leave nothing behind but its results. The commands run
-in forks of a process that has loaded everything, so that a trial takes a fraction of a second and is
-hit in its work, not in imports; one in twelve is started as a person does, imports and all. Only
-signals that ended a command count as kills. Needs fork, that is, a POSIX system.
+one must give the bytes of the reference, and leave nothing behind but its results. The commands
+run in forks of a process that has loaded everything, so that a trial takes a fraction of a second
+and is hit in its work, not in imports; one in twelve is started as a person does, imports and all.
+Only signals that ended a command count as kills. Needs fork, that is, a POSIX system.
 """
 
 from __future__ import annotations
