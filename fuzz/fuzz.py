@@ -31,7 +31,7 @@ HERE = Path(__file__).resolve().parent
 SLOW = 60  # CPU seconds after which a case is taken for one without an end
 _PATIENCE = 600  # seconds after which it is, whatever it waits for
 _ROOM = 16 * 2**30  # bytes of address space
-_BATCH = 2000  # cases after which a fresh process goes on, so that memory does not pile up
+_BATCH = 5000  # cases after which a fresh process goes on, so that memory does not pile up
 
 
 def one(seed: int, only: str = "") -> str:

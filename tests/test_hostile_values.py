@@ -167,13 +167,13 @@ def test_frames_of_sparse_columns_are_read():
 
 def test_cells_that_a_spreadsheet_would_run_are_marked_on_demand(tmp_path):
     path = tmp_path / "x.csv"
-    ids = ["=cmd()", "+1", "-1", "@a", "plain"]
+    ids = ["=cmd()", "+1+cmd()", "-1", "@a", "plain"]
     write_labels(path, ids, np.arange(5), for_spreadsheet=True)
     assert path.read_text().split() == [
         "id,label",
         "'=cmd(),0",
-        "'+1,1",
-        "'-1,2",
+        "'+1+cmd(),1",
+        "-1,2",  # a number
         "'@a,3",
         "plain,4",
     ]
