@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import re
 import subprocess
 import sys
 import zipfile
@@ -367,6 +368,23 @@ def test_what_spreadsheets_and_feather_files_unpack_to_is_bounded(tmp_path, monk
     for name in ("x.feather", "x.xlsx"):
         with pytest.raises(TableError, match="CLUSTERSCAPE_MAX_GB"):
             io.read_table(tmp_path / name)
+
+
+def test_a_cell_far_from_the_table_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(npy, "_SMALLEST", 1_000_000)
+    sound, path = tmp_path / "sound.xlsx", tmp_path / "x.xlsx"
+    pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 5.0]}).to_excel(sound, index=False)
+    for far in ("A99999999999", "XFD2000"):
+        number = far.lstrip("AXFD")
+        cell = f'<row r="{number}"><c r="{far}"><v>7</v></c></row></sheetData>'.encode()
+        with zipfile.ZipFile(sound) as old, zipfile.ZipFile(path, "w") as new:
+            for name in old.namelist():
+                content = old.read(name).replace(b"</sheetData>", cell)
+                content = re.sub(rb'ref="A1:[A-Z]+[0-9]+"', f'ref="A1:{far}"'.encode(), content)
+                new.writestr(name, content)
+        with pytest.raises(TableError, match="a cell far below .* CLUSTERSCAPE_MAX_GB"):
+            io.read_table(path)
+    assert io.read_table(sound).X.shape == (2, 2)
 
 
 def test_a_changed_byte_of_a_spreadsheet_is_a_sentence(tmp_path):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pandas as pd
 
-from clusterscape._core.npy import too_large, unpacked_limit
+from clusterscape._core.npy import text_limit, too_large, unpacked_limit
 from clusterscape.io._columns import Where, unnamed
 from clusterscape.io._errors import TableError
 from clusterscape.io._layout import Layout
@@ -168,12 +169,30 @@ def _rows(source: Source, wanted: str | None) -> tuple[str, list[tuple[Any, ...]
             raise TableError(f"{source.name} holds no sheet with cells")
         sheet = sheets[0] if wanted is None else sheets[names.index(wanted)]
         try:
-            rows = [tuple(row) for row in sheet.iter_rows(values_only=True)]
+            rows = list(_bounded(source, sheet.iter_rows(values_only=True), stream))
+        except TableError:
+            raise
         except _BROKEN as error:
             raise _damaged(source, error) from None
         others = [] if wanted is not None else [name for name in names if name != sheet.title]
         book.close()
     return sheet.title, rows, others
+
+
+def _bounded(
+    source: Source, rows: Iterable[tuple[Any, ...]], stream: Any
+) -> Iterator[tuple[Any, ...]]:
+    """Yield rows until they take too much: one cell far away makes millions of empty ones."""
+    size, limit = 0, text_limit(stream.seek(0, os.SEEK_END))
+    for row in rows:
+        size += 8 * max(len(row), 1)
+        if size > limit:
+            raise TableError(
+                f"{source.name}: a cell far below or to the right of the table makes it huge: "
+                f"{too_large('its cells', size, limit)}",
+                "delete what stands there",
+            )
+        yield tuple(row)
 
 
 def _refuse_formulas(source: Source, sheet: str) -> None:
