@@ -38,6 +38,7 @@ class Finding(Exception):
     """Something that must not happen, with the words that tell it."""
 
 
+@functools.cache
 def entries() -> list[tuple[str, Any]]:
     """Return the public functions and estimators that can be called, by their paths."""
     found: dict[int, tuple[str, Any]] = {}

@@ -24,6 +24,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,8 @@ HERE = Path(__file__).resolve().parent
 SLOW = 60  # CPU seconds after which a case is taken for one without an end
 _PATIENCE = 600  # seconds after which it is, whatever it waits for
 _ROOM = 16 * 2**30  # bytes of address space
-_BATCH = 5000  # cases after which a fresh process goes on, so that memory does not pile up
+_NOTED = 1000  # cases after which their counts are kept
+_BATCH = 20_000  # cases after which a fresh process goes on, so that memory does not pile up
 
 
 def one(seed: int, only: str = "") -> str:
@@ -122,65 +124,100 @@ def drive(minutes: float, tally: Tally, only: str, most: int | None = None) -> i
     """Run cases until the time is over; print findings, and return how many kinds there are."""
     deadline = time.monotonic() + 60 * minutes
     while time.monotonic() < deadline and (most is None or tally.done < most):
-        tally.add(_batch(tally.next, min(_BATCH, (most or 10**9) - tally.done), only, deadline))
+        size = min(_BATCH, (most or 10**9) - tally.done)
+        for note in Batch(tally.next, size, only).run(deadline):
+            tally.add(note)
     tally.say()
     return len(tally.kinds)
 
 
-def _batch(first: int, size: int, only: str, deadline: float) -> dict[str, Any]:
-    """Run one process until its cases, or the time, are over; return what it did."""
-    command = [sys.executable, str(HERE / "fuzz.py"), "--work", str(first), str(size)]
-    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-    child = subprocess.Popen(
-        [*command, "--only", only], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
-    assert child.stdout is not None
-    os.set_blocking(child.stdout.fileno(), False)
-    at, running, since, begun, rest, ours = first, -1, time.monotonic(), 0.0, b"", False
-    said, seconds = Counter[str](), Counter[str]()
-    found: list[tuple[str, int]] = []
-    while True:
-        block = child.stdout.read() or b""
-        *lines, rest = (rest + block).split(b"\n")
-        for line in lines:
-            note = json.loads(line)
-            since, begun = time.monotonic(), _cpu_of(child.pid)
-            if "begin" in note:
-                running = note["begin"]
-                continue
-            at, running = note["end"] + 1, -1
-            said[note["said"]] += 1
-            seconds[note["said"]] += note["cpu"]
-            if note["finding"]:
-                found.append((note["finding"], note["end"]))
-        if not block and child.poll() is not None:
-            break
-        endless = running >= 0 and (
-            _cpu_of(child.pid) - begun > SLOW or time.monotonic() - since > _PATIENCE
+class Batch:
+    """Cases in one process, and what was heard of them since the last note."""
+
+    def __init__(self, first: int, size: int, only: str) -> None:
+        command = [sys.executable, str(HERE / "fuzz.py"), "--work", str(first), str(size)]
+        self.child = subprocess.Popen(
+            [*command, "--only", only], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
-        if endless or time.monotonic() > deadline:
-            child.kill()
-            child.wait()
-            ours = True
-            if endless:
-                found.append((f"no end after {SLOW} CPU s", running))
-            break
-        time.sleep(0.02)
-    if running >= 0 and not ours:
-        found.append((f"the process ended with code {child.returncode}", running))
-    if running >= 0 and found and found[-1][1] == running:
-        at = running + 1
-    now = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = now.ru_utime + now.ru_stime - spent.ru_utime - spent.ru_stime
-    done = {"first": first, "cases": at - first, "cpu": round(cpu, 2), "findings": found}
-    return {**done, "said": said, "seconds": {name: round(s, 3) for name, s in seconds.items()}}
+        self.first, self.next, self.running = first, first, -1
+        self.since, self.begun, self.noted = time.monotonic(), 0.0, 0.0
+        self.said, self.seconds = Counter[str](), Counter[str]()
+        self.found: list[tuple[str, int]] = []
+
+    def run(self, deadline: float) -> Iterator[dict[str, Any]]:
+        """Yield a note every thousand cases and at the end, which may be a crash or a hang."""
+        assert self.child.stdout is not None
+        os.set_blocking(self.child.stdout.fileno(), False)
+        rest, ended = b"", False
+        while not ended:
+            ended = self.child.poll() is not None  # before the last words are read
+            *lines, rest = (rest + (self.child.stdout.read() or b"")).split(b"\n")
+            for line in lines:
+                self._hear(json.loads(line))
+                if self.next - self.first >= _NOTED:
+                    yield self._note()
+            if time.monotonic() > deadline:
+                self._end()
+                yield self._note()
+                return
+            if self._endless():
+                self._end()
+                self._blame(f"no end after {SLOW} CPU s")
+                yield self._note()
+                return
+            if not ended:
+                time.sleep(0.05)
+        if self.running >= 0:
+            self._blame(f"the process ended with code {self.child.returncode}")
+        yield self._note()
+
+    def _hear(self, note: dict[str, Any]) -> None:
+        self.since, self.begun = time.monotonic(), _cpu_of(self.child.pid)
+        if "begin" in note:
+            self.running = note["begin"]
+            return
+        self.next, self.running = note["end"] + 1, -1
+        self.said[note["said"]] += 1
+        self.seconds[note["said"]] += note["cpu"]
+        if note["finding"]:
+            self.found.append((note["finding"], note["end"]))
+
+    def _endless(self) -> bool:
+        return self.running >= 0 and (
+            _cpu_of(self.child.pid) - self.begun > SLOW or time.monotonic() - self.since > _PATIENCE
+        )
+
+    def _end(self) -> None:
+        self.child.kill()
+        self.child.wait()
+
+    def _blame(self, finding: str) -> None:
+        self.found.append((finding, self.running))
+        self.said[""] += 1
+        self.next = self.running + 1
+
+    def _note(self) -> dict[str, Any]:
+        """Return what was heard since the last note, and forget it."""
+        cpu = max(_cpu_of(self.child.pid), self.begun)
+        note = {
+            "first": self.first,
+            "cases": self.next - self.first,
+            "cpu": round(cpu - self.noted, 2),
+            "findings": self.found,
+            "said": dict(self.said),
+            "seconds": {name: round(s, 3) for name, s in self.seconds.items()},
+        }
+        self.first, self.noted, self.found = self.next, cpu, []
+        self.said.clear()
+        self.seconds.clear()
+        return note
 
 
 def _cpu_of(process: int) -> float:
     """Return the CPU seconds of a process so far; 0 where they cannot be read."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")  # its children's, too
     except (OSError, ValueError, IndexError):
         return 0.0
 
