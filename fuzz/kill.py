@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from clusterscape.cli import main as command
 
@@ -59,17 +60,17 @@ def _commands(table: Path, home: Path, jobs: int) -> dict[str, tuple[list[str], 
     run += ["--references", "0"]
     generate = ["generate", str(table), "-o", str(home / "e.npz"), "-r", "12", "--resume"]
     walk = ["landscape", str(table), "-o", str(home / "l.csv"), "-k", "3", "--samples", "40"]
-    rows = str(table.with_suffix(".npy"))
+    rows = str(table.with_suffix(".parquet"))
     dask = ["run", rows, "-o", str(home / "out"), "-k", "3", "-r", "6", "--references", "0"]
+    parts = [f"part-{i:05d}.parquet" for i in range(6)]
+    on_cluster = ([*dask, "--resume", *shared], [f"out/labels/{part}" for part in parts])
     return {
         "run": ([*run, *shared], ["out/labels.csv", "out/ensemble.npz", "out/model.npz"]),
         "generate": ([*generate, *shared], ["e.npz"]),
         "landscape": ([*walk, "--seed", "5"], ["l.csv"]),
-        "blocks": (
-            ["blocks", str(home), str(table)],
-            [f"answer/part-{i:05d}.parquet" for i in range(6)],
-        ),
-        "dask": ([*dask, "--resume", *shared], ["out/labels/part-00000.parquet"]),
+        "blocks": (["blocks", str(home), str(table)], [f"answer/{part}" for part in parts]),
+        "dask": on_cluster,
+        "local": on_cluster,
     }
 
 
@@ -232,6 +233,8 @@ class Bench:
         self.table.write_text("\n".join(lines) + "\n")
         many = draw.normal(size=(45_000, 2)) + 6.0 * draw.integers(0, 3, size=(45_000, 1))
         np.save(self.table.with_suffix(".npy"), many.astype(np.float32))
+        frame = pd.DataFrame(many.astype(np.float32), columns=["x", "y"])
+        frame.to_parquet(self.table.with_suffix(".parquet"), row_group_size=8192)
         self.known: dict[str, dict[str, bytes]] = {}
         self.took: dict[tuple[str, int, bool], float] = {}
         self.hits = Counter[str]()  # signals that ended something
@@ -247,7 +250,7 @@ class Bench:
             with contextlib.redirect_stderr(io.StringIO()):
                 if name == "blocks":
                     blocks(home, self.table)
-                elif name != "dask":
+                elif name not in ("dask", "local"):
                     app([*arguments, "--quiet"], standalone_mode=False)
         shutil.rmtree(home)
 
@@ -262,7 +265,9 @@ class Bench:
         arguments, _ = _commands(self.table, home, jobs)[name]
         if name == "blocks":
             return arguments
-        where = ["--dask", self.cluster().address] if name == "dask" else []
+        where = []
+        if name in ("dask", "local"):
+            where = ["--dask", self.cluster().address if name == "dask" else "local"]
         return [*arguments, "--force", *where]
 
     def cluster(self) -> Cluster:
@@ -365,7 +370,7 @@ def _killed(bench: Bench, draw: np.random.Generator, name: str, jobs: int, *, re
         wait_until(child, float(draw.uniform(0, seconds)))
         os.kill(child, number)
         code = wait(child)
-        if number is not signal.SIGKILL and workers_left(child):
+        if (number is not signal.SIGKILL or name == "local") and workers_left(child):
             end_group(child)
             raise Wrong(f"{name} after {number.name} left workers behind")
         end_group(child)
@@ -392,9 +397,9 @@ def _check_ending(name: str, number: signal.Signals, code: int, home: Path) -> N
 
 def on_dask(bench: Bench, draw: np.random.Generator) -> str:
     """A job on a cluster: its command, a worker or the scheduler is killed; then once more."""
-    what = str(draw.choice(["command", "worker", "scheduler"], p=[0.5, 0.35, 0.15]))
-    if what == "command":
-        return _killed(bench, draw, "dask", 2, real=False)
+    what = str(draw.choice(["command", "local", "worker", "scheduler"], p=[0.55, 0.05, 0.3, 0.1]))
+    if what in ("command", "local"):  # local: the command starts its own workers, and ends them
+        return _killed(bench, draw, "dask" if what == "command" else "local", 2, real=False)
     seconds, cluster, home = bench.reference("dask", 2), bench.cluster(), bench.fresh()
     child = start(bench.command("dask", home, 2), home)
     wait_until(child, float(draw.uniform(0, seconds)))

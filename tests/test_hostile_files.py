@@ -337,8 +337,20 @@ def test_an_ensemble_with_a_damaged_header_is_not_read_as_plain_labels(tmp_path)
         changed[place] ^= 1
         path.write_bytes(bytes(changed))
         for read in (io.read_labels, Ensemble.from_npz):
-            with pytest.raises(ValueError, match=r"e\.npz: "):
+            with pytest.raises(ValueError, match=r"e\.npz(:| is not)"):
                 read(path)
+
+
+def test_a_changed_name_in_an_archive_does_not_hide_an_array(tmp_path):
+    path = tmp_path / "x.npz"
+    np.savez(path, X=np.zeros((3, 2)), ids=np.array(["a", "b", "c"]))
+    assert io.read_table(path).ids is not None
+    whole = path.read_bytes()
+    for name in (b"ids.n!y", b"idx.npy"):
+        place = whole.rindex(b"ids.npy")  # in the list of contents
+        path.write_bytes(whole[:place] + name + whole[place + 7 :])
+        with pytest.raises(TableError, match="is not a NumPy file, or a damaged one"):
+            io.read_table(path)
 
 
 def test_a_damaged_feather_file_never_ends_the_process(tmp_path):

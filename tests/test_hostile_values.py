@@ -229,6 +229,8 @@ def test_what_the_long_run_of_the_harness_found():
             call()
     with pytest.raises(ValueError, match="vectors has values up to 1e[+]300"):
         sphere_embedding(large)
+    with pytest.raises(ValueError, match="weights must be finite numbers > 0; entry 2 is 0"):
+        linalg.njw(np.arange(6.0)[:, None], 2, sample_weight=[1, 1, 0, 1, 2, 1])
     # Whole weights beyond the largest integer: the cells were negative numbers.
     table = contingency_table([0, 0, 1], [0, 1, 1], sample_weight=[1e30, 2e30, 1e30])
     np.testing.assert_array_equal(table, [[1e30, 2e30], [0, 1e30]])

@@ -80,15 +80,13 @@ def _ensemble_header(handle: IO[bytes]) -> bytes:
     Its arrays alone would be labels without names and memberships: those are not taken instead.
     """
     archive = ArrayArchive(handle)
-    handle.seek(30)  # the name of the first member, which follows 30 bytes of other things
-    first = handle.read(8) == b"meta.npy"
-    if not first and "meta" not in archive:
+    if "meta" not in archive:
         return b""
     try:
         return archive["meta"].tobytes()
     except HoldsObjects:
         return b""
-    except (*BROKEN_ARCHIVE, KeyError):
+    except BROKEN_ARCHIVE:
         return json.dumps({"format": FORMAT}).encode()
 
 
