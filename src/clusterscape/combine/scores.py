@@ -104,7 +104,13 @@ def checked_groups(source: Ensemble, labels: Any) -> np.ndarray:
             f"labels must have one entry per point, {source.n_points} in all; got shape "
             f"{groups.shape}."
         )
-    if groups.dtype.kind not in "iu" or groups.max(initial=-1) >= max(source.n_points, 1024):
+    most = max(source.n_points, 1024)
+    # Kernels read them as 32 bits: one far below 0 would become a place outside of their tables.
+    if (
+        groups.dtype.kind not in "iu"
+        or groups.max(initial=-1) >= most
+        or groups.min(initial=0) < -2
+    ):
         raise ValueError(
             "labels must be integers 0..K-1, with -1 for points in no cluster; got "
             f"{shown(labels)}. Number them first, for example with numpy.unique."
