@@ -122,7 +122,7 @@ def _fitted(cls: Any, given: Any, k: int, **more: Any) -> np.ndarray:
 
 
 def _hangs_on_a_tie(name: str, given: Ensemble, k: int, found: np.ndarray) -> bool:
-    """Say whether a method that breaks ties anyhow had one: other weights by 1e-6 change its answer.
+    """Say whether a method that breaks ties anyhow had one: weights changed by 1e-6 show it.
 
     Renamed clusters and other units are added up and rooted to other last digits.
     """

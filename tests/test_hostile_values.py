@@ -18,6 +18,7 @@ from clusterscape.combine import METHODS, SCA, MajorityVote, consensus_scores, m
 from clusterscape.compare import MEASURES, contingency_table, mirkin, pairwise
 from clusterscape.datasets import nearest_correlation
 from clusterscape.explore import (
+    Landscape,
     autocorrelation,
     effective_sample_size,
     kmeans_quality,
@@ -32,6 +33,7 @@ from clusterscape.semisupervised import (
     SCACS,
     member_scores,
     sphere_embedding,
+    suggest_queries,
     support_vector_distances,
 )
 from clusterscape.semisupervised.landmarks import LandmarkRows
@@ -296,6 +298,13 @@ def test_labels_far_below_zero_are_refused_before_a_kernel_sees_them(score):
 
 
 def test_ranges_that_the_harness_left():
+    votes = Ensemble.from_labels(
+        [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1]], weights=[1e300, 1e290], sample_weight=[1e300] * 6
+    )
+    assert len(suggest_queries(votes, [0, 0, 1, 1, 1, 1], 1)) == 1
+    assert np.isfinite(consensus_scores(votes, [0, 0, 1, 1, 1, 1]).confidence).all()
+    far = Landscape(2, n_samples=4, burn_in=0, n_chains=2, bandwidth=1e300, random_state=0)
+    assert far.fit(np.arange(12.0).reshape(6, 2)).quality_.size > 0
     assert components_for_error(1e300, 10) == 2
     assert linalg.njw([[0.0], [1.0], [2.0]], 2, scale=1e-200, random_state=0).shape == (3,)
     with pytest.raises(ValueError, match="sums of the rows leave the range"):

@@ -109,8 +109,8 @@ def row_sums(operator: Any, weights: np.ndarray | None = None) -> np.ndarray:
         )
     if not np.isfinite(sums).all():
         raise ValueError(
-            "the sums of the rows leave the range of numbers; divide the matrix, or the weights, by "
-            "the largest entry."
+            "the sums of the rows leave the range of numbers; divide the matrix, or the weights, "
+            "by the largest entry."
         )
     return sums
 

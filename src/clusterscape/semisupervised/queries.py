@@ -9,6 +9,7 @@ import pandas as pd
 
 from clusterscape._core.labels import UNSAMPLED
 from clusterscape._core.params import Instance, Integer, Null, checked
+from clusterscape._core.weights import computable_weights
 from clusterscape.combine.scores import scores_of
 from clusterscape.ensemble import Ensemble, as_ensemble
 from clusterscape.semisupervised.constraints import Constraints
@@ -69,6 +70,10 @@ def suggest_queries(
     0      2       1  0.333333
     """
     votes = as_ensemble(ensemble)
+    votes = votes.with_weights(
+        weights=computable_weights(votes.weights),
+        sample_weight=computable_weights(votes.sample_weight),
+    )
     pairs, value = _questions(votes, np.asarray(labels), constraints)
     chosen = _spread(_nearness(votes, pairs[:, 0]), value, n)
     first, second = pairs[chosen].T
