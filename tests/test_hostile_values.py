@@ -15,7 +15,7 @@ from scipy import sparse
 from clusterscape import ConsensusClustering, Ensemble, EnsembleGenerator, linalg
 from clusterscape._core.weights import computable_weights
 from clusterscape.combine import METHODS, SCA, MajorityVote, consensus_scores, mean_coassociation
-from clusterscape.compare import MEASURES, contingency_table, mirkin, pairwise
+from clusterscape.compare import MEASURES, contingency_table, ensemble_utility, mirkin, pairwise
 from clusterscape.datasets import nearest_correlation
 from clusterscape.explore import (
     Landscape,
@@ -303,6 +303,8 @@ def test_ranges_that_the_harness_left():
     )
     assert len(suggest_queries(votes, [0, 0, 1, 1, 1, 1], 1)) == 1
     assert np.isfinite(consensus_scores(votes, [0, 0, 1, 1, 1, 1]).confidence).all()
+    one = ensemble_utility(votes.with_weights(weights=[1e290, 1e290]), [0, 0, 1, 1, 1, 1])
+    assert np.isfinite(one)
     far = Landscape(2, n_samples=4, burn_in=0, n_chains=2, bandwidth=1e300, random_state=0)
     assert far.fit(np.arange(12.0).reshape(6, 2)).quality_.size > 0
     assert components_for_error(1e300, 10) == 2

@@ -299,4 +299,6 @@ def ensemble_utility(
     whole = concentration(sizes, all_seen, source.offsets, utility=utility, p=p)[:, 0]
     weights = effective_weights(source.weights, whole, all_seen[:, 0], normalized=normalized)
     # A utility is never negative; what is below zero is rounding.
-    return float(weights @ np.maximum(within - whole, 0.0) / weight.sum())
+    gains = np.maximum(within - whole, 0.0)
+    # Enormous weights of points and of partitions together are no number; shares are.
+    return float(weights @ (gains / weight.sum()))
