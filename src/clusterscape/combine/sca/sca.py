@@ -246,7 +246,9 @@ class SCA(BaseConsensus):
         if not small.is_soft:  # starts are drawn for rows as they are, not as they are listed
             order = content_order(small)
             small = small.subset(order, keep_empty=True)
-            inverse = np.argsort(order)[inverse]
+            place = np.empty_like(order)
+            place[order] = np.arange(order.size)
+            inverse = place[inverse]
         drawing, evolving = spawn(self.random_state, 2)
         column = None
         if self.weighting is not None:
@@ -387,7 +389,9 @@ class SCA(BaseConsensus):
             wait = waiting_time(eigenvalues, k, variant)
             runs = follow_jointly(step, starts, chain.weights, wait=wait, seed=grouping, **common)
             found["joint"] = (runs.groups[0], runs, 0)
-        name = min(found, key=lambda rule: _rank(chain, found[rule][0], k))
+        name = next(iter(found))
+        if len(found) > 1:
+            name = min(found, key=lambda rule: _rank(chain, found[rule][0], k))
         groups, runs, best = found[name]
         if not runs.stable[best]:
             warnings.warn(
