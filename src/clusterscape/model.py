@@ -54,6 +54,7 @@ from clusterscape.ensemble import BlockedEnsemble, Ensemble, as_ensemble
 from clusterscape.generate import EnsembleGenerator, diverse_precomputed, generator_for
 from clusterscape.generate.assign import Assigner
 from clusterscape.generate.features import (
+    Features,
     count_distinct_rows,
     has_distinct_rows,
     point_ids,
@@ -350,14 +351,15 @@ class ConsensusClustering(
         warn_of_features(X, names, who=type(self).__name__, metric=metric, stacklevel=2)
         with showing(self.progress), self._workers():
             # First, because it refuses a store of another run and counts that do not fit.
-            made = generator.generate_with_assigner(X, sample_weight=sample_weight, index=ids)
+            features = Features.of(X, ids)
+            made = generator.generate_with_assigner(features, sample_weight=sample_weight)
             log.info("%s", made.ensemble)
             self.structure_ = self._test(X, metric, seeds[2])
             self.ensemble_ = weighed(made.ensemble, known)
             self.k_selection_: KSelection | None = None
             if self._asked is None:
                 self._choose_k(X, seeds[1])
-                made = self._with_chosen_k(made, X, metric)
+                made = self._with_chosen_k(made, features, X.shape, metric)
             self._conclude(made.ensemble, seeds[1], X, known)
             self.assigner_: Assigner = made.assigner
             self.transfer_ = LabelTransfer.of(
@@ -391,7 +393,7 @@ class ConsensusClustering(
             if self._asked is None:
                 self._choose_k(rows, seeds[1])
                 with rows.workers.joblib():
-                    made = self._with_chosen_k(made, rows, metric)
+                    made = self._with_chosen_k(made, rows, rows.shape, metric)
                 self.ensemble_ = made.ensemble
             self._combine(seeds[1], rows, 1)
             self.violations_ = Constraints(1).violations(np.zeros(1, dtype=np.int64))
@@ -579,7 +581,9 @@ class ConsensusClustering(
                     raise
         raise AssertionError("unreachable")
 
-    def _with_chosen_k(self, made: Generated, X: Any, metric: Any) -> Generated:
+    def _with_chosen_k(
+        self, made: Generated, X: Any, shape: tuple[int, ...], metric: Any
+    ) -> Generated:
         """Add members with the number of clusters that was chosen, where others are "diverse".
 
         Where the number is not known hardly any member has it, and what a kind makes of just k
@@ -590,8 +594,8 @@ class ConsensusClustering(
         k = self.k_selection_.n_clusters
         if self.generator != "diverse" or k == 1:
             return made
-        shape = {"n_points": X.shape[0], "n_features": X.shape[1]}
-        kinds = generate.diverse(n_clusters=k, metric=metric, **shape).algorithm
+        size = {"n_points": shape[0], "n_features": shape[1]}
+        kinds = generate.diverse(n_clusters=k, metric=metric, **size).algorithm
         more = EnsembleGenerator(
             max(self.n_partitions // _SHARE, 1),
             algorithm=[kind for kind in kinds if kind.n_clusters == k],

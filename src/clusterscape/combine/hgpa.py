@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 
 from clusterscape import kernels
 from clusterscape._core.params import Integer, Null, Number, Rules, Seed
@@ -234,7 +233,7 @@ class Sample:
 
     def shares(self, labels: np.ndarray, n_parts: int) -> np.ndarray:
         """Return the share of each cluster's sampled points that went to each part."""
-        totals = _space(self.ensemble).totals(labels, self.weight, n_parts)
+        totals = RowSpace.of(self.ensemble).totals(labels, self.weight, n_parts)
         mass = totals.sum(axis=1, keepdims=True)
         return np.divide(totals, mass, out=np.zeros_like(totals), where=mass > 0)
 
@@ -246,12 +245,7 @@ class Sample:
         """
         groups = np.full(whole.n_points, -1, dtype=np.int64)
         scale = np.ones(whole.n_points)
-        _space(whole).assign(table, np.zeros(table.shape[1]), scale=scale, groups=groups)
+        RowSpace.of(whole).assign(table, np.zeros(table.shape[1]), scale=scale, groups=groups)
         if (np.bincount(groups, minlength=table.shape[1]) == 0).any():
             groups[self.rows] = labels
         return groups
-
-
-def _space(ensemble: Ensemble) -> RowSpace:
-    membership = sparse.csr_matrix(ensemble.membership().matrix) if ensemble.is_soft else None
-    return RowSpace(ensemble.labels, ensemble.offsets, membership)

@@ -202,9 +202,9 @@ class SEC(BaseConsensus):
         sampling, *starts, drawing, guessing = spawn(self.random_state, self.n_init + 3)
         column = column_weights(ensemble, self.weighting, self.theta)
         whole = NormalisedCut.of(ensemble, column, blockwise=self.incomplete == "blockwise")
-        used = self._projected(whole, ensemble, drawing)
+        used = whole if self.projection is None else self._projected(whole, ensemble, drawing)
         best, start_size = _row_kmeans.minimise(
-            whole if used is None else used,
+            used,
             self.n_clusters,
             sampling=sampling,
             starts=starts,
@@ -217,7 +217,7 @@ class SEC(BaseConsensus):
             else None,
         )
         details: dict[str, Any] = {"n_iter_": best.n_iter, "start_size_": start_size}
-        if used is None:
+        if used is whole:
             details |= {"n_dims_": None, "projection_error_": None}
             return Combined(best.labels, best.cost, details)
         cost = whole.cost(best.labels, self.n_clusters)
@@ -291,10 +291,8 @@ class SEC(BaseConsensus):
 
     def _projected(
         self, whole: NormalisedCut, ensemble: Ensemble, seed: SeedSequence
-    ) -> NormalisedCut | None:
-        """Return the objective on projected rows, or None where nothing is to be projected."""
-        if self.projection is None:
-            return None
+    ) -> NormalisedCut:
+        """Return the objective on projected rows, or itself where that would not be smaller."""
         if self.incomplete == "blockwise":
             raise ValueError(
                 f"projection={self.projection!r} mixes the blocks of the partitions, so "
@@ -308,7 +306,7 @@ class SEC(BaseConsensus):
                 ConsensusWarning,
                 stacklevel=4,
             )
-            return None
+            return whole
         if self.projection == "svd":
             return whole.on_rows(_leading_rows(ensemble, whole, self.n_dims, seed))
         matrix = _mixed_rows(ensemble, whole, self.n_dims, n_blocks=self.n_blocks, seed=seed)
@@ -334,8 +332,7 @@ class NormalisedCut:
     @classmethod
     def of(cls, ensemble: Ensemble, column: np.ndarray, *, blockwise: bool) -> NormalisedCut:
         """Return the objective of an ensemble whose columns of B have some weights."""
-        membership = ensemble.membership().matrix if ensemble.is_soft else None
-        rows = RowSpace(ensemble.labels, ensemble.offsets, membership)
+        rows = RowSpace.of(ensemble)
         sampled = None
         if blockwise and not ensemble.is_complete:
             sampled = (ensemble.labels != UNSAMPLED).astype(np.float64)
@@ -455,8 +452,7 @@ class NormalisedCut:
     def cost(self, groups: np.ndarray, n_clusters: int) -> float:
         """Return the cost of a grouping."""
         points = self.points
-        totals = points.rows.totals(groups, points.weight, n_clusters)
-        energy = self.energy(totals, self.group_mass(totals, groups))
+        energy = self.energy(*_row_kmeans.sums(self, groups, n_clusters))
         return float(points.mass @ points.base - energy.sum())
 
 

@@ -155,7 +155,7 @@ class SpectralConsensus(BaseConsensus):
         cut = self._cut_of(some, drawing, starting)
         labels = cut.labels
         if some is not ensemble:
-            labels = cut.found.nearest(_space_of(ensemble), cut.centers, unit=cut.unit)
+            labels = cut.found.nearest(RowSpace.of(ensemble), cut.centers, unit=cut.unit)
         return Combined(labels, cut.cost, cut.details)
 
     def _combine_blocks(self, ensemble: BlockedEnsemble, features: Any) -> BlockedCombined:
@@ -173,7 +173,7 @@ class SpectralConsensus(BaseConsensus):
 
     def _cut_of(self, some: Ensemble, drawing: SeedSequence, starting: SeedSequence) -> _Cut:
         """Return the spectral cut of some points."""
-        space = _space_of(some)
+        space = RowSpace.of(some)
         column = self._links(column_weights(some, self.weighting, self.theta), some.cluster_sizes())
         wanted = self.max_clusters + 1 if self.n_clusters is None else self.n_clusters
         found = bipartite_spectrum(
@@ -280,11 +280,6 @@ class NearestCentre:
 
 def _some_rows(n: int, size: int, seed: SeedSequence) -> np.ndarray:
     return np.sort(np.random.default_rng(seed).choice(n, size=size, replace=False))
-
-
-def _space_of(ensemble: Ensemble) -> RowSpace:
-    membership = ensemble.membership().matrix if ensemble.is_soft else None
-    return RowSpace(ensemble.labels, ensemble.offsets, membership)
 
 
 def _cut(

@@ -29,10 +29,19 @@ _BLOCK = 1 << 22  # entries looked at in one go
 
 @dataclass(frozen=True)
 class Features:
-    """One or several feature matrices (views) over the same points."""
+    """One or several feature matrices (views) over the same points, read and checked."""
 
     views: tuple[Matrix, ...]
     index: pd.Index | None = None
+
+    def __post_init__(self) -> None:
+        if self.index is not None and len(self.index) != self.n_points:
+            raise ValueError(f"index has {len(self.index)} entries, X has {self.n_points} rows.")
+
+    @classmethod
+    def of(cls, X: Matrix, index: Any = None) -> Features:
+        """Return a matrix that an estimator has validated, with the points' ids."""
+        return cls((X,), None if index is None else pd.Index(index))
 
     @property
     def n_points(self) -> int:
@@ -66,6 +75,8 @@ def read_features(X: Any, *, index: Any = None, contiguous: bool = True) -> Feat
         infinity (with the row and the column), masked values, an AnnData object, and views of
         unequal length or with different ids.
     """
+    if isinstance(X, Features):  # what an estimator has read is not read again
+        return X
     source = rows_of(X)
     if source is not None:
         if index is not None:
@@ -83,10 +94,7 @@ def read_features(X: Any, *, index: Any = None, contiguous: bool = True) -> Feat
                 f"{name} has {view.shape[0]} rows and {names[0]} has {views[0].shape[0]}; views "
                 f"must hold the same points in the same order."
             )
-    found = _common_index(given, names) if index is None else pd.Index(index)
-    if found is not None and len(found) != views[0].shape[0]:
-        raise ValueError(f"index has {len(found)} entries, X has {views[0].shape[0]} rows.")
-    return Features(views, found)
+    return Features(views, _common_index(given, names) if index is None else pd.Index(index))
 
 
 def rows_of(X: Any, *, n_jobs: int | None = None) -> RowSource | None:
@@ -132,6 +140,7 @@ def validated_features(
         ensure_all_finite=False,
         reset=reset,
     )
+    matrix = _canonical(matrix)
     _check_finite(matrix, "X", columns)
     check_range(matrix, "X", smallest=reset)
     return matrix
@@ -225,10 +234,7 @@ def _read_matrix(X: Any, name: str) -> Matrix:
         raise ValueError(
             f"{name} has no {what} (shape {matrix.shape}); there is nothing to cluster."
         )
-    matrix = _as_float(matrix, name)
-    if sparse.issparse(matrix) and not matrix.has_canonical_format:
-        matrix = matrix.copy()  # the caller's arrays may be shared
-        matrix.sum_duplicates()
+    matrix = _canonical(_as_float(matrix, name))
     _check_finite(matrix, name, columns)
     return matrix
 
@@ -338,6 +344,14 @@ def count_distinct_rows(X: Matrix) -> int:
     else:
         rows = np.asarray(X)
     return len(np.unique(rows + 0.0, axis=0))
+
+
+def _canonical(matrix: Matrix) -> Matrix:
+    """Return a sparse matrix with one entry for each place."""
+    if sparse.issparse(matrix) and not matrix.has_canonical_format:
+        matrix = matrix.copy()  # the caller's arrays may be shared
+        matrix.sum_duplicates()
+    return matrix
 
 
 def _as_float(matrix: Any, name: str) -> Matrix:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from scipy import sparse
@@ -76,6 +76,12 @@ class RowSpace:
         self.membership = membership
         self.n_points = labels.shape[0]
         self.width = int(offsets[-1])
+
+    @classmethod
+    def of(cls, ensemble: Any) -> Self:
+        """Return the rows of an ensemble."""
+        membership = ensemble.membership().matrix if ensemble.is_soft else None
+        return cls(ensemble.labels, ensemble.offsets, membership)
 
     def assign(
         self, table: np.ndarray, norms: np.ndarray, *, scale: np.ndarray, groups: np.ndarray

@@ -49,7 +49,7 @@ class Incidence:
     >>> from clusterscape.linalg.rowspace import RowSpace
     >>> from clusterscape.linalg.transfer_cut import Incidence
     >>> B = Incidence(RowSpace(np.array([[0, 0], [1, 0]]), np.array([0, 2, 3])))
-    >>> B.product(np.array([[1.0], [2.0], [10.0]]), slice(0, 2)).ravel()
+    >>> B.expand(np.array([[1.0], [2.0], [10.0]]), slice(0, 2)).ravel()
     array([11., 12.])
     """
 
@@ -79,15 +79,11 @@ class Incidence:
         kernels.labels.scatter(self.labels, self.offsets, np.ascontiguousarray(values), table)
         return table
 
-    def product(self, table: np.ndarray, rows: slice) -> np.ndarray:
-        """Return some rows of B @ table."""
+    def expand(self, table: np.ndarray, rows: slice = slice(None)) -> np.ndarray:
+        """Return B @ table, or some rows of it."""
         if self.labels is None:
             return np.asarray(self.matrix[rows] @ table)
         return RowSpace(self.labels[rows], self.offsets).product(np.ascontiguousarray(table))
-
-    def expand(self, table: np.ndarray) -> np.ndarray:
-        """Return B @ table."""
-        return self.product(table, slice(0, self.shape[0]))
 
     @property
     def is_small(self) -> bool:
@@ -162,7 +158,7 @@ class BipartiteSpectrum:
         step = max(1, _BLOCK // both.shape[1])
         for start in range(0, incidence.shape[0], step):
             part = slice(start, min(start + step, incidence.shape[0]))
-            block = incidence.product(both, part)
+            block = incidence.expand(both, part)
             divisor = np.linalg.norm(block[:, :-1], axis=1) if unit else block[:, -1]
             some = (divisor > 0) & (block[:, -1] > 0)
             np.divide(block[:, :-1], divisor[:, None], out=out[part], where=some[:, None])
