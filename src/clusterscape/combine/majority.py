@@ -62,7 +62,7 @@ class MajorityVote(BaseConsensus):
     References
     ----------
     .. [1] A. Fred, "Finding consistent clusters in data partitions", Multiple Classifier Systems,
-       Lecture Notes in Computer Science 2096, 309-318, 2001. doi:10.1007/3-540-48219-9_31
+       Lecture Notes in Computer Science 2096, 309-318, 2001.
 
     Examples
     --------
