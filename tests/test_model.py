@@ -488,6 +488,19 @@ def test_small_groups_far_away_are_clusters():
     assert select_k(X, (2, 2), random_state=0).n_clusters == 2  # asked for
 
 
+def test_small_groups_on_both_sides_of_a_large_one():
+    rng = np.random.default_rng(0)
+    sides = [rng.normal((at, 0), 0.5, size=(20, 2)) for at in (8, -8)]
+    X = np.concatenate([rng.normal(size=(1000, 2)), *sides])
+    groups = np.repeat([0, 1, 2], [1000, 20, 20])
+    found = ConsensusClustering(n_references=0, random_state=0).fit(X)
+    assert np.array_equal(found.labels_, groups)
+    # Two of three groups have to share a cluster; which ones is open, but none is cut.
+    asked = ConsensusClustering(2, n_references=0, random_state=0).fit(X)
+    assert asked.n_clusters_ == 2
+    assert all(np.unique(asked.labels_[groups == group]).size == 1 for group in range(3))
+
+
 def test_chance_gaps_on_a_line_keep_no_groups_apart(seed):
     rng = np.random.default_rng(seed)
     for _ in range(20):
