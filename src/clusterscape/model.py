@@ -197,7 +197,9 @@ class ConsensusClustering(
     consensus_ : estimator
         The fitted consensus function; None when there is one cluster.
     consensus_choice_ : MethodChoice or None
-        What ``consensus="auto"`` chose and why; None when a method was named.
+        What ``consensus="auto"`` chose and why; None when a method was named. Where several answers
+        were compared, ``consensus_.runner_up_`` is the next best and ``consensus_.agreement_`` its
+        adjusted Rand index with the one that was taken.
     k_selection_ : KSelection or None
         How the number of clusters was chosen; None when it was given.
     structure_ : StructureVerdict or None
