@@ -198,7 +198,9 @@ class ConsensusClustering(
     consensus_ : estimator
         The fitted consensus function; None when there is one cluster.
     consensus_choice_ : MethodChoice or None
-        What ``consensus="auto"`` chose and why; None when a method was named.
+        What ``consensus="auto"`` chose and why; None when a method was named. Where several answers
+        were compared, ``consensus_.runner_up_`` is the next best and ``consensus_.agreement_`` its
+        adjusted Rand index with the one that was taken.
     k_selection_ : KSelection or None
         How the number of clusters was chosen; None when it was given.
     structure_ : StructureVerdict or None
@@ -754,13 +756,14 @@ class ConsensusClustering(
         Parameters
         ----------
         X : (m, d) array, sparse matrix or data frame
-            Features, or the distances (or similarities) of the new points to those of ``fit``.
+            Features, or the distances (or similarities) of the new points to those of ``fit``; of a
+            sparse matrix only what is stored counts, as in a graph of near neighbours.
 
         Returns
         -------
         (m,) array
-            Labels as in ``labels_``; -1 for a point that no member puts in a cluster. A point gets
-            a cluster however far it is from all others.
+            Labels as in ``labels_``; -1 for a point that no member puts in a cluster, or that is
+            linked to no point of ``fit``. A point gets a cluster however far it is from all others.
         """
         check_is_fitted(self)
         if self.metric is not None:
@@ -881,7 +884,7 @@ class ConsensusClustering(
         return self.assigner_.assign(X, n_jobs=self.n_jobs)
 
     def _predict_relations(self, X: Any) -> np.ndarray:
-        links = check_array(X, dtype=[np.float64, np.float32])
+        links = check_array(X, dtype=[np.float64, np.float32], accept_sparse="csr")
         if links.shape[1] != len(self.labels_):
             raise ValueError(
                 f"X has {links.shape[1]} columns, but fit saw {len(self.labels_)} points; give "
@@ -889,7 +892,14 @@ class ConsensusClustering(
             )
         placed = np.flatnonzero(self.labels_ >= 0)
         near = links[:, placed] if self.metric == "precomputed" else -links[:, placed]
-        return self.labels_[placed[near.argmin(axis=1)]]
+        if not sparse.issparse(near):
+            return self.labels_[placed[near.argmin(axis=1)]]
+        found = np.full(near.shape[0], -1, dtype=self.labels_.dtype)
+        near = near.tocoo()
+        order = np.lexsort((near.col, near.data, near.row))
+        rows, first = np.unique(near.row[order], return_index=True)
+        found[rows] = self.labels_[placed[near.col[order[first]]]]
+        return found
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
