@@ -242,11 +242,28 @@ def test_representatives_in_one_place_share() -> None:
     assert found.affinity_[4] == pytest.approx([0, 0, 1])
 
 
+@pytest.mark.parametrize("bound", ["project", "limit", "box", "nearest"])
+def test_data_far_from_the_origin_have_the_certificates_of_near_ones(bound: str) -> None:
+    """The rounding of large numbers is no dimension of the hull of the representatives."""
+    far, labels = blobs(0, k=3, d=5)
+    far += 1e8
+    made, near = Affinity(bound=bound).fit(far, labels), Affinity(bound=bound).fit(far - 1e8, labels)
+    assert made.certificates_.outside.tolist() == near.certificates_.outside.tolist()
+    assert made.affinity_ == pytest.approx(near.affinity_, abs=1e-6)
+
+
+@pytest.mark.parametrize("bound", ["project", "limit", "box", "nearest"])
+def test_clusters_that_are_all_in_one_place_share_everything(bound: str) -> None:
+    found = Affinity(bound=bound).fit(np.ones((10, 3)), np.repeat([0, 1], 5))
+    assert found.affinity_.tolist() == [[0.5, 0.5]] * 10
+
+
 def test_one_cluster_is_certain_and_none_is_refused() -> None:
     X = np.random.default_rng(0).normal(size=(10, 3))
     found = Affinity().fit(X, np.zeros(10, int)).certificates_
     assert found.stability.tolist() == [1.0] * 10
     assert np.isnan(found.chance_corrected)  # one cluster cannot do better than chance
+    assert found.per_cluster()["chance_corrected"].isna().all()
     assert found.to_frame()["runner_up"].isna().all()
     with pytest.raises(ValueError, match="there is no cluster"):
         Affinity().fit(X, np.full(10, -1))
@@ -352,6 +369,10 @@ def test_exact_is_refused_in_words() -> None:
     X, labels = blobs(0, k=8, d=5)
     with pytest.raises(ValueError, match=r"method='exact'.*8 centres in 5 dimensions"):
         Affinity(method="exact").fit(X, labels)
+    with pytest.raises(ValueError, match=r"method='exact'.*5 columns.*'kl'"):
+        Affinity(method="exact", divergence="kl").fit(np.exp(X), labels)
+    with pytest.raises(ValueError, match=r"method='exact'.*'limit'"):
+        Affinity(method="exact", bound="limit").fit(X[labels < 4], labels[labels < 4])
 
 
 def test_stability_is_the_largest_share() -> None:

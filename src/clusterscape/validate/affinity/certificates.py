@@ -207,8 +207,8 @@ class Certificates:
         Returns
         -------
         pandas.DataFrame
-            Columns ``size``, ``stability`` (mean of the members), ``chance_corrected``,
-            ``stable_share`` (of the members), ``own_share`` (mean share of the cluster itself),
+            Columns ``size``, ``stability`` (mean of the members), ``chance_corrected`` (NaN
+            for one cluster), ``stable_share`` (of the members), ``own_share`` (mean share of the cluster itself),
             ``outside_share`` (members outside of the hull).
         """
         k = len(self.clusters)
@@ -222,7 +222,7 @@ class Certificates:
             return np.divide(total, size, out=np.full(k, np.nan), where=size > 0)
 
         sigma = mean(self.stability[inside])
-        chance = 0.0 if k == 1 else 1.0 / k
+        chance = np.nan if k == 1 else 1.0 / k
         return pd.DataFrame(
             {
                 "size": size,

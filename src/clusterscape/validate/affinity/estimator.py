@@ -417,13 +417,14 @@ class Affinity(BaseEstimator):
                 self._space = BregmanCells.of(
                     self.divergence, self.representatives_, np.asarray(X, float), self.margin
                 )
+                self._space.check_exact(self.method)
                 return
             self._space = LinearSpace.of(self.representatives_)
             self._sites = self._unique(self._space.centers, *self._weights(X, codes, k))
         if self.bound == "box":
             both = np.concatenate([self._space.project(X)[0], self._space.centers])
             low, high = both.min(axis=0), both.max(axis=0)
-            wide = self.margin * np.maximum(high - low, 1e-6 * np.ptp(both))
+            wide = self.margin * np.maximum(high - low, 1e-6 * np.ptp(both) if both.size else 0.0)
             self._sites = replace(self._sites, box=np.stack([low - wide, high + wide]))
         check_exact(self._sites)
 
