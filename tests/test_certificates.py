@@ -247,7 +247,8 @@ def test_data_far_from_the_origin_have_the_certificates_of_near_ones(bound: str)
     """The rounding of large numbers is no dimension of the hull of the representatives."""
     far, labels = blobs(0, k=3, d=5)
     far += 1e8
-    made, near = Affinity(bound=bound).fit(far, labels), Affinity(bound=bound).fit(far - 1e8, labels)
+    made = Affinity(bound=bound).fit(far, labels)
+    near = Affinity(bound=bound).fit(far - 1e8, labels)
     assert made.certificates_.outside.tolist() == near.certificates_.outside.tolist()
     assert made.affinity_ == pytest.approx(near.affinity_, abs=1e-6)
 

@@ -207,9 +207,9 @@ class Certificates:
         Returns
         -------
         pandas.DataFrame
-            Columns ``size``, ``stability`` (mean of the members), ``chance_corrected`` (NaN
-            for one cluster), ``stable_share`` (of the members), ``own_share`` (mean share of the cluster itself),
-            ``outside_share`` (members outside of the hull).
+            Columns ``size``, ``stability`` (mean of the members), ``chance_corrected`` (NaN for one
+            cluster), ``stable_share`` (of the members), ``own_share`` (mean share of the cluster
+            itself), ``outside_share`` (members outside of the hull).
         """
         k = len(self.clusters)
         inside = self.inside
