@@ -8,7 +8,9 @@ import pytest
 from scipy import sparse
 from scipy.stats import spearmanr
 from sklearn.base import clone
-from sklearn.cluster import DBSCAN, KMeans
+from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
+from sklearn.neighbors import KNeighborsTransformer
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clusterscape import ConsensusClustering, EnsembleGenerator
@@ -24,6 +26,8 @@ from clusterscape.validate import (
     s_dbw,
     sd_index,
     stability,
+    structure_test,
+    sweep,
 )
 from clusterscape.validate.references import SmoothShape
 
@@ -253,6 +257,20 @@ def test_data_far_from_the_origin_have_the_certificates_of_near_ones(bound: str)
     assert made.affinity_ == pytest.approx(near.affinity_, abs=1e-6)
 
 
+def test_results_fit_on_a_screen(seed: int) -> None:
+    X, labels = blobs(seed, k=3, d=2)
+    for found in (
+        Affinity().fit(X, labels).certificates_,
+        clusterability(X, 3, n_references=3, random_state=0),
+        cluster_stability(X, KMeans(3, n_init=1), n_resamples=3, random_state=0),
+        structure_test(X, random_state=0),
+        sweep(KMeans(n_init=1), {"n_clusters": [2, 3]}, X, n_resamples=1, random_state=0),
+    ):
+        text = repr(found)
+        assert text.startswith(type(found).__name__)
+        assert len(text) < 600
+
+
 @pytest.mark.parametrize("bound", ["project", "limit", "box", "nearest"])
 def test_clusters_that_are_all_in_one_place_share_everything(bound: str) -> None:
     found = Affinity(bound=bound).fit(np.ones((10, 3)), np.repeat([0, 1], 5))
@@ -451,6 +469,15 @@ def test_samples_are_those_of_the_recipe() -> None:
         ActiveClustering(9).fit(X[:4])
 
 
+def test_sparse_samples_are_clustered_as_dense_ones() -> None:
+    X, _ = blobs(0, k=3, d=6, n=60)
+    X[X < 1] = 0.0
+    dense = ActiveClustering(3, random_state=0).fit(X)
+    found = ActiveClustering(3, random_state=0).fit(sparse.csr_array(X))
+    assert (found.sample_ == dense.sample_).all()
+    assert (found.labels_ == dense.labels_).all()
+
+
 # ---- clusterability and clusters under resampling -----------------------------------------------
 
 
@@ -497,6 +524,13 @@ def test_clusterability_falls_with_the_spread() -> None:
     assert tested.p_value == 0.1
     assert tested.references.size == 9
     assert clusterability(X, labels=labels).stability == pytest.approx(tested.stability)
+    labels = np.where(np.arange(len(X)) % 5 == 0, -1, labels)
+    tested, made = clusterability(X, labels=labels), Affinity()
+    summary = made.fit(X, labels).certificates_.summary()
+    assert tested.n_unstable == summary["n_unstable"]  # noise is neither stable nor unstable
+    assert tested.stable_share == summary["stable_share"]
+    clusterability(X[:20], 2, affinity=made)
+    assert len(made.labels_) == len(X)  # what the caller fitted stays as it was
     with pytest.raises(ValueError, match="give the number of clusters"):
         clusterability(X)
     with pytest.raises(ValueError, match="leave labels out"):
@@ -541,6 +575,23 @@ def test_failed_resamples_are_reported() -> None:
         cluster_stability(KMeans(2), X)
 
 
+def test_distances_between_points_are_resampled_both_ways() -> None:
+    X, _ = blobs(0, k=3, d=2, spread=0.5)
+    distances = np.linalg.norm(X[:, None] - X, axis=2)
+    options = {"n_resamples": 5, "random_state": 0}
+    plain = cluster_stability(X, AgglomerativeClustering(3, linkage="average"), **options)
+    for metric in ("precomputed", "euclidean"):
+        made = AgglomerativeClustering(3, metric=metric, linkage="average")
+        found = cluster_stability(distances if metric == "precomputed" else X, made, **options)
+        assert not found.failures
+        assert (found.similarities == plain.similarities).all()
+    # The first step of a pipeline sees the data.
+    graph = make_pipeline(KNeighborsTransformer(mode="distance"), DBSCAN(metric="precomputed"))
+    assert not cluster_stability(X, graph, **options).failures
+    with pytest.raises(ValueError, match=r"between the points.*120 rows and 80 columns"):
+        cluster_stability(distances[:, :80], DBSCAN(metric="precomputed"))
+
+
 # ---- classical indices --------------------------------------------------------------------------
 
 
@@ -567,6 +618,12 @@ def test_indices_by_hand(seed: int) -> None:
                 ]
                 dense += count[2] / max(count[0], count[1], 1)
     assert s_dbw(X, labels) == pytest.approx(scat + dense / 6)
+
+
+def test_clusters_that_touch_are_not_apart() -> None:
+    assert dunn_index([[0.0], [0.0], [1.0], [1.0]], [0, 0, 1, 1]) == np.inf
+    assert dunn_index(np.ones((4, 1)), [0, 0, 1, 1]) == 0.0
+    assert dunn_index(np.ones((4, 1)), [0, 0, 1, 1], variant="centroid") == 0.0
 
 
 def test_indices_prefer_the_right_partition(seed: int) -> None:

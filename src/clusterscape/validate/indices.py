@@ -50,7 +50,8 @@ def dunn_index(X: Any, labels: Any, *, variant: Literal["exact", "centroid"] = "
     Returns
     -------
     float
-        The larger, the better; infinite where all diameters are 0.
+        The larger, the better; 0 where clusters touch, and otherwise infinite where all diameters
+        are 0.
 
     See Also
     --------
@@ -84,6 +85,8 @@ def dunn_index(X: Any, labels: Any, *, variant: Literal["exact", "centroid"] = "
             same = codes[rows, None] == codes
             wide = max(wide, float(distances[same].max(initial=0.0)))
             apart = min(apart, float(distances[~same].min(initial=np.inf)))
+    if apart == 0:
+        return 0.0
     return float(apart / wide) if wide > 0 else float("inf")
 
 

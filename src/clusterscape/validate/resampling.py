@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.random import SeedSequence
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
 from clusterscape._core.labels import encode
@@ -47,6 +48,15 @@ class ClusterStability:
     labels: np.ndarray
     failures: list[str]
 
+    def __repr__(self) -> str:
+        """Say what was done; ``table`` has the figures."""
+        done, failed = len(self.similarities), len(self.failures)
+        return (
+            f"ClusterStability({len(self.table)} clusters in {done} resamples, {failed} failed, "
+            f"Jaccard means from {self.table['jaccard'].min():.2f} to "
+            f"{self.table['jaccard'].max():.2f})"
+        )
+
 
 @checked(
     {
@@ -76,7 +86,7 @@ def cluster_stability(
     Parameters
     ----------
     X : (n, d) array or sparse matrix
-        Features.
+        Features; (n, n) distances or similarities where the clusterer takes precomputed ones.
     clusterer : estimator
         Any clusterer with ``fit_predict``; it is cloned, and its ``random_state`` is set where it
         has one.
@@ -126,6 +136,8 @@ def cluster_stability(
     """
     check_clusterer(clusterer, "clusterer")  # first: it is often given before the data
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    if is_pairwise(clusterer):
+        check_square(X)
     own, *seeds = spawn(random_state, n_resamples + 1)
     given = clustered(clusterer, X, own) if labels is None else labels
     codes, categories = encode(given, "labels")
@@ -182,6 +194,29 @@ def check_clusterer(clusterer: Any, name: str) -> None:
         )
 
 
+def is_pairwise(clusterer: Any) -> bool:
+    """Return whether a clusterer takes distances or similarities between points."""
+    while isinstance(clusterer, Pipeline):
+        clusterer = clusterer.steps[0][1]
+    # Not all clusterers of scikit-learn that take them have the tag for it.
+    values = (getattr(clusterer, name, None) for name in ("metric", "affinity", "kernel"))
+    return any(isinstance(value, str) and value.startswith("precomputed") for value in values)
+
+
+def check_square(X: Any) -> None:
+    """Refuse a table that does not hold what lies between the points."""
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(
+            "X: the clusterer takes distances or similarities between the points, as many columns "
+            f"as rows; got {X.shape[0]} rows and {X.shape[1]} columns."
+        )
+
+
+def drawn_points(clusterer: Any, X: Any, rows: np.ndarray) -> Any:
+    """Return the data of some points, for a clusterer."""
+    return X[rows][:, rows] if is_pairwise(clusterer) else X[rows]
+
+
 def _resampled(
     task: tuple[Any, Any, np.ndarray, int, float | None, SeedSequence],
 ) -> np.ndarray | str:
@@ -195,7 +230,8 @@ def _resampled(
         rows = np.sort(rng.choice(n, max(1, round(ratio * n)), replace=False))
     try:
         with hear_warnings():
-            found = encode(clustered(clusterer, X[rows], clustering), "labels")[0]
+            part = drawn_points(clusterer, X, rows)
+            found = encode(clustered(clusterer, part, clustering), "labels")[0]
     except Exception as error:  # a failed resample is reported, the others count
         return f"{type(error).__name__}: {error}"
     first = np.unique(rows, return_index=True)[1]

@@ -80,6 +80,13 @@ class StructureVerdict:
     p_axis: float = 1.0
     p_joint: float = 1.0
 
+    def __repr__(self) -> str:
+        """Say what was found; ``message`` says it in words."""
+        return (
+            f"StructureVerdict(found={self.found}, p_value={self.p_value:.3g}, "
+            f"p_axis={self.p_axis:.3g}, p_joint={self.p_joint:.3g})"
+        )
+
 
 @checked(
     {

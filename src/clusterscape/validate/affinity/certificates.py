@@ -69,6 +69,15 @@ class Certificates:
     threshold: float
     ids: pd.Index
 
+    def __repr__(self) -> str:
+        """Say how many points and clusters there are; ``to_frame`` has a row per point."""
+        n, k = self.shares.shape
+        unstable = int((self.inside & ~self.stable).sum())
+        return (
+            f"Certificates({n} points, {k} clusters, mean stability {self.aggregate:.3f}, "
+            f"{unstable} unstable)"
+        )
+
     @classmethod
     def of(
         cls,
