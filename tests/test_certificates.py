@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from clusterscape import ConsensusClustering, EnsembleGenerator
 from clusterscape.combine import ConsensusWarning
 from clusterscape.compare import element_centric, element_consistency
+from clusterscape.plot import SilhouetteDisplay
 from clusterscape.validate import (
     ActiveClustering,
     Affinity,
@@ -315,6 +316,33 @@ def test_names_and_ids_are_kept() -> None:
     assert new.loc["new", "cluster"] == "left"
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        stability, dunn_index, sd_index, s_dbw, SilhouetteDisplay.from_predictions,
+        lambda X, labels: clusterability(X, labels=labels),
+        lambda X, labels: cluster_stability(X, KMeans(3), labels=labels, n_resamples=1),
+        lambda X, labels: AffinityMap(max_depth=0).fit(X, labels),
+    ],
+)  # fmt: skip
+def test_labels_with_the_ids_in_another_order_are_refused(call) -> None:
+    values, codes = blobs(0, k=3, d=2, n=8)
+    X = pd.DataFrame(values, index=[f"p{i}" for i in range(24)])
+    labels = pd.Series(codes, index=X.index)
+    call(X, labels)
+    with pytest.raises(ValueError, match=r"X and labels have different indexes: row 0 of X is 'p0"):
+        call(X, labels[::-1])
+
+
+def test_a_model_of_the_points_in_another_order_is_refused() -> None:
+    values, _ = blobs(0, k=3, d=2, n=12)
+    X = pd.DataFrame(values, index=[f"p{i}" for i in range(36)])
+    model = ConsensusClustering(3, n_partitions=4, random_state=0).fit(X)
+    Affinity().fit(X, model=model)
+    with pytest.raises(ValueError, match="different indexes"):
+        Affinity().fit(X[::-1], model=model)
+
+
 # ---- tables and aggregates ----------------------------------------------------------------------
 
 
@@ -429,6 +457,8 @@ def test_maps_in_space_and_on_planes(seed: int) -> None:
     assert named.points_ == pytest.approx(Y[:, :2] - Y[:, :2].mean(axis=0))
     with pytest.raises(ValueError, match="at least two columns"):
         AffinityMap().fit(Y[:, :1], labels)
+    with pytest.raises(ValueError, match="plane must have two different directions"):
+        AffinityMap(plane=np.ones((2, 8))).fit(Y, labels)
 
 
 # ---- active clustering --------------------------------------------------------------------------

@@ -206,6 +206,18 @@ def test_what_is_refused(points, found) -> None:
         found.matrix(2, max_gb=1e-9)
 
 
+def test_distances_are_resampled_both_ways() -> None:
+    X, _ = make_blobs(40, centers=3, random_state=0)
+    options = {"ks": (2, 3), "n_resamples": 20, "random_state": 0}
+    plain = resampling_consensus(X, clusterer=AgglomerativeClustering(linkage="average"), **options)
+    known = AgglomerativeClustering(metric="precomputed", linkage="average")
+    found = resampling_consensus(pairwise_distances(X), clusterer=known, **options)
+    for k in (2, 3):
+        np.testing.assert_array_equal(found.matrix(k), plain.matrix(k))
+    with pytest.raises(ValueError, match=r"between the points.*40 rows and 2 columns"):
+        resampling_consensus(X, clusterer=known, **options)
+
+
 def test_clusters_keep_their_numbers() -> None:
     before = np.array([0, 0, 0, 0, 1, 1, 1, -1])
     after = np.array([5, 5, 5, 2, 9, 9, -1, 9])

@@ -10,6 +10,7 @@ from sklearn.metrics import silhouette_samples
 from sklearn.utils.validation import check_is_fitted
 
 from clusterscape._core.labels import encode
+from clusterscape.ensemble.inputs import check_same_rows
 from clusterscape.plot._axes import Frame
 from clusterscape.plot._profile import draw_profile
 
@@ -138,6 +139,7 @@ class SilhouetteDisplay(Frame):
         -------
         SilhouetteDisplay
         """
+        check_same_rows(X, labels)
         values = X if hasattr(X, "tocsr") else np.asarray(X)
         names = np.asarray(labels)
         codes = encode(labels, "labels")[0]

@@ -15,6 +15,7 @@ from clusterscape._core.errors import ParameterError
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import N_JOBS, Instance, Integer, Null, Seed, checked
 from clusterscape._core.seeds import RandomState, spawn
+from clusterscape.ensemble.inputs import check_same_rows
 from clusterscape.linalg.kmeans import kmeans
 from clusterscape.validate.affinity import Affinity, Certificates
 from clusterscape.validate.references import SmoothShape
@@ -142,6 +143,7 @@ def clusterability(
     >>> scores[0] > scores[1]
     True
     """
+    check_same_rows(X, labels)
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     if n_clusters is None and labels is None:
         raise ParameterError(

@@ -10,6 +10,7 @@ from sklearn.utils import check_array, gen_batches
 
 from clusterscape._core.labels import encode
 from clusterscape._core.params import Choice, Number, checked
+from clusterscape.ensemble.inputs import check_same_rows
 from clusterscape.linalg.distances import check_range
 
 _BLOCK = 2**22  # elements of a temporary block
@@ -17,6 +18,7 @@ _BLOCK = 2**22  # elements of a temporary block
 
 def _parts(X: Any, labels: Any) -> tuple[np.ndarray, np.ndarray, int]:
     """Return the points that are in a cluster, their clusters, and how many there are."""
+    check_same_rows(X, labels)
     values = check_array(X, dtype=np.float64)
     check_range(values, "X", smallest=False)
     codes = encode(labels, "labels")[0]

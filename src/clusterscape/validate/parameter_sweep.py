@@ -266,9 +266,10 @@ def _fit(task: _Fit) -> tuple[np.ndarray | str, float]:
     try:
         with hear_warnings():
             made = clone(task.estimator).set_params(**task.setting)
-            if is_pairwise(made):
+            pairwise = is_pairwise(made)
+            if pairwise:
                 check_square(task.X)
-            X = task.X if task.rows is None else drawn_points(made, task.X, task.rows)
+            X = task.X if task.rows is None else drawn_points(task.X, task.rows, pairwise)
             labels = encode(clustered(made, X, task.seed), "labels")[0].astype(np.int64)
     except Exception as error:  # a failed candidate is a row with its reason
         return f"{type(error).__name__}: {' '.join(str(error).split())}", 0.0

@@ -17,6 +17,7 @@ from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import N_JOBS, Choice, Integer, Number, Seed, checked
 from clusterscape._core.seeds import RandomState, sklearn_seed, spawn
 from clusterscape._core.warnings import hear_warnings
+from clusterscape.ensemble.inputs import check_same_rows
 
 _RECOVERED, _DISSOLVED = 0.75, 0.5
 
@@ -135,6 +136,7 @@ def cluster_stability(
     [1.0, 1.0, 1.0]
     """
     check_clusterer(clusterer, "clusterer")  # first: it is often given before the data
+    check_same_rows(X, labels)
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     if is_pairwise(clusterer):
         check_square(X)
@@ -212,9 +214,9 @@ def check_square(X: Any) -> None:
         )
 
 
-def drawn_points(clusterer: Any, X: Any, rows: np.ndarray) -> Any:
-    """Return the data of some points, for a clusterer."""
-    return X[rows][:, rows] if is_pairwise(clusterer) else X[rows]
+def drawn_points(X: Any, rows: np.ndarray, pairwise: bool) -> Any:
+    """Return the data of some points, or what lies between them."""
+    return X[rows][:, rows] if pairwise else X[rows]
 
 
 def _resampled(
@@ -230,7 +232,7 @@ def _resampled(
         rows = np.sort(rng.choice(n, max(1, round(ratio * n)), replace=False))
     try:
         with hear_warnings():
-            part = drawn_points(clusterer, X, rows)
+            part = drawn_points(X, rows, is_pairwise(clusterer))
             found = encode(clustered(clusterer, part, clustering), "labels")[0]
     except Exception as error:  # a failed resample is reported, the others count
         return f"{type(error).__name__}: {error}"

@@ -43,6 +43,7 @@ from clusterscape.generate.algorithms import ALGORITHMS, CLUSTERER, Pieces, Sett
 from clusterscape.generate.features import read_features
 from clusterscape.generate.kinds import Turn, turns_of
 from clusterscape.linalg.kmeans import kmeans_on_samples
+from clusterscape.validate.resampling import check_square, drawn_points, is_pairwise
 
 _BINS = 1000  # steps of the distribution of consensus values
 _BLOCK = 2**22  # elements of a block of rows of a consensus matrix
@@ -387,7 +388,10 @@ def resampling_consensus(
     size = int(ratio * n + 1e-9)
     turn = _turn(clusterer, counts, size, n, ratio)
     root, last = root_sequence(random_state).spawn(2)
-    work = _Work(values, turn, counts, size, init, n_init)
+    pairwise = is_pairwise(clusterer)
+    if pairwise:
+        check_square(values)
+    work = _Work(values, pairwise, turn, counts, size, init, n_init)
     seeds = root.spawn(n_resamples)
     done = parallel_map(
         _clustered,
@@ -438,6 +442,7 @@ class _Work:
     """What every resample has in common."""
 
     X: Any
+    pairwise: bool
     turn: Turn
     counts: np.ndarray
     size: int
@@ -469,7 +474,7 @@ def _clustered(
         )
         return out, failures
     for s, (rows, seed) in enumerate(zip(samples, fitting, strict=True)):
-        part, shared = work.X[rows], Pieces()
+        part, shared = drawn_points(work.X, rows, work.pairwise), Pieces()
         options = work.turn.settings(first + s)
         for j, own in enumerate(seed.spawn(q)):
             how = Settings(own, None, work.init, work.n_init, options=options, pieces=shared)
