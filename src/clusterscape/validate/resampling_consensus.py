@@ -312,7 +312,7 @@ def resampling_consensus(
     Parameters
     ----------
     X : (n, d) array, sparse matrix or data frame
-        Features.
+        Features; (n, n) distances or similarities where the clusterer takes precomputed ones.
     ks : pair, list or range
         Numbers of clusters: a pair (low, high), both included, or a list of numbers.
     clusterer : str or estimator
