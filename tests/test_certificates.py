@@ -24,6 +24,7 @@ from clusterscape.validate import (
     cluster_stability,
     clusterability,
     dunn_index,
+    resampling_consensus,
     s_dbw,
     sd_index,
     stability,
@@ -620,6 +621,35 @@ def test_distances_between_points_are_resampled_both_ways() -> None:
     assert not cluster_stability(X, graph, **options).failures
     with pytest.raises(ValueError, match=r"between the points.*120 rows and 80 columns"):
         cluster_stability(distances[:, :80], DBSCAN(metric="precomputed"))
+
+
+MATRIX = {
+    "cluster_stability": lambda X: cluster_stability(X, KMeans(2), n_resamples=1, random_state=0),
+    "clusterability": lambda X: clusterability(X, 2, random_state=0),
+    "dunn_index": lambda X: dunn_index(X, np.arange(12) % 2),
+    "resampling_consensus": lambda X: resampling_consensus(
+        X, (2, 2), n_resamples=2, random_state=0, progress=False
+    ),
+    "structure_test": lambda X: structure_test(X, random_state=0),
+    "sweep": lambda X: sweep(KMeans(2), {}, X, n_resamples=1, random_state=0, progress=False).table[
+        "silhouette"
+    ],
+}
+
+
+@pytest.mark.parametrize("name", MATRIX)
+def test_one_matrix_of_finite_numbers_is_needed(name: str) -> None:
+    from_array = pytest.importorskip("dask.array").from_array
+    call, X = MATRIX[name], np.random.default_rng(0).normal(size=(12, 2))
+    assert repr(call(from_array(X, chunks=(5, 2)))) == repr(call(X))
+    with pytest.raises(ValueError, match="X holds 2 matrices, and one is needed"):
+        call([X, X])
+    far = X.copy()
+    far[3, 1], far[4, 0] = np.inf, -np.inf
+    with pytest.raises(ValueError, match="X has infinity in row 3, column 1"):
+        call(far)
+    with pytest.raises(TypeError, match="column 'word' of type"):
+        call(pd.DataFrame(X).assign(word=list("abcdef") * 2))
 
 
 # ---- classical indices --------------------------------------------------------------------------

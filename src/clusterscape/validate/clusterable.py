@@ -9,13 +9,13 @@ import numpy as np
 from numpy.random import SeedSequence
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils import check_array
 
 from clusterscape._core.errors import ParameterError
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import N_JOBS, Instance, Integer, Null, Seed, checked
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.ensemble.inputs import check_same_rows
+from clusterscape.generate.features import read_matrix
 from clusterscape.linalg.kmeans import kmeans
 from clusterscape.validate.affinity import Affinity, Certificates
 from clusterscape.validate.references import SmoothShape
@@ -144,7 +144,7 @@ def clusterability(
     True
     """
     check_same_rows(X, labels)
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    X = read_matrix(X).views[0]
     if n_clusters is None and labels is None:
         raise ParameterError(
             "{n_clusters}: give the number of clusters, or labels.", n_clusters=n_clusters

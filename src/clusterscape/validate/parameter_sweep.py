@@ -14,7 +14,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import calinski_harabasz_score, davies_bouldin_score, silhouette_score
 from sklearn.model_selection import ParameterGrid
-from sklearn.utils import check_array
 
 from clusterscape._core.labels import NOISE, encode
 from clusterscape._core.parallel import parallel_map
@@ -23,6 +22,7 @@ from clusterscape._core.seeds import RandomState, spawn
 from clusterscape._core.warnings import hear_warnings
 from clusterscape.compare import adjusted_rand
 from clusterscape.ensemble import Ensemble
+from clusterscape.generate.features import point_ids, read_matrix
 from clusterscape.validate.affinity import Affinity
 from clusterscape.validate.resampling import (
     check_clusterer,
@@ -217,8 +217,8 @@ def sweep(
     'ValueError: n_samples=60 should be >= n_clusters=90.'
     """
     check_clusterer(estimator, "estimator")
-    ids = X.index if isinstance(X, pd.DataFrame) else None
-    values = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    ids = point_ids(X)
+    values = read_matrix(X).views[0]
     n = values.shape[0]
     settings = [dict(setting) for setting in ParameterGrid(grid)]
     drawing, own, measuring, *seeds = spawn(random_state, n_resamples + 3)

@@ -10,7 +10,6 @@ import pandas as pd
 from numpy.random import SeedSequence
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_array
 
 from clusterscape._core.labels import encode
 from clusterscape._core.parallel import parallel_map
@@ -18,6 +17,7 @@ from clusterscape._core.params import N_JOBS, Choice, Integer, Number, Seed, che
 from clusterscape._core.seeds import RandomState, sklearn_seed, spawn
 from clusterscape._core.warnings import hear_warnings
 from clusterscape.ensemble.inputs import check_same_rows
+from clusterscape.generate.features import read_matrix
 
 _RECOVERED, _DISSOLVED = 0.75, 0.5
 
@@ -137,7 +137,7 @@ def cluster_stability(
     """
     check_clusterer(clusterer, "clusterer")  # first: it is often given before the data
     check_same_rows(X, labels)
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    X = read_matrix(X).views[0]
     if is_pairwise(clusterer):
         check_square(X)
     own, *seeds = spawn(random_state, n_resamples + 1)

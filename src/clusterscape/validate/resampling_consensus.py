@@ -40,7 +40,7 @@ from clusterscape.combine.base import BaseConsensus
 from clusterscape.ensemble import Ensemble
 from clusterscape.ensemble.inputs import Partition
 from clusterscape.generate.algorithms import ALGORITHMS, CLUSTERER, Pieces, Settings
-from clusterscape.generate.features import read_features
+from clusterscape.generate.features import read_matrix
 from clusterscape.generate.kinds import Turn, turns_of
 from clusterscape.linalg.kmeans import kmeans_on_samples
 from clusterscape.validate.resampling import check_square, drawn_points, is_pairwise
@@ -381,7 +381,7 @@ def resampling_consensus(
     >>> np.bincount(found.labels(3))
     array([30, 30, 30])
     """
-    features = read_features(X)
+    features = read_matrix(X)
     values = features.views[0]
     n = values.shape[0]
     counts = np.arange(ks[0], ks[1] + 1) if isinstance(ks, tuple) else np.unique(ks)
