@@ -97,6 +97,21 @@ def read_features(X: Any, *, index: Any = None, contiguous: bool = True) -> Feat
     return Features(views, _common_index(given, names) if index is None else pd.Index(index))
 
 
+def read_matrix(X: Any, *, contiguous: bool = True) -> Features:
+    """Return what :func:`read_features` does, of one matrix in memory.
+
+    Rows that are read in blocks are gathered. Several matrices are refused.
+    """
+    source = as_rows(X)
+    found = read_features(X if source is None else source.gather(), contiguous=contiguous)
+    if len(found.views) > 1:
+        raise ValueError(
+            f"X holds {len(found.views)} matrices, and one is needed; put the columns beside each "
+            "other, for example numpy.hstack(X)."
+        )
+    return found
+
+
 def rows_of(X: Any, *, n_jobs: int | None = None) -> RowSource | None:
     """Return features that are read in blocks, after one look at all of them; None for others.
 

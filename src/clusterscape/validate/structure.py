@@ -12,15 +12,14 @@ from scipy.sparse.linalg import svds
 from scipy.special import ndtr
 from scipy.stats import t as student_t
 from sklearn.preprocessing import normalize
-from sklearn.utils import check_array
 
 from clusterscape import kernels
-from clusterscape._core.frames import refuse_repeated_columns
 from clusterscape._core.labels import smallest_type
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import N_JOBS, Choice, Integer, Seed, checked
 from clusterscape._core.rows import RowSource, as_rows
 from clusterscape._core.seeds import RandomState, kernel_seed, spawn
+from clusterscape.generate.features import read_matrix
 from clusterscape.linalg.ncut import eigengap
 from clusterscape.linalg.rowspace import RowSpace
 from clusterscape.linalg.transfer_cut import bipartite_spectrum
@@ -79,6 +78,13 @@ class StructureVerdict:
     message: str
     p_axis: float = 1.0
     p_joint: float = 1.0
+
+    def __repr__(self) -> str:
+        """Say what was found; ``message`` says it in words."""
+        return (
+            f"StructureVerdict(found={self.found}, p_value={self.p_value:.3g}, "
+            f"p_axis={self.p_axis:.3g}, p_joint={self.p_joint:.3g})"
+        )
 
 
 @checked(
@@ -173,13 +179,8 @@ def structure_test(
     >>> structure_test(rng.normal(size=(120, 2)), random_state=0).found
     False
     """
-    refuse_repeated_columns(X, "X")
     rows = as_rows(X)
-    if rows is None:
-        kinds = [np.float64, np.float32]
-        X = check_array(X, accept_sparse="csr", dtype=kinds, ensure_min_samples=1)
-    else:
-        X = rows
+    X = read_matrix(X, contiguous=False).views[0] if rows is None else rows
     picker, axis, own, *seeds = spawn(random_state, 2 * n_references + 3)
     table, scores = _sampled(X, metric, max_points, np.random.default_rng(picker))
     n = table.shape[0]

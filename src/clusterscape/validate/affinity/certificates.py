@@ -69,6 +69,15 @@ class Certificates:
     threshold: float
     ids: pd.Index
 
+    def __repr__(self) -> str:
+        """Say how many points and clusters there are; ``to_frame`` has a row per point."""
+        n, k = self.shares.shape
+        unstable = int((self.inside & ~self.stable).sum())
+        return (
+            f"Certificates({n} points, {k} clusters, mean stability {self.aggregate:.3f}, "
+            f"{unstable} unstable)"
+        )
+
     @classmethod
     def of(
         cls,
@@ -207,9 +216,9 @@ class Certificates:
         Returns
         -------
         pandas.DataFrame
-            Columns ``size``, ``stability`` (mean of the members), ``chance_corrected``,
-            ``stable_share`` (of the members), ``own_share`` (mean share of the cluster itself),
-            ``outside_share`` (members outside of the hull).
+            Columns ``size``, ``stability`` (mean of the members), ``chance_corrected`` (NaN for one
+            cluster), ``stable_share`` (of the members), ``own_share`` (mean share of the cluster
+            itself), ``outside_share`` (members outside of the hull).
         """
         k = len(self.clusters)
         inside = self.inside
@@ -222,7 +231,7 @@ class Certificates:
             return np.divide(total, size, out=np.full(k, np.nan), where=size > 0)
 
         sigma = mean(self.stability[inside])
-        chance = 0.0 if k == 1 else 1.0 / k
+        chance = np.nan if k == 1 else 1.0 / k
         return pd.DataFrame(
             {
                 "size": size,

@@ -28,6 +28,7 @@ from clusterscape._core.params import (
 )
 from clusterscape._core.seeds import RandomState, root_sequence
 from clusterscape.compare import element_consistency
+from clusterscape.ensemble.inputs import check_same_rows
 from clusterscape.generate.features import point_ids, validated_features
 from clusterscape.linalg.cells import (
     Bound,
@@ -48,6 +49,7 @@ from clusterscape.validate.affinity.representatives import (
     squared_to_own,
 )
 from clusterscape.validate.affinity.space import KernelSpace, LinearSpace
+from clusterscape.validate.description import check_order
 
 _CHUNK = 1024  # points of one task
 _SAME = 1e-12  # of the largest distance of centres: nearer ones are one
@@ -278,6 +280,10 @@ class Affinity(BaseEstimator):
         self
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
+        check_same_rows(X, labels)
+        ensemble = getattr(model, "ensemble_", None)
+        if ensemble is not None:
+            check_order(X, ensemble, "X")
         ids = point_ids(X)
         X = validated_features(self, X)
         codes, self.clusters_ = self._codes(X, labels, model)
@@ -417,13 +423,14 @@ class Affinity(BaseEstimator):
                 self._space = BregmanCells.of(
                     self.divergence, self.representatives_, np.asarray(X, float), self.margin
                 )
+                self._space.check_exact(self.method)
                 return
             self._space = LinearSpace.of(self.representatives_)
             self._sites = self._unique(self._space.centers, *self._weights(X, codes, k))
         if self.bound == "box":
             both = np.concatenate([self._space.project(X)[0], self._space.centers])
             low, high = both.min(axis=0), both.max(axis=0)
-            wide = self.margin * np.maximum(high - low, 1e-6 * np.ptp(both))
+            wide = self.margin * np.maximum(high - low, 1e-6 * np.ptp(both) if both.size else 0.0)
             self._sites = replace(self._sites, box=np.stack([low - wide, high + wide]))
         check_exact(self._sites)
 
