@@ -187,18 +187,16 @@ class DenseRows:
         from clusterscape.linalg.kmeans_engines import batches
 
         kind = self.matrix.dtype
-        table, norms, scale = (np.asarray(a, dtype=kind) for a in (table, norms, scale))
-        values = np.empty(self.n_points)
-        moved = 0
-        for part in batches(self.n_points, 16 * table.shape[1]):  # small enough for the cache
-            scores = self.matrix[part] @ table
-            scores *= -scale[part, None]
-            scores += norms
-            best = scores.argmin(axis=1)
-            values[part] = scores[np.arange(len(best)), best]
-            moved += int((best != groups[part]).sum())
-            groups[part] = best
-        return moved, values
+        norms, scale = np.asarray(norms, dtype=kind), np.asarray(scale, dtype=kind)
+        columns = np.ascontiguousarray(table.T, dtype=kind)
+        values = np.empty(self.n_points, dtype=kind)
+        best = np.empty(self.n_points, dtype=np.int32)
+        for part in batches(self.n_points, 16 * len(columns)):  # small enough for the cache
+            products = columns @ self.matrix[part].T
+            kernels.rowspace.least(products, norms, scale[part], best[part], values[part])
+        moved = int((best != groups).sum())
+        groups[:] = best
+        return moved, values.astype(np.float64, copy=False)
 
     def totals(self, groups: np.ndarray, weights: np.ndarray, n_groups: int) -> np.ndarray:
         """Return the (d, K) weighted sums of the groups' rows."""
