@@ -18,6 +18,7 @@ from clusterscape._core.params import Choice, Integer, Rules, check_params
 from clusterscape.compare import MEASURES, adjusted_rand, density_distances, pairwise
 from clusterscape.compare.density import pair_distances
 from clusterscape.ensemble import Ensemble, PartitionRecord, as_ensemble
+from clusterscape.ensemble.inputs import refuse_other_names
 from clusterscape.explore.columns import structured_views
 from clusterscape.explore.grouping import (
     GROUPINGS,
@@ -620,11 +621,8 @@ def _same_points(views: Any, n: int, ids: Any, kernel: Any) -> list[Any]:
             f"views has {read.n_points} rows and X {n}; each view must hold the same points in the "
             "same order."
         )
-    if read.index is not None and ids is not None and not read.index.equals(pd.Index(ids)):
-        raise ValueError(
-            "views and X have different row names; each view must hold the same points in the same "
-            "order (views.loc[X.index], if the names are only in another order)."
-        )
+    if read.index is not None and ids is not None:
+        refuse_other_names(pd.Index(ids), read.index, "X and views")
     return list(read.views)
 
 
