@@ -497,6 +497,9 @@ def lights(path: Path) -> dict[str, np.ndarray]:
     return found
 
 
+LOOKS = ("separation", "pixels", "views", "logarithms")
+
+
 def yale_part(options: Any) -> Bars:
     """Print how near representatives come to the two references of Yale B."""
     faces = _common.load("yaleb_32x32", options.data_home)
@@ -520,17 +523,22 @@ def yale_part(options: Any) -> Bars:
         rows.append(found[title].row(title))
         _print_nearest(title, found[title], person, by_light)
 
-    look("separation, 38", X, 38, {**source(options), **few})
-    look("pixels", X, both, plain)
-    look("logarithms", logs, both, plain)
-    look("contrast, 38", local_contrast(X), 38, plain)
-    # What is left of the light without the faces that contrast found: an alternative to them.
-    contrast = found["contrast, 38"].model
-    known = contrast.ensemble_.labels[:, int(np.argmax(contrast.quality_))]
-    views = [local_contrast(X), without_groups(light_only(X), known)]
-    look("pixels and two views", X, both, {**plain, "views": views})
+    wanted = options.looks or LOOKS
+    if "separation" in wanted:
+        look("separation, 38", X, 38, {**source(options), **few})
+    if "pixels" in wanted:
+        look("pixels", X, both, plain)
+    if "views" in wanted:
+        look("contrast, 38", local_contrast(X), 38, plain)
+        # What is left of the light without the faces that contrast found.
+        contrast = found["contrast, 38"].model
+        known = contrast.ensemble_.labels[:, int(np.argmax(contrast.quality_))]
+        views = [local_contrast(X), without_groups(light_only(X), known)]
+        look("pixels and two views", X, both, {**plain, "views": views})
+    if "logarithms" in wanted:
+        look("logarithms", logs, both, plain)
     _common.show_table(HEADER, rows)
-    return [farther("Yale B", found["separation, 38"])]
+    return [farther("Yale B", found["separation, 38"])] if "separation" in wanted else []
 
 
 def _print_nearest(
@@ -576,6 +584,7 @@ def main() -> None:
     """Run the parts asked for and hold the bars."""
     parser = _common.parser(__doc__.splitlines()[0])
     parser.add_argument("--part", choices=tuple(PARTS), help="all unless given")
+    parser.add_argument("--looks", nargs="+", choices=LOOKS, help="landscapes of Yale B; all")
     options = parser.parse_args()
     print(_common.versions())
     Landscape(2, n_samples=8, burn_in=2, n_chains=2, random_state=0, progress=False).fit(
