@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Protocol, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from clusterscape import kernels
 from clusterscape._core.parallel import parallel_map
 
 _CHUNK = 2**17  # points whose totals one worker takes
+_SMALL = 2**24  # numbers of dense rows that are also kept as columns
 
 
 class Rows(Protocol):
@@ -176,6 +178,11 @@ class DenseRows:
         self.matrix = np.ascontiguousarray(matrix)
         self.n_points, self.width = matrix.shape
 
+    @cached_property
+    def _turned(self) -> np.ndarray:
+        """The rows as columns: copied where that is small, as products are a third faster then."""
+        return np.ascontiguousarray(self.matrix.T) if self.matrix.size <= _SMALL else self.matrix.T
+
     def assign(
         self, table: np.ndarray, norms: np.ndarray, *, scale: np.ndarray, groups: np.ndarray
     ) -> tuple[int, np.ndarray]:
@@ -192,7 +199,7 @@ class DenseRows:
         values = np.empty(self.n_points, dtype=kind)
         best = np.empty(self.n_points, dtype=np.int32)
         for part in batches(self.n_points, 16 * len(columns)):  # small enough for the cache
-            products = columns @ self.matrix[part].T
+            products = columns @ self._turned[:, part]
             kernels.rowspace.least(products, norms, scale[part], best[part], values[part])
         moved = int((best != groups).sum())
         groups[:] = best
