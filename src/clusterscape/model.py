@@ -345,7 +345,7 @@ class ConsensusClustering(
         X = validated_features(self, X, contiguous=False)
         n = X.shape[0]
         self._check_count(X)
-        known = constraints_of(constraints, None, n)
+        known = constraints_of(constraints, None, n, names=ids)
         seeds = self._seeds()
         generator = self._generator(X.shape, seeds[0], sparse=sparse.issparse(X))
         metric = generator.distance
@@ -429,7 +429,7 @@ class ConsensusClustering(
     ) -> Self:
         """Fit to distances or similarities."""
         relation, seeds = relations.views[0], self._seeds()
-        known = constraints_of(constraints, None, relation.shape[0])
+        known = constraints_of(constraints, None, relation.shape[0], names=relations.index)
         generator = self._generator(relation.shape, seeds[0], graph=relation.is_graph)
         self.structure_ = self.k_selection_ = None
         self._forget_features()
@@ -468,7 +468,7 @@ class ConsensusClustering(
         self._forget_features()
         with showing(self.progress), self._workers():
             votes = as_ensemble(ensemble)
-            known = constraints_of(constraints, None, votes.n_points)
+            known = constraints_of(constraints, None, votes.n_points, names=votes.index)
             self._conclude(votes, self._seeds()[1], features, known)
         return self
 

@@ -386,6 +386,16 @@ def check_same_rows(X: Any, labels: Any) -> None:
     )
 
 
+def refuse_other_names(left: pd.Index, right: pd.Index, what: str) -> None:
+    """Refuse names of points that are not the same ones in the same order."""
+    if not may_be_joined(left, right):
+        row, mine, other = first_difference(left, right)
+        raise ValueError(
+            f"{what} have different row names, at row {row} {mine} and {other}; both must be about "
+            "the same points in the same order."
+        )
+
+
 def _counts_up(index: pd.Index) -> bool:
     """Say whether ids only count the points: 0, 1, 2..."""
     if isinstance(index, pd.RangeIndex):

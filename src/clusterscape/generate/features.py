@@ -61,7 +61,9 @@ class Features:
         return digest.hexdigest()
 
 
-def read_features(X: Any, *, index: Any = None, contiguous: bool = True) -> Features:
+def read_features(
+    X: Any, *, index: Any = None, contiguous: bool = True, name: str = "X"
+) -> Features:
     """Return the checked views of ``X``: one matrix, or a list of matrices over the same points.
 
     float32 stays float32, other numbers become float64, sparse becomes CSR. Data frames must be
@@ -84,14 +86,14 @@ def read_features(X: Any, *, index: Any = None, contiguous: bool = True) -> Feat
         return Features((source,))
     several = isinstance(X, (list, tuple)) and len(X) > 0 and all(_is_matrix(v) for v in X)
     given = list(X) if several else [X]
-    names = [f"X[{i}]" for i in range(len(given))] if several else ["X"]
-    views = tuple(_read_matrix(v, name) for v, name in zip(given, names, strict=True))
+    names = [f"{name}[{i}]" for i in range(len(given))] if several else [name]
+    views = tuple(_read_matrix(v, called) for v, called in zip(given, names, strict=True))
     if contiguous:  # in one layout, or every member would lay the rows out for itself
         views = tuple(v if sparse.issparse(v) else np.ascontiguousarray(v) for v in views)
-    for view, name in zip(views, names, strict=True):
+    for view, called in zip(views, names, strict=True):
         if view.shape[0] != views[0].shape[0]:
             raise ValueError(
-                f"{name} has {view.shape[0]} rows and {names[0]} has {views[0].shape[0]}; views "
+                f"{called} has {view.shape[0]} rows and {names[0]} has {views[0].shape[0]}; views "
                 f"must hold the same points in the same order."
             )
     return Features(views, _common_index(given, names) if index is None else pd.Index(index))
