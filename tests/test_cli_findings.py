@@ -181,3 +181,57 @@ def test_small_shares_are_not_rounded_away():
     assert share_words(1, 240) == "<1%"
     assert share_words(240, 240) == "100%"
     assert share_words(0, 240) == "0%"
+
+
+# ---- what people met who had only the wheel and the documentation ----------------------------
+
+
+def test_predict_does_not_advise_to_leave_out_columns_that_it_needs():
+    points().to_csv("t.csv", index=False)
+    assert invoke("run", "t.csv", *QUICK, "-o", "out").exit_code == 0
+    points().assign(y="abc").to_csv("words.csv", index=False)
+    done = invoke("predict", "out", "words.csv")
+    assert done.exit_code == 1
+    assert "'abc' in row 2" in done.stderr
+    assert "the run was made with the column y, which cannot be left out" in done.stderr
+    assert "--exclude" not in done.stderr
+    assert "--categories" not in done.stderr
+    made = points()
+    made.loc[3, "y"] = np.nan
+    made.to_csv("gap.csv", index=False)
+    done = invoke("predict", "out", "gap.csv")
+    assert "or leave such rows out with --missing drop" in done.stderr
+    assert "--exclude" not in done.stderr
+    assert "impute" not in done.stderr
+    assert invoke("predict", "out", "gap.csv", "--missing", "drop").exit_code == 0
+
+
+def test_predict_reads_utf8_after_a_run_in_another_encoding():
+    made = points().rename(columns={"x": "Höhe"})
+    made.to_csv("old.csv", index=False, encoding="cp1252")
+    done = invoke("run", "old.csv", "--encoding", "cp1252", *QUICK, "-o", "out")
+    assert done.exit_code == 0, done.stderr
+    made.to_csv("new.csv", index=False)
+    made.to_csv("alike.csv", index=False, encoding="cp1252")
+    for file in ("new.csv", "alike.csv"):
+        done = invoke("predict", "out", file)
+        assert done.exit_code == 0, done.stderr
+        assert len(done.stdout.splitlines()) == 21
+
+
+def test_remedies_that_were_taken_are_not_advised():
+    made = points()
+    made["x"] = made["x"].abs()
+    made["y"] = made["y"].abs()
+    made.loc[5, "x"] = 4500
+    made.to_csv("t.csv", index=False)
+    done = invoke("run", "t.csv", *QUICK, "-o", "out")
+    assert "consider --scale robust or --log." in done.stderr
+    done = invoke("run", "t.csv", *QUICK, "-o", "out", "--scale", "robust")
+    assert "If not, consider --log." in done.stderr
+    note = " ".join(done.stderr.split())
+    assert "because of one value, in row 5, which decides the clusters" in note
+    assert "StandardScaler" not in note
+    done = invoke("generate", "t.csv", "-r", "3", "--scale", "robust", "--log", "-o", "e.npz")
+    assert "it may decide the clusters." in done.stderr
+    assert "consider" not in done.stderr

@@ -78,7 +78,8 @@ def generate(
         )  # fmt: skip
         _written(ensemble, output, printing)
         return
-    table, _ = inputs.read_table(data, reading, compares=False, keep=True, quiet=quiet)
+    tried = inputs.tried(scale, preparing)
+    table, _ = inputs.read_table(data, reading, compares=False, keep=True, done=tried, quiet=quiet)
     done = inputs.scaling(table.X, scale, algorithm)
     X = inputs.transformed(
         table, inputs.steps(table, reading, preparing, scale=done, seed=seed, quiet=quiet)

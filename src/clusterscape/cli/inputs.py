@@ -44,13 +44,15 @@ def read_table(
     reference: str | None = None,
     compares: bool = True,
     keep: bool = False,
+    done: Sequence[str] = (),
     quiet: bool = False,
 ) -> tuple[Table, dict[str, Any]]:
     """Read the features, say which columns are used, and return them with their origin.
 
     The origin is what ``run.json`` says of the input. ``compares`` says that the verb has
     the option --reference. ``keep`` leaves gaps that are to be filled, and words that are to
-    become columns, to the first of the :func:`steps`.
+    become columns, to the first of the :func:`steps`. ``done`` are remedies against values that
+    are far from all others which the command was given already.
     """
     from clusterscape import io as tables
     from clusterscape.io.results import file_digest
@@ -70,7 +72,7 @@ def read_table(
     _refuse_tiny(table)
     suspicious = [] if arguments["columns"] else tables.suspicious_columns(table)
     suspicious.sort(key=lambda one: one.kind == "outlier")  # of which there may be very many
-    _tell_columns(table, suspicious, compares=compares, quiet=quiet)
+    _tell_columns(table, suspicious, compares=compares, done=done, quiet=quiet)
     odd = _suspicious(suspicious)
     origin = {
         "file": os.path.basename(table.source),
@@ -85,6 +87,11 @@ def read_table(
         "notes": [*table.notes, *odd],
     }
     return table, origin
+
+
+def tried(scale: str, preparing: Preparing) -> list[str]:
+    """Return the remedies against far values that the options hold."""
+    return ["--scale robust"] * (scale == "robust") + ["--log"] * preparing.log
 
 
 _TINY = 1e-150  # the squares of smaller numbers are 0
@@ -281,6 +288,7 @@ def _tell_columns(
     *,
     file: str = "",
     compares: bool = False,
+    done: Sequence[str] = (),
     quiet: bool = False,
 ) -> None:
     """Say which columns are used, and which of them may be no measurements.
@@ -312,7 +320,7 @@ def _tell_columns(
         name = shlex.quote(prefix + one.column)
         say(
             f"{table.source}: warning: column {one.column!r} {one.reason}. "
-            f"{_advice(one, name, compares=compares)}",
+            f"{_advice(one, name, compares=compares, done=done)}",
             quiet=quiet,
         )
         rest = seen[one.kind] - _WARNED
@@ -334,13 +342,12 @@ def _suspicious(found: Sequence[Suspicion]) -> list[str]:
     return said
 
 
-def _advice(one: Suspicion, name: str, *, compares: bool) -> str:
+def _advice(one: Suspicion, name: str, *, compares: bool, done: Sequence[str]) -> str:
     """Say what can be done about a column that may be no measurement."""
     if one.kind == "outlier":
-        return (
-            "If it is a mistake, correct the cell: it may decide the clusters. If not, "
-            "consider --scale robust or --log."
-        )
+        mistake = "If it is a mistake, correct the cell: it may decide the clusters."
+        left = [remedy for remedy in ("--scale robust", "--log") if remedy not in done]
+        return f"{mistake} If not, consider {' or '.join(left)}." if left else mistake
     if one.kind == "sentinel":
         return f"If so, say --na {one.value:g} and what to do with it: --missing drop or impute."
     text = f"If it is not a measurement, leave it out with --exclude {name}"
@@ -440,32 +447,44 @@ class _Reader:
     def __init__(self, reading: Reading, files: Sequence[str]) -> None:
         self.reading = reading
         self.files = files
-        self.id_column = next(iter(reading.given("id_column", None, files)), None)
+        self.id_columns = reading.given("id_column", None, files)
         given = reading.given("exclude", None, files)
         parts = [part.strip() for value in given for part in value.split(",")]
-        self.names = dict.fromkeys([*given, *parts])
-        if self.id_column is not None:
-            self.names[self.id_column] = None
+        self.names = dict.fromkeys([*given, *parts, *self.id_columns])
         self.missing: dict[str, dict[str, UnknownColumn]] = {}
+        self.named_by: dict[str, str | None] = {}  # the column of ids that was asked for
+        self.with_ids: set[str] = set()
         self._stdin: bytes | None = None
 
     def read(self, file: str, read: Callable[..., T]) -> T:
         """Read one file without the names that it does not have."""
         from clusterscape.io import UnknownColumn, read_table
 
-        arguments: Any = self.reading.arguments(file, self.files)
+        own = self.reading.given("id_column", file)
+        names = [] if own else list(self.id_columns)  # one after the other, until one is there
+        of_file = [f"{file}={name}" for name in own]
+        reading = dataclasses.replace(self.reading, id_column=of_file or None)
+        arguments: Any = reading.arguments(file, self.files)
         if read is read_table:
-            arguments = self.reading.table_arguments(file, self.files)
-            arguments["columns"] = self.reading.given("columns", file) or None
+            arguments = reading.table_arguments(file, self.files)
+            arguments["columns"] = reading.given("columns", file) or None
         missing = self.missing.setdefault(file, {})
         while True:
+            if names:
+                arguments["id_column"] = names[0]
             try:
-                return read(self._content(file), **arguments)
+                found = read(self._content(file), **arguments)
             except UnknownColumn as error:
                 if error.column not in self.names or error.column in missing:
                     raise
                 missing[error.column] = error
+                names = [name for name in names if name != error.column]
                 arguments = _without(arguments, error.column)
+            else:
+                self.named_by[file] = names[0] if names else None
+                if getattr(found, "ids", None) is not None:
+                    self.with_ids.add(file)
+                return found
 
     def _content(self, file: str) -> Any:
         if file != "-":
@@ -481,10 +500,10 @@ class _Reader:
         if set(self.files) == set(files):
             self.check_names()
         tables = [file for file in files if not is_ensemble_file(file)]
-        lacking = [file for file in tables if self.id_column in self.missing[file]]
-        if self.id_column is None or not 0 < len(lacking) < len(tables):
+        lacking = [file for file in tables if file not in self.with_ids]
+        if not self.id_columns or not 0 < len(lacking) < len(tables):
             return
-        error = self.missing[lacking[0]][self.id_column]
+        error = self.missing[lacking[0]][self.id_columns[0]]
         raise ValueError(
             f"{error.for_shell()} Name the column of ids of one file alone with --id-column "
             f"{shlex.quote(lacking[0])}=NAME."
@@ -497,6 +516,13 @@ class _Reader:
             sentences = [error.for_shell() for error in errors if error is not None]
             if errors and len(sentences) == len(errors):
                 raise ValueError(" ".join(dict.fromkeys(sentences)))
+        idle = [name for name in self.id_columns if name not in self.named_by.values()]
+        if idle and set(self.named_by) == set(self.files):
+            raise typer.BadParameter(
+                f"{idle[0]!r} names the points of no file, because another name was found in each; "
+                "leave it out, or say FILE=NAME.",
+                param_hint="--id-column",
+            )
 
 
 def _without(arguments: ReadArguments, name: str) -> ReadArguments:

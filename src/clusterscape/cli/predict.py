@@ -13,7 +13,7 @@ from clusterscape.cli import options as opt
 from clusterscape.cli.console import say, verb
 
 if TYPE_CHECKING:
-    from clusterscape.io import Table, UnknownColumn
+    from clusterscape.io import Table, TableError, UnknownColumn
 
 _SHOWN = 12  # names of columns in a message
 
@@ -50,7 +50,7 @@ def predict(
     from clusterscape.cli import inputs
     from clusterscape.cli import output as out
     from clusterscape.cli.like import id_column_of, read_with_ids, with_layout_of
-    from clusterscape.io import UnknownColumn
+    from clusterscape.io import TableError, UnknownColumn
     from clusterscape.io.results import json_text, labels_csv, labels_frame, write_frame
 
     quiet = printing.quiet
@@ -67,6 +67,8 @@ def predict(
         )
     except UnknownColumn as error:
         raise _lacking(error, names or []) from None
+    except TableError as error:
+        raise _of_known_columns(error, names or []) from None
     X = matched(table, names, fitted, ids=id_column_of(made), quiet=quiet)
     for note in _filled(fitted, X, table):
         say(f"{table.source}: {note}", quiet=quiet)
@@ -179,6 +181,26 @@ def _lacking(error: UnknownColumn, names: list[str]) -> Exception:
         return error
     problem = f"{error.problem}, which the model was fitted on ({_listed(names)})"
     return UnknownColumn(error.column, problem, error.remedy, **error.options)
+
+
+def _of_known_columns(error: TableError, names: list[str]) -> TableError:
+    """Return an error on the cells of columns that the model needs: none can be left out."""
+    from clusterscape.io import TableError
+
+    excluded = error.options.get("exclude")
+    excluded = [excluded] if isinstance(excluded, str) else list(excluded or ())
+    needed = [name for name in excluded if name in names]
+    if not needed:
+        return error
+    listed = _listed(needed).replace("{", "{{").replace("}", "}}")
+    remedy = f"the run was made with {listed}, which cannot be left out: correct the file"
+    if "missing__drop" in error.options:
+        return TableError(
+            error.problem,
+            remedy + ", or leave such rows out with {missing}",
+            missing=error.options["missing__drop"],
+        )
+    return TableError(error.problem, remedy)
 
 
 def matched(

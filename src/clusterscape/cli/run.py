@@ -111,7 +111,10 @@ def run(
     out.keep_inputs([output / name for name in out.FILES], [data])
     out.check_h5ad(write_h5ad, [data], force=force)
     ids = None if like is None else id_column_of_file(like)
-    table, origin = read_with_ids(data, reading, ids, reference=reference, keep=True, quiet=quiet)
+    tried = inputs.tried(scale, preparing)
+    table, origin = read_with_ids(
+        data, reading, ids, reference=reference, keep=True, done=tried, quiet=quiet
+    )
     done = inputs.scaling(table.X, scale, algorithm)
     before = inputs.steps(table, reading, preparing, scale=done, seed=seed, quiet=quiet)
     choose_algorithm(model, algorithm, table)
