@@ -235,3 +235,37 @@ def test_remedies_that_were_taken_are_not_advised():
     done = invoke("generate", "t.csv", "-r", "3", "--scale", "robust", "--log", "-o", "e.npz")
     assert "it may decide the clusters." in done.stderr
     assert "consider" not in done.stderr
+
+
+def test_compare_draws_which_clusterings_are_alike():
+    rng = np.random.default_rng(0)
+    made = pd.DataFrame(rng.integers(0, 3, (30, 4)), columns=["a", "b", "c", "d"])
+    made["d"] = made["a"]
+    made.to_csv("t.csv", index=False)
+    before = invoke("compare", "t.csv", "--metric", "ari,vi")
+    done = invoke("compare", "t.csv", "--metric", "ari,vi", "--plot", "alike.svg")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout == before.stdout  # the table goes where it went
+    assert "alike.svg: which clusterings are alike" in done.stderr
+    drawn = Path("alike.svg").read_text()
+    assert "1 - adjusted rand" in drawn
+    assert "distances of 4 partitions" in drawn
+    again = invoke("compare", "t.csv", "--plot", "alike.svg")
+    assert again.exit_code == 1
+    assert "--force" in again.stderr
+    assert invoke("compare", "t.csv", "--plot", "alike.txt").exit_code == 2
+
+
+def test_displays_of_pairs_are_those_of_the_ensemble():
+    from clusterscape.compare import pairwise
+    from clusterscape.plot import DendrogramDisplay, DistanceMatrixDisplay
+
+    runs = [[0, 0, 1, 1, 2], [1, 1, 0, 0, 0], [0, 1, 1, 1, 2]]
+    for metric in ("vi", "adjusted_rand"):
+        found = pairwise(runs, metric)
+        tree = DendrogramDisplay.from_ensemble(runs, metric=metric)
+        assert (DendrogramDisplay.from_pairwise(found).merges == tree.merges).all()
+        drawn = DistanceMatrixDisplay.from_pairwise(found, names=["p", "q", "r"]).to_frame()
+        far = found.matrix if metric == "vi" else 1 - found.matrix
+        where = [["p", "q", "r"].index(name) for name in drawn.index]
+        np.testing.assert_allclose(drawn, far[np.ix_(where, where)], atol=1e-12)

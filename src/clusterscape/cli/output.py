@@ -37,6 +37,7 @@ DEMO_FILES = {
 
 # Endings of files of labels, and of ensembles with the method that writes them.
 LABELS = (".csv", ".parquet", ".pq")
+PICTURES = (".png", ".pdf", ".svg")
 ENSEMBLES = {".npz": "to_npz", ".parquet": "to_parquet", ".pq": "to_parquet", ".csv": "to_csv"}
 
 
