@@ -137,7 +137,7 @@ def _picture(tables: list[PairwiseResult], names: list[str]) -> Any:
 
     high = min(max(3.2, 1.4 + 0.22 * len(names)), 12.0)
     figure = Figure(figsize=(12.0, high * len(tables)), layout="constrained")
-    axes = figure.subplots(len(tables), 2, squeeze=False)
+    axes = figure.subplots(len(tables), 2, squeeze=False, width_ratios=(3, 2))
     for table, (left, right) in zip(tables, axes, strict=True):
         DendrogramDisplay.from_pairwise(table, names=names, ax=left)
         DistanceMatrixDisplay.from_pairwise(table, names=names, ax=right)
