@@ -150,7 +150,7 @@ def test_clusterings_on_the_columns_that_points_have():
     combined = invoke("combine", "e.npz", "-k", "2", "-o", "labels.csv", "-q")
     assert combined.exit_code == 0, combined.stderr
     assert pd.read_csv("labels.csv")["label"].tolist() == [0] * 30 + [1] * 30
-    other = invoke("run", "gaps.csv", "--missing", "members")
+    other = invoke("landscape", "gaps.csv", "--missing", "members")
     assert other.exit_code == 2
     assert "generate" in other.stderr
     wrong = invoke("generate", "gaps.csv", "--missing", "members", "--pca", "2", "-o", "f.npz")
@@ -269,3 +269,122 @@ def test_displays_of_pairs_are_those_of_the_ensemble():
         far = found.matrix if metric == "vi" else 1 - found.matrix
         where = [["p", "q", "r"].index(name) for name in drawn.index]
         np.testing.assert_allclose(drawn, far[np.ix_(where, where)], atol=1e-12)
+
+
+def gappy(n: int = 40) -> pd.DataFrame:
+    """Return points of two kinds, by numbers and by a word, with gaps."""
+    rng = np.random.default_rng(0)
+    kind = np.arange(n) % 2
+    made = pd.DataFrame(rng.normal(9 * kind[:, None], 1, (n, 3)).round(3), columns=list("abc"))
+    made[rng.random(made.shape) < 0.15] = np.nan
+    made.loc[made.isna().all(axis=1), "a"] = 0.0
+    made.insert(0, "id", [f"p{i}" for i in range(n)])
+    return made.assign(word=np.array(["u", "v"])[kind])
+
+
+def is_split_in_two(file: str) -> bool:
+    labels = pd.read_csv(file)["label"].to_numpy()
+    return sorted({*labels[::2]}) != sorted({*labels[1::2]}) and len({*labels}) == 2
+
+
+def test_a_run_on_the_columns_that_points_have():
+    gappy().drop(columns="word").to_csv("t.csv", index=False)
+    words = ("run", "t.csv", "--missing", "members", "-k", "2", "-r", "15")
+    done = invoke(*words, "-o", "out")
+    assert done.exit_code == 0, done.stderr
+    assert "each on columns that many points have" in done.stderr
+    assert "model.npz: the consensus, for Python; it places no other points" in done.stdout
+    assert is_split_in_two("out/labels.csv")
+    run = json.loads(Path("out/run.json").read_text())
+    assert run["parameters"]["missing"] == "members"
+    assert "columns that many points have" not in run["result"]
+    assert Path("out/report.html").stat().st_size > 10_000
+    # As generate and combine do it; and again, as the run says, with another number of workers.
+    made = invoke("generate", "t.csv", "--missing", "members", "-k", "2", "-r", "15", "-o", "e.npz")
+    assert made.exit_code == 0, made.stderr
+    import clusterscape as cs
+
+    theirs = cs.Ensemble.from_npz("e.npz").labels
+    assert np.array_equal(cs.Ensemble.from_npz("out/ensemble.npz").labels, theirs)
+    assert invoke("run", "t.csv", "--like", "out", "-j", "2", "-o", "again").exit_code == 0
+    assert Path("again/labels.csv").read_bytes() == Path("out/labels.csv").read_bytes()
+    done = invoke("predict", "out", "t.csv")
+    assert done.exit_code == 1
+    assert "run again with --missing impute" in done.stderr
+    for more in (["--log"], ["--generator", "random_k"], ["--resume"]):
+        assert invoke(*words, *more, "-o", "no").exit_code == 2
+    assert not Path("no").exists()
+
+
+def test_a_run_on_distances_of_gower():
+    made = gappy()
+    made.to_csv("t.csv", index=False)
+    words = ("--categories", "gower", "--missing", "members")
+    done = invoke("run", "t.csv", *words, "-k", "2", "-r", "10", "-o", "out")
+    assert done.exit_code == 0, done.stderr
+    assert "Gower's distances" in done.stderr
+    assert is_split_in_two("out/labels.csv")
+    found = invoke("predict", "out", "t.csv")
+    assert found.exit_code == 0, found.stderr
+    Path("p.csv").write_text(found.stdout)
+    assert is_split_in_two("p.csv")
+    assert "confidence" not in found.stdout
+    assert invoke("report", "out", "t.csv", "-o", "page.html").exit_code == 0
+    assert invoke("run", "t.csv", "--like", "out", "-o", "again").exit_code == 0
+    assert Path("again/labels.csv").read_bytes() == Path("out/labels.csv").read_bytes()
+    # Gaps are an error unless they are to be passed over.
+    done = invoke("run", "t.csv", "--categories", "gower", "-o", "no")
+    assert "the value is missing" in done.stderr
+    for more in (["--missing", "impute"], ["--scale", "robust"], ["--pca", "2"]):
+        done = invoke("run", "t.csv", "--categories", "gower", *more, "-o", "no")
+        assert done.exit_code in (1, 2)
+    assert not Path("no").exists()
+    assert invoke("generate", "t.csv", *words, "-r", "4", "-o", "e.npz").exit_code == 0
+    done = invoke("landscape", "t.csv", "--categories", "gower")
+    assert done.exit_code == 2
+    assert "one-hot or drop here" in " ".join(done.stderr.replace("│", " ").split())
+    made.drop(columns="word").fillna(0).to_csv("n.csv", index=False)
+    assert invoke("run", "n.csv", *QUICK, "-o", "plain").exit_code == 0
+    assert invoke("predict", "plain", "n.csv", *words).exit_code == 2
+
+
+def test_members_on_present_columns_need_numbers():
+    gappy().to_csv("t.csv", index=False)
+    words = ("--categories", "one-hot", "--missing", "members", "-o", "no.npz")
+    done = invoke("generate", "t.csv", *words)
+    assert done.exit_code == 2
+    assert "--categories gower" in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_methods_are_found_by_the_names_that_python_has():
+    pd.DataFrame({"a": [0, 0, 1, 1, 1], "b": [0, 0, 0, 1, 1]}).to_csv("t.csv", index=False)
+    for name in ("MajorityVote", "EAC", "majority_vote"):
+        done = invoke("combine", "t.csv", "--consensus", name, "-k", "2", "-o", f"{name}.csv")
+        assert done.exit_code == 0, done.stderr
+    assert Path("MajorityVote.csv").read_bytes() == Path("majority_vote.csv").read_bytes()
+    assert "'NoSuch' is not one of" in invoke("combine", "t.csv", "--consensus", "NoSuch").stderr
+
+
+def test_info_names_the_column_of_ids_that_run_takes():
+    made = points().rename(columns={"id": "who"}).assign(city=["Ulm", "Bonn"] * 10)
+    made.to_csv("t.csv", index=False)
+    said = invoke("info", "t.csv").stdout
+    assert "20 rows, 4 columns, ids in column 'who'." in said
+    assert "no ids" not in said
+    assert json.loads(invoke("info", "t.csv", "--json").stdout)["id_column"] == "who"
+
+
+def test_info_says_what_else_an_h5ad_file_holds():
+    anndata = pytest.importorskip("anndata")
+    made = anndata.AnnData(np.random.default_rng(0).normal(size=(12, 3)))
+    made.obsm["X_pca"] = np.zeros((12, 2))
+    made.layers["counts"] = np.ones((12, 3))
+    made.obs["leiden_1"] = pd.Categorical(["0", "1", "2"] * 4)
+    made.obs["name"] = pd.Categorical([f"c{i}" for i in range(12)])
+    made.write_h5ad("c.h5ad")
+    said = invoke("info", "c.h5ad").stdout
+    assert "Its obsm holds X_pca: clusterscape run c.h5ad --obsm X_pca --scale none" in said
+    assert "Its layers holds counts: clusterscape run c.h5ad --layer counts" in said
+    assert "which may be clusterings: clusterscape combine c.h5ad --obs leiden_1\n" in said
+    facts = json.loads(invoke("info", "c.h5ad", "--json").stdout)
+    assert facts["parts"] == {"obsm": ["X_pca"], "layers": ["counts"], "obs": ["leiden_1"]}

@@ -27,7 +27,6 @@ from clusterscape.preprocess import (
     gower_distances,
 )
 
-
 _WHY = "its rows 8 and 13 have no column in which both have a value, and so no distance"
 _PICKLED = {
     "check_estimators_pickle": _WHY,

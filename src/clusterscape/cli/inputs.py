@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 JOINS = ("same", "inner", "outer", "order")
+_MOST_GOWER = 10_000  # rows whose distances are computed
 _SHOWN = 20  # names of columns in a message
 _WARNED = 5  # columns of one kind that are warned of one by one
 _FEWEST_ROWS = 5  # below, clusters of one point each are nothing strange
@@ -57,7 +58,7 @@ def read_table(
     from clusterscape import io as tables
     from clusterscape.io.results import file_digest
 
-    arguments = reading.table_arguments(data)
+    arguments = (reading.kept() if keep else reading).table_arguments(data)
     if keep and arguments["missing"] == "impute":
         arguments["missing"] = "keep"
     if keep and arguments["categories"] == "one-hot":
@@ -170,6 +171,8 @@ def steps(
 
     from clusterscape.preprocess import LogTransformer, TableEncoder, TopVariable
 
+    if reading.categories == "gower":
+        return [_gower(table, reading, preparing, scale)]
     made: list[Any] = []
     impute = reading.missing == "impute"
     if impute and sparse.issparse(table.X):
@@ -195,6 +198,37 @@ def steps(
         svd = sparse.issparse(table.X)
         made.append((TruncatedSVD if svd else PCA)(preparing.pca, random_state=seed))
     return made
+
+
+def scaling_of(table: Table, reading: Reading, how: str, algorithm: str | None) -> str:
+    """Return what is scaled: nothing where distances take every column over its range."""
+    if reading.categories == "gower" and how == "auto":
+        return "none"
+    return scaling(table.X, how, algorithm)
+
+
+def _gower(table: Table, reading: Reading, preparing: Preparing, scale: str) -> Any:
+    """Return the step to Gower's distances, which leaves nothing else to prepare."""
+    from scipy import sparse
+
+    from clusterscape.preprocess import GowerDistances
+
+    if preparing != Preparing() or scale != "none" or reading.missing == "impute":
+        raise typer.BadParameter(
+            "Gower's distance takes every column over its range, and passes over gaps; leave "
+            "--scale, --log, --top-variable, --pca and --missing impute out (--missing members "
+            "keeps the gaps).",
+            param_hint="--categories",
+        )
+    if sparse.issparse(table.X):
+        raise ValueError("a sparse table holds no words; leave --categories gower out.")
+    if table.n_points > _MOST_GOWER:
+        raise ValueError(
+            f"{table.source} has {table.n_points:,} rows, and Gower's distances between them would "
+            f"take {8e-9 * table.n_points**2:.1f} GB (at most {_MOST_GOWER:,} rows); use "
+            "--categories one-hot."
+        )
+    return GowerDistances()
 
 
 def _at_most(option: str, given: int, most: int, what: str) -> None:
@@ -251,7 +285,7 @@ def fitted(model: ConsensusClustering, table: Table, before: Any, *, jobs: int) 
 
 def as_in_run(reading: Reading, fitted: Any, run: Mapping[str, Any]) -> Reading:
     """Return how the table of a fitted model is read: gaps, words and direction as in its run."""
-    from clusterscape.preprocess import TableEncoder
+    from clusterscape.preprocess import GowerDistances, TableEncoder
 
     first = fitted.steps[0][1] if hasattr(fitted, "steps") else fitted
     changes: dict[str, Any] = {}
@@ -264,6 +298,20 @@ def as_in_run(reading: Reading, fitted: Any, run: Mapping[str, Any]) -> Reading:
         )
     done = run.get("parameters")
     done = done if isinstance(done, dict) else {}
+    distances = isinstance(first, GowerDistances)
+    for option, value, same in (
+        ("missing", "members", done.get("missing") == "members"),
+        ("categories", "gower", distances),
+    ):
+        if getattr(reading, option) == value and not same:
+            raise typer.BadParameter(
+                f"the run was not made with {value!r}; leave the option out.",
+                param_hint=f"--{option}",
+            )
+    if distances:
+        changes["categories"] = "gower"
+    if reading.missing == "refuse" and done.get("missing") == "members":
+        changes["missing"] = "members"
     if reading.missing == "refuse" and (fills or done.get("missing") == "drop"):
         changes["missing"] = "impute" if fills else "drop"
     if isinstance(first, TableEncoder) and any(w is not None for w in first.categories_):

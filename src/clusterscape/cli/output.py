@@ -280,7 +280,11 @@ def show_run(report: dict[str, Any], folder: Path, *, json: bool, quiet: bool) -
     for line in sentences(report["result"], report["input"]["n_points"]):
         typer.echo(line)
     typer.echo("")
-    for name, what in (DEMO_FILES | FILES).items():
+    files = DEMO_FILES | FILES
+    made = report["parameters"]
+    if made.get("missing") == "members" and made.get("categories") != "gower":
+        files |= {"model.npz": "the consensus, for Python; it places no other points"}
+    for name, what in files.items():
         if name == "run.json" or name in report["outputs"]:
             typer.echo(f"{folder / name}: {what}")
 

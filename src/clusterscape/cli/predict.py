@@ -41,7 +41,8 @@ def predict(
     values, words, logarithms, choice of columns, scaling, components); columns that the run did not
     use are left out, and a message names them. A point gets the cluster that
     the members of the run agree on for it, however far it lies from the points of the run; the
-    confidence is that of the run's own points. A cluster forest gives no confidence. With
+    confidence is that of the run's own points. A cluster forest gives no confidence, nor does a run
+    on distances (--categories gower), where a point gets the cluster of the nearest one. With
     --choices points get the clusters that were taken and merged, and a column with their names. The
     file written ends in .csv or .parquet.
 
@@ -124,7 +125,13 @@ def _placed(
 
     own = last_step(fitted)
     chosen = None if choices is None else Choices.read(choices).applied_to(own)
-    if not hasattr(own, "predict_frame") and chosen is None:
+    if getattr(own, "metric", None) is not None and chosen is not None:
+        raise typer.BadParameter(
+            "new points of a run on distances take the cluster of the nearest point, not what was "
+            "chosen; leave it out.",
+            param_hint="--choices",
+        )
+    if chosen is None and not (hasattr(own, "predict_frame") and own.metric is None):
         return fitted.predict(X), None, None
     unable = own.assigner_.unable if hasattr(own, "assigner_") else ()
     if unable:
@@ -154,6 +161,13 @@ def _loaded(path: Path) -> tuple[Any, list[str] | None, Mapping[str, Any]]:
         raise ValueError(
             f"{file} holds a model of type {type(last_step(fitted)).__name__}, which combines "
             "clusterings and cannot place other points; give a model that was fitted on features."
+        )
+    own = last_step(fitted)
+    if getattr(own, "metric", "") is None and not hasattr(own, "assigner_"):
+        raise ValueError(
+            f"{file} holds a consensus of clusterings that say nothing of other points (each was "
+            "made on the columns that points have); run again with --missing impute for a model "
+            "that places them."
         )
     run = (read_run(path) or {}) if path.is_dir() else {}
     return fitted, column_names(fitted, run), run

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from clusterscape.cli import options as opt
 from clusterscape.cli.console import say, verb
+
+if TYPE_CHECKING:
+    from clusterscape.io import Table
+    from clusterscape.model import ConsensusClustering
 
 
 @verb
@@ -80,7 +84,7 @@ def run(
 
     Example: `clusterscape run new.csv --like result/run.json -o new-result`
     """
-    from clusterscape.cli import blocks, inputs
+    from clusterscape.cli import blocks, gaps, inputs
     from clusterscape.cli import output as out
     from clusterscape.cli.generate import choose_algorithm
     from clusterscape.cli.like import id_column_of_file, read_with_ids
@@ -89,13 +93,17 @@ def run(
     from clusterscape.report import findings
 
     quiet = printing.quiet
+    present = gaps.on_present_columns(reading)
+    if present:
+        gaps.check(preparing, generator=generator, resume=resume)
     generator = opt.chosen_generator(generator, algorithm)
-    opt.check_consensus(consensus, clusters)
+    consensus = opt.checked_consensus(consensus, clusters)
     model = ConsensusClustering(
         clusters,
         generator=generator,
         n_partitions=partitions,
         consensus=consensus,
+        metric=gaps.metric(reading),
         n_references=references,
         random_state=seed,
         progress=False if quiet else None,
@@ -115,19 +123,26 @@ def run(
     table, origin = read_with_ids(
         data, reading, ids, reference=reference, keep=True, done=tried, quiet=quiet
     )
-    done = inputs.scaling(table.X, scale, algorithm)
-    before = inputs.steps(table, reading, preparing, scale=done, seed=seed, quiet=quiet)
-    choose_algorithm(model, algorithm, table)
+    done = inputs.scaling_of(table, reading, scale, algorithm)
     sparse = hasattr(table.X, "tocsr") and preparing.pca is None
-    searched = generator == "diverse" and not isinstance(clusters, int)
-    say(_announced(table, partitions, searched, f"{generator}, scaling: {done}"), quiet=quiet)
-    whole = inputs.fitted(model, table, before, jobs=jobs)
+    if present:
+        generator = None
+        whole = _fitted_on_parts(
+            model, table, algorithm, scale=done, seed=seed, jobs=jobs, quiet=quiet
+        )
+    else:
+        before = inputs.steps(table, reading, preparing, scale=done, seed=seed, quiet=quiet)
+        choose_algorithm(model, algorithm, table)
+        searched = generator == "diverse" and not isinstance(clusters, int) and not model.metric
+        what = "Gower's distances" if model.metric else f"scaling: {done}"
+        say(_announced(table, partitions, searched, f"{generator}, {what}"), quiet=quiet)
+        whole = inputs.fitted(model, table, before, jobs=jobs)
     parameters: dict[str, Any] = {
         "clusters": clusters, "partitions": partitions, "generator": generator,
         "algorithm": algorithm, "consensus": consensus, "scale": scale, "scaled": done,
         "references": references, "seed": seed, "jobs": jobs, "resume": resume,
         "reference": reference, "like": None if like is None else like.name,
-        **dataclasses.asdict(preparing), **reading.table_arguments(data),
+        **dataclasses.asdict(preparing), **reading.recorded(data),
     }  # fmt: skip
     found = findings.of_model(model, reference=table.labels)
     made: dict[str, Any] = {"origin": origin, "parameters": parameters, "result": found}
@@ -139,6 +154,33 @@ def run(
         used = {name: parameters[name] for name in ("obsm", "layer") if parameters[name]}
         out.write_h5ad(write_h5ad, data, model, params=used, quiet=quiet)
     out.show_run(report, output, json=printing.json, quiet=quiet)
+
+
+def _fitted_on_parts(
+    model: ConsensusClustering,
+    table: Table,
+    algorithm: str | None,
+    *,
+    scale: str,
+    seed: int,
+    jobs: int,
+    quiet: bool,
+) -> ConsensusClustering:
+    """Combine clusterings that were each made on columns that many points have."""
+    import joblib
+
+    from clusterscape.cli import gaps
+
+    made = gaps.generator_of(model.n_clusters, algorithm)
+    how = f"each on columns that many points have, scaling: {scale}"
+    say(_announced(table, model.n_partitions, False, how), quiet=quiet)
+    votes = gaps.clusterings(
+        table, made, model.n_partitions,
+        scale=scale, seed=seed, jobs=jobs, quiet=quiet,
+    )  # fmt: skip
+    with joblib.parallel_config(n_jobs=jobs):
+        model.set_params(generator=made).fit_ensemble(votes)
+    return model.set_params(progress=None, store=None)
 
 
 def _announced(table: Any, partitions: int, searched: bool, how: str) -> str:

@@ -25,6 +25,7 @@ from clusterscape.io._label_columns import LabelTable, labels_of_frame
 from clusterscape.io._layout import Header, Layout
 from clusterscape.io._matrices import (
     h5ad_labels,
+    h5ad_parts,
     is_ensemble_file,
     label_matrix,
     parquet_frame,
@@ -514,7 +515,8 @@ def describe_table(
     layout = Layout(delimiter, header, decimal, thousands, _tokens(na), sheet, skip).checked()
     wanted = Wanted(id_column, columns, exclude, missing="keep", na=layout.na)
     if source.format in _READERS:
-        return summary_of_table(_READERS[source.format](source, wanted))
+        found = summary_of_table(_READERS[source.format](source, wanted))
+        return replace(found, parts=h5ad_parts(source)) if source.format == "h5ad" else found
     read = _read_frame(source, layout, wanted)
     if len(read.frame) == 0:
         raise TableError(f"{read.where.name} has column names but no rows of data")
