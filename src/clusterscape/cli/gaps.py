@@ -20,19 +20,22 @@ def metric(reading: opt.Reading) -> Literal["precomputed"] | None:
     return "precomputed" if reading.categories == "gower" else None
 
 
-def on_present_columns(reading: opt.Reading) -> bool:
-    """Say whether members are made on columns that many points have; distances need no members."""
-    return reading.missing == "members" and reading.categories != "gower"
+def on_present_columns(
+    reading: opt.Reading, preparing: opt.Preparing, *, generator: str | None, resume: bool
+) -> bool:
+    """Say whether members are made on columns that many points have, which excludes other options.
 
-
-def check(preparing: opt.Preparing, *, generator: str | None, resume: bool) -> None:
-    """Refuse options that members on the columns of points do not have."""
+    Distances (--categories gower) pass over gaps, and need no such members.
+    """
+    if reading.missing != "members" or reading.categories == "gower":
+        return False
     if resume or generator is not None or preparing != opt.Preparing():
         raise typer.BadParameter(
             "clusterings on the columns that points have take no --generator, --resume, --log, "
             "--top-variable and --pca; leave these out.",
             param_hint="--missing",
         )
+    return True
 
 
 def generator_of(clusters: Any, algorithm: str | None) -> EnsembleGenerator:

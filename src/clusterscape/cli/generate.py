@@ -64,8 +64,7 @@ def generate(
     given, generator = generator, opt.chosen_generator(generator, algorithm)
     out.check_file(output, [data], out.ENSEMBLES, force=force)
     quiet = printing.quiet
-    if gaps.on_present_columns(reading):
-        gaps.check(preparing, generator=given, resume=resume)
+    if gaps.on_present_columns(reading, preparing, generator=given, resume=resume):
         table, _ = inputs.read_table(data, reading, compares=False, keep=True, quiet=quiet)
         ensemble = gaps.clusterings(
             table, gaps.generator_of(clusters, algorithm), partitions,
