@@ -659,7 +659,7 @@ def checked_consensus(consensus: str, clusters: Any) -> str:
     from clusterscape.ensemble import Ensemble
 
     spelled = {m.estimator.__name__.lower(): name for name, m in METHODS.items()}
-    consensus = spelled.get(consensus.lower(), consensus.lower())
+    consensus = spelled.get(consensus.lower(), consensus)
     choose("--consensus", consensus, ["auto", *METHODS])
     if consensus == "auto":
         return consensus
