@@ -89,7 +89,8 @@ class ConsensusChoice(BaseConsensus):
       leading principal components (at most 30);
     - *gap*: the logarithm of the DuNN-OWA index, the distance between the nearest points of
       different clusters (a smooth minimum, under mutual reachability);
-    - *balance*: half the logarithm of the smallest cluster's share, against clusters of outliers;
+    - *balance*: half the logarithm of the smallest cluster's size over the mean size, plus 0.2,
+      against clusters of outliers;
     - *agreement*: half the mean adjusted Rand index with the other answers, which decides where
       clusters overlap and the first three hardly differ.
 

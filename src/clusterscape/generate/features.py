@@ -186,16 +186,21 @@ def point_ids(X: Any) -> pd.Index | None:
     return X.index if isinstance(X, pd.DataFrame) else None
 
 
-def refuse_unreadable(X: Any, name: str) -> None:
-    """Refuse what cannot be read as numbers, with a sentence on what could be given instead."""
+def refuse_several(X: Any, name: str) -> None:
+    """Refuse an AnnData object, which holds more than one matrix."""
     if not _is_frame(X) and all(hasattr(X, part) for part in ("X", "obs", "var", "obsm")):
         keys = [str(key) for key in X.obsm]
         key = next((k for k in keys if k == "X_pca"), keys[0] if keys else None)
         other = "" if key is None else f", or {name}.obsm[{key!r}]"
         raise TypeError(
-            f"{name} is of type {type(X).__name__}, which holds several matrices; give the one to "
-            f"cluster, for example {name}.X{other}."
+            f"{name} is of type {type(X).__name__}, which holds several matrices; give one of "
+            f"them, for example {name}.X{other}."
         )
+
+
+def refuse_unreadable(X: Any, name: str) -> None:
+    """Refuse what cannot be read as numbers, with a sentence on what could be given instead."""
+    refuse_several(X, name)
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         count = int(np.ma.count_masked(X))
         values = "1 masked value" if count == 1 else f"{count:,} masked values"

@@ -15,6 +15,7 @@ from clusterscape._core.params import Integer, Null, Seed, checked
 from clusterscape._core.seeds import RandomState, root_sequence
 from clusterscape.ensemble.ensemble import Ensemble, ids_or_count
 from clusterscape.ensemble.inputs import check_same_rows, first_difference, may_be_joined
+from clusterscape.generate.features import refuse_several
 
 _BLOCK = 2_000_000  # values that are looked at together
 _RANKED = 500  # columns whose values are all ranked; of more, those with different means
@@ -169,6 +170,7 @@ def describe_clusters(
     >>> print(found.sentences()[0])
     Cluster 0 (10 points): age lower (4.5, elsewhere 14.5).
     """
+    refuse_several(X, "X")
     check_same_rows(X, labels)
     columns = _Columns(X, names)
     labels = np.asarray(labels)
