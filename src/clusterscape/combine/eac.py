@@ -120,6 +120,7 @@ class EAC(BaseConsensus):
     """
 
     _source: ClassVar[str] = "Fred and Jain 2002, 2005"
+    _distinct = "noise"
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Null(), Integer(1)],
         "linkage": [Choice(*_METHODS, "genie")],

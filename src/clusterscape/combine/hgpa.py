@@ -87,6 +87,7 @@ class HGPA(BaseConsensus):
     """
 
     _source: ClassVar[str] = "Strehl and Ghosh 2002"
+    _distinct = True
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Integer(1)],
         "imbalance": [Number(0, 1)],

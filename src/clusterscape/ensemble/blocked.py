@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn import get_config
 
 from clusterscape import kernels
 from clusterscape._core.block_files import JoinedColumns, SomeColumns
-from clusterscape._core.labels import UNSAMPLED, smallest_type
-from clusterscape._core.rows import RowSource
+from clusterscape._core.labels import NOISE, UNSAMPLED, smallest_type
+from clusterscape._core.rows import MappedRows, RowSource
 from clusterscape._core.weights import checked_weights
-from clusterscape.ensemble.ensemble import Ensemble, _chosen, _unique_names
+from clusterscape.ensemble.ensemble import Compressed, Ensemble, _chosen, _unique_names
 from clusterscape.ensemble.inputs import Partition, frozen
 from clusterscape.ensemble.records import PartitionRecord
 
-_TABLES = 8  # of D x D numbers that are held at once
+_TABLES = 8  # of D x D numbers, or distinct rows of so many blocks, that are held at once
+_BESIDE = 64  # bytes for each distinct row beside its labels: weights, and tables to look it up
 _PROBE = 2000  # points on which it is first looked whether partitions differ
 
 
@@ -37,8 +40,8 @@ class BlockedEnsemble(Ensemble):
 
     :meth:`~clusterscape.generate.EnsembleGenerator.generate` gives one for rows that are read in
     blocks (:func:`clusterscape.io.open_rows`, Dask and Zarr arrays). Sizes of clusters, tables of
-    two partitions, selections, samples of points, and the consensus methods whose ``_in_blocks``
-    says so work block by block. ``labels`` itself, and all that needs it, is refused with the
+    two partitions, selections, samples of points, distinct rows, and most consensus methods work
+    block by block. ``labels`` itself, and all that needs it, is refused with the
     memory that it would take; :meth:`gather` returns an ordinary ensemble where that is meant.
 
     Attributes
@@ -387,6 +390,61 @@ class BlockedEnsemble(Ensemble):
         parts = self.blocks.workers.map(_table, self.blocks, (*places, shape))
         return np.sum(parts, axis=0).astype(np.float64)
 
+    def compress(self, *, keep_noise_apart: bool = False) -> Compressed:
+        """Merge the points that have the same row in every partition into weighted points.
+
+        The distinct rows of the blocks are merged in the order of the blocks, so that they are
+        those of :meth:`Ensemble.compress`, in the same order. They must fit into scikit-learn's
+        ``working_memory``; where there are too many it is said as soon as it is known.
+
+        Parameters
+        ----------
+        keep_noise_apart : bool
+            Never merge points that are noise in some partition.
+
+        Returns
+        -------
+        Compressed
+            The ensemble of distinct rows in memory, and ``inverse``, the row of each point, in
+            blocks: ``inverse[rows]``, ``inverse.block(i)``.
+        """
+        rows = np.empty((0, self.n_partitions), dtype=self.blocks.dtype)
+        counts, points = np.empty(0), np.empty(0, dtype=np.int64)
+        apart = np.empty(0, dtype=bool)
+        given = (self.blocks.bounds, keep_noise_apart)
+        for start in range(0, self.blocks.n_blocks, _TABLES):
+            which = list(range(start, min(start + _TABLES, self.blocks.n_blocks)))
+            parts = self.blocks.workers.map(_distinct, self.blocks, given, which=which)
+            rows = np.concatenate([rows, *(part[0] for part in parts)])
+            counts = np.concatenate([counts, *(part[1] for part in parts)])
+            points = np.concatenate([points, *(part[2] for part in parts)])
+            apart = np.concatenate([apart, *(part[3] for part in parts)])
+            first, inverse = kernels.rows.unique_rows(rows, apart)
+            counts = np.bincount(inverse, weights=counts, minlength=first.size)
+            rows, points, apart = rows[first], points[first], apart[first]
+            self._check_distinct(rows, which[-1] + 1)
+        small = self._small(rows).with_weights(sample_weight=counts)
+        shared = (self.blocks.bounds, DistinctRows(rows, points, apart))
+        places = MappedRows(_places, self.blocks, shared, shape=(self.n_points,), dtype=np.int64)
+        return Compressed(small, places)  # type: ignore[arg-type]
+
+    def _check_distinct(self, rows: np.ndarray, seen: int) -> None:
+        """Refuse more distinct rows than fit into memory, with what all of them would take."""
+        size = rows.nbytes + _BESIDE * len(rows)
+        limit = int(get_config()["working_memory"]) * 2**20
+        if size <= limit:
+            return
+        points = int(self.blocks.bounds[seen])
+        whole = size / points * self.n_points / 2**20
+        raise BlockedLabelsError(
+            f"{len(rows):,} of the first {points:,} points have labels of their own; the distinct "
+            f"rows of labels of all {self.n_points:,} points would take up to {whole:,.0f} MB, and "
+            f"scikit-learn's working_memory allows {limit / 2**20:,.0f} MB. SEC, KCC, LWGP, "
+            "SpectralConsensus and MCLA need no such table; fewer partitions, or partitions with "
+            "fewer clusters, have fewer distinct rows; "
+            "sklearn.set_config(working_memory=...) raises the limit."
+        )
+
     def gram(self) -> np.ndarray:
         """Return the points that every two clusters of all partitions share, as a D x D table.
 
@@ -414,6 +472,62 @@ def _gram(i: int, labels: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     ones = np.ones(len(labels)), np.ones(width)
     kernels.thresholded.cluster_gram(columns, offsets, *ones, out)
     return out
+
+
+def _distinct(
+    i: int, labels: np.ndarray, bounds: np.ndarray, keep_noise_apart: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the distinct rows of a block, how often they occur, where first, and which alone."""
+    apart = np.zeros(len(labels), dtype=bool)
+    if keep_noise_apart:
+        apart = (labels == NOISE).any(axis=1)
+    first, inverse = kernels.rows.unique_rows(np.ascontiguousarray(labels), apart)
+    counts = np.bincount(inverse, minlength=first.size).astype(np.float64)
+    return labels[first], counts, int(bounds[i]) + first, apart[first]
+
+
+@dataclass(frozen=True)
+class DistinctRows:
+    """The distinct rows of labels of an ensemble, and how the rows of points are found among them.
+
+    Attributes
+    ----------
+    rows : (m, r) array
+        In the order of their first appearance.
+    points : (m,) array
+        The first point with each row.
+    apart : (m,) array
+        Whether the row is that of this point alone, whatever rows others have.
+    """
+
+    rows: np.ndarray
+    points: np.ndarray
+    apart: np.ndarray
+
+    def places(self, labels: np.ndarray, start: int) -> np.ndarray:
+        """Return the number of the distinct row of each of some consecutive points.
+
+        Parameters
+        ----------
+        labels : (m, r) array
+            Their rows of labels.
+        start : int
+            The number of the first of them among all points.
+        """
+        low, high = np.searchsorted(self.points, [start, start + len(labels)])
+        own = low + np.flatnonzero(self.apart[low:high])
+        apart = np.zeros(len(labels), dtype=bool)
+        apart[self.points[own] - start] = True
+        # The distinct rows come first, so that equal ones of the points are given their numbers.
+        both = np.concatenate([self.rows, labels])
+        first, inverse = kernels.rows.unique_rows(both, np.concatenate([self.apart, apart]))
+        found = first[inverse[len(self.rows) :]]
+        found[self.points[own] - start] = own
+        return found
+
+
+def _places(i: int, labels: np.ndarray, bounds: np.ndarray, distinct: DistinctRows) -> np.ndarray:
+    return distinct.places(labels, int(bounds[i]))
 
 
 def _negatives(i: int, labels: np.ndarray) -> tuple[int, int]:
