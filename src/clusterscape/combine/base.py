@@ -212,7 +212,8 @@ class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
         for name, value in outcome.details.items():
             setattr(self, name, value)
         if outcome.is_soft:
-            self.membership_ = memberships_in_blocks(labels, rule)
+            membership: Any = memberships_in_blocks(labels, rule)
+            self.membership_ = membership
         asked = getattr(self, "n_clusters", None)
         if asked is not None and self.n_clusters_ < asked:
             warning = ConsensusWarning(

@@ -24,13 +24,12 @@ from clusterscape._core.params import (
 from clusterscape.compare.registry import MEASURES, Measure
 from clusterscape.compare.tables import (
     POLICIES,
-    Columns,
-    GramColumns,
     Noise,
     check_same_points,
+    columns_of,
     coverage,
 )
-from clusterscape.ensemble import BlockedEnsemble, Ensemble, as_ensemble
+from clusterscape.ensemble import Ensemble, as_ensemble
 from clusterscape.ensemble.ensemble import ids_or_count
 
 _TASK_BATCHES = 32
@@ -259,11 +258,7 @@ class _Comparison:
         if not measures:
             return {}
         pairs, r = self.pairs, self.partitions.n_partitions
-        columns: Any
-        if isinstance(self.partitions, BlockedEnsemble):
-            columns = GramColumns.of(self.partitions)
-        else:
-            columns = Columns.of(self.partitions, sample_weight=self.partitions.sample_weight)
+        columns = columns_of(self.partitions)
         batches = list(columns.batches(pairs))
         tasks = [[pairs[b] for b in run] for run in _runs(batches)]
         policy = POLICIES[0] if self.noise is None else self.noise

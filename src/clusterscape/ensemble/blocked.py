@@ -159,6 +159,18 @@ class BlockedEnsemble(Ensemble):
             return np.ones(self.n_points, dtype=bool)
         return np.concatenate(self.blocks.workers.map(_inside, self.blocks))
 
+    def misses_points(self) -> np.ndarray:
+        """Say for each partition whether it leaves out points that are in a cluster of another."""
+        if not (self._lowest < 0).any():
+            return np.zeros(self.n_partitions, dtype=bool)
+        return np.any(self.blocks.workers.map(_missed, self.blocks), axis=0)
+
+    def has_few_rows(self, most: int) -> bool:
+        """Say whether the points have at most so many different rows of labels."""
+        parts = self.blocks.workers.map(_few, self.blocks, (most,))
+        rows = np.concatenate(parts)
+        return len(_few(0, rows, most)) <= most
+
     @property
     def is_weighted(self) -> bool:
         """Whether partitions have weights other than one."""
@@ -409,7 +421,8 @@ class BlockedEnsemble(Ensemble):
             blocks: ``inverse[rows]``, ``inverse.block(i)``.
         """
         rows = np.empty((0, self.n_partitions), dtype=self.blocks.dtype)
-        counts, points = np.empty(0), np.empty(0, dtype=np.int64)
+        counts: np.ndarray = np.empty(0)
+        points = np.empty(0, dtype=np.int64)
         apart = np.empty(0, dtype=bool)
         given = (self.blocks.bounds, keep_noise_apart)
         for start in range(0, self.blocks.n_blocks, _TABLES):
@@ -445,30 +458,55 @@ class BlockedEnsemble(Ensemble):
             "sklearn.set_config(working_memory=...) raises the limit."
         )
 
-    def gram(self) -> np.ndarray:
+    def gram(self, *, with_noise: bool = False) -> np.ndarray:
         """Return the points that every two clusters of all partitions share, as a D x D table.
 
         Its blocks are the contingency tables of all pairs of partitions: one pass over the blocks
         of points, O(n r^2).
 
+        Parameters
+        ----------
+        with_noise : bool
+            Count the noise points of each partition as one more cluster, its first.
+
         Returns
         -------
-        (D, D) array
+        (D, D) or (D + r, D + r) array
         """
-        width = int(self.offsets[-1])
+        offsets = self.offsets + with_noise * np.arange(self.n_partitions + 1)
+        return self.sum_of_tables(_gram, (offsets, with_noise), int(offsets[-1]))
+
+    def sum_of_tables(self, function: Any, shared: tuple[Any, ...], width: int) -> np.ndarray:
+        """Return the sum of square tables of the blocks, added in the order of the blocks.
+
+        Parameters
+        ----------
+        function : callable
+            ``function(i, labels, *shared)`` is the table of a block.
+        shared : tuple
+            Further arguments.
+        width : int
+            Rows and columns of a table.
+
+        Returns
+        -------
+        (width, width) array
+        """
         total = np.zeros((width, width))
-        # Some blocks at a time: what comes back is D x D for each of them.
+        # Some blocks at a time: what comes back is a whole table for each of them.
         for start in range(0, self.blocks.n_blocks, _TABLES):
             which = list(range(start, min(start + _TABLES, self.blocks.n_blocks)))
-            for part in self.blocks.workers.map(_gram, self.blocks, (self.offsets,), which=which):
+            for part in self.blocks.workers.map(function, self.blocks, shared, which=which):
                 total += part
         return total
 
 
-def _gram(i: int, labels: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def _gram(i: int, labels: np.ndarray, offsets: np.ndarray, with_noise: bool) -> np.ndarray:
     width = int(offsets[-1])
     out = np.empty((width, width))
     columns = np.ascontiguousarray(labels.T)
+    if with_noise:  # -1 becomes 0, and -2, which was not seen, -1
+        columns = columns.astype(np.int32) + np.int32(1)
     ones = np.ones(len(labels)), np.ones(width)
     kernels.thresholded.cluster_gram(columns, offsets, *ones, out)
     return out
@@ -540,6 +578,17 @@ def _seen(i: int, labels: np.ndarray) -> np.ndarray:
 
 def _inside(i: int, labels: np.ndarray) -> np.ndarray:
     return np.asarray((labels >= 0).any(axis=1))
+
+
+def _missed(i: int, labels: np.ndarray) -> np.ndarray:
+    return np.asarray((labels[(labels >= 0).any(axis=1)] < 0).any(axis=0))
+
+
+def _few(i: int, labels: np.ndarray, most: int) -> np.ndarray:
+    """Return the distinct rows of points that are in a cluster, one more than ``most`` at most."""
+    labels = np.ascontiguousarray(labels[(labels >= 0).any(axis=1)])
+    first = kernels.rows.unique_rows(labels, np.zeros(len(labels), dtype=bool))[0]
+    return labels[first[: most + 1]]
 
 
 def _gone_alike(i: int, labels: np.ndarray, left: int, right: int) -> bool:
