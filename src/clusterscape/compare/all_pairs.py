@@ -29,8 +29,9 @@ from clusterscape.compare.tables import (
     columns_of,
     coverage,
 )
-from clusterscape.ensemble import Ensemble, as_ensemble
+from clusterscape.ensemble import BlockedEnsemble, BlockedLabelsError, Ensemble, as_ensemble
 from clusterscape.ensemble.ensemble import ids_or_count
+from clusterscape.lifting.lifted import lift
 
 _TASK_BATCHES = 32
 
@@ -280,6 +281,8 @@ class _Comparison:
         known: list[tuple[Any, dict[str, Any], Any]] = []
         for m in measures:
             assert m.prepare is not None
+            if isinstance(self.partitions, BlockedEnsemble) and m.prepare is not lift:
+                raise BlockedLabelsError(self.partitions.refusal(m.name))
             first, second = m.split(self.options.get(m.name, {}))
             given = {"noise": self.noise or m.noise[0], "n_jobs": self.n_jobs} | first
             prepared = next((k[2] for k in known if k[0] is m.prepare and k[1] == given), None)
