@@ -171,12 +171,14 @@ class BlockFiles(RowSource):
         return super().__getstate__() | {"_keep": None}
 
     def block(self, i: int) -> np.ndarray:
+        path = member_path(self.folder, i)
         try:
-            return read_member(member_path(self.folder, i))[0][self.name]
-        except FileNotFoundError:
+            return read_member(path)[0][self.name]
+        except (FileNotFoundError, StoreError) as error:
+            what = "is damaged" if isinstance(error, StoreError) else "is gone"
             raise StoreError(
-                f"{member_path(self.folder, i)} is gone: a block of rows that this result is made "
-                "of. Repeat the run; with a store only what is missing is computed."
+                f"{path} {what}: a block of rows that this result is made of. Repeat the run; with "
+                "a store only what is missing or damaged is computed again."
             ) from None
 
 

@@ -124,6 +124,7 @@ class DaskWorkers:
         from dask import delayed
         from distributed import as_completed
         from distributed.client import FutureCancelledError
+        from distributed.comm.core import CommClosedError
         from distributed.scheduler import KilledWorker
 
         # As the result of a task, so that it can be made again where a worker is lost.
@@ -145,7 +146,7 @@ class DaskWorkers:
         try:
             for future, value in as_completed(futures, with_results=True):
                 yield numbers.pop(future), value[0] if boxed else value
-        except (KilledWorker, FutureCancelledError, OSError) as error:
+        except (KilledWorker, FutureCancelledError, CommClosedError, ConnectionError) as error:
             raise BlockError(
                 f"{self.name} lost a block of rows again and again, or cannot be reached "
                 f"({type(error).__name__}: {str(error).split(chr(10))[0][:200]}). Start it again, "
