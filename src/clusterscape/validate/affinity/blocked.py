@@ -50,14 +50,19 @@ class ClusteredRows:
         The cluster of each, 0 to k - 1; -1 and -2 are points in none.
     confidence : RowSource or None
         Of the model, where one was given.
-    n_clusters : int
-        k.
+    clusters : (k,) array
+        What the clusters are called.
     """
 
     X: RowSource
     codes: Any
     confidence: Any
-    n_clusters: int
+    clusters: np.ndarray
+
+    @property
+    def n_clusters(self) -> int:
+        """K."""
+        return self.clusters.size
 
     @classmethod
     def of(cls, X: RowSource, labels: Any, model: Any) -> ClusteredRows:
@@ -69,14 +74,9 @@ class ClusteredRows:
             )
         if len(given) != len(X):
             raise ValueError(f"labels has {len(given)} entries for {len(X)} rows of X.")
-        confidence = getattr(model, "confidence_", None)
+        confidence, names = getattr(model, "confidence_", None), None
         if not isinstance(given, RowSource):
-            codes, categories = encode(given, "labels")
-            if categories is not None:
-                raise ValueError(
-                    "labels: of points that are read in blocks they must be whole numbers, 0 to "
-                    "k - 1, -1 for noise and -2 for unsampled."
-                )
+            codes, names = encode(given, "labels")
             given = Codes(codes.astype(np.int64), X.bounds)
         elif not np.array_equal(given.bounds, X.bounds):
             raise ValueError(
@@ -94,7 +94,8 @@ class ClusteredRows:
             raise ValueError("labels: every point is noise or unsampled; there is no cluster.")
         if low < UNSAMPLED:
             raise ValueError(f"labels: {low} is no cluster; -1 is noise and -2 unsampled.")
-        return cls(X, given, confidence, high + 1)
+        clusters = np.arange(high + 1) if names is None else np.array(list(names))
+        return cls(X, given, confidence, clusters)
 
     def sums(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the size of each cluster, and the sum of its points."""

@@ -348,7 +348,7 @@ class Affinity(BaseEstimator):
         self._check_choices(X)
         self._check_blocks(part)
         k = part.n_clusters
-        self.clusters_ = np.arange(k)
+        self.clusters_ = part.clusters
         self.labels_ = getattr(part.codes, "array", part.codes)
         self._seed = root_sequence(self.random_state)
         self._sizes, sums = part.sums()
