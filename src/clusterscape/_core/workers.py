@@ -139,6 +139,9 @@ class DaskWorkers:
             numbers = dict(zip(futures, blocks, strict=True))
             try:
                 for future, value in as_completed(futures, with_results=True):
+                    if isinstance(value, BaseException):
+                        # Of a block that was cancelled the error comes as if it were a result.
+                        raise value
                     yield numbers.pop(future), value[0] if boxed else value
             finally:
                 for future in numbers:
