@@ -13,6 +13,7 @@ import sklearn
 from blocks_of_labels import in_blocks, shaken
 from clusterscape import Ensemble
 from clusterscape.combine import (
+    EAC,
     KCC,
     LWGP,
     MCLA,
@@ -80,6 +81,15 @@ def test_the_other_methods_say_what_memory_they_need(name):
 def test_settings_that_need_all_points_are_named(method, message):
     _, blocked = in_blocks(shaken(500, 5), 130)
     with pytest.raises(BlockedLabelsError, match=message):
+        method.fit(blocked)
+
+
+def test_copies_that_a_threshold_parts_are_no_distinct_row():
+    labels = np.tile(np.random.default_rng(0).integers(0, 3, size=(20, 6)), (5, 1))
+    memory, blocked = in_blocks(labels, 30)
+    method = EAC(threshold=0.9, weighting="eci")
+    assert method.fit(memory).n_clusters_ == 100  # no cluster is reliable enough for two copies
+    with pytest.raises(BlockedLabelsError, match="EAC, which here parts points with equal labels"):
         method.fit(blocked)
 
 

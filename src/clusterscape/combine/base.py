@@ -239,6 +239,12 @@ class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
         inside = small.in_clusters()
         work = small if inside.all() else small.subset(inside)
         outcome = self._combine(work, None)
+        if self._parts_copies(work, outcome.labels):
+            raise BlockedLabelsError(
+                ensemble.refusal(
+                    f"{type(self).__name__}, which here parts points with equal labels,"
+                )
+            )
         known = np.full(small.n_points, NOISE, dtype=np.int64)
         known[inside] = outcome.labels
         share = None
@@ -249,6 +255,10 @@ class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
         details = self._of_points(outcome.details, distinct.points[inside])
         rule = DistinctRule(distinct, known, share)
         return BlockedCombined(rule, outcome.cost, details, share is not None)
+
+    def _parts_copies(self, ensemble: Ensemble, labels: np.ndarray) -> bool:
+        """Say whether points with the same distinct row would not be in one group."""
+        return False
 
     def _of_points(self, details: Mapping[str, Any], points: np.ndarray) -> Mapping[str, Any]:
         """Return what was found of distinct rows as said of ``points``, the first with each row."""

@@ -194,6 +194,10 @@ class EAC(BaseConsensus):
         }
         return Combined(labels, details=details)
 
+    def _parts_copies(self, ensemble: Ensemble, labels: np.ndarray) -> bool:
+        # Rows that are alone even from their own copies have numbers beyond those of the rows.
+        return bool((ensemble.sample_weight[labels >= ensemble.n_points] > 1).any())
+
     def _tree(
         self, small: Ensemble, column: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray, str]:
