@@ -17,7 +17,7 @@ from clusterscape._core.store import StoreError
 from clusterscape.combine import KCC, LWGP, SEC, SpectralConsensus
 from clusterscape.compare import pairwise
 from clusterscape.ensemble import BlockedEnsemble, BlockedLabelsError
-from clusterscape.generate import EnsembleGenerator, restarts
+from clusterscape.generate import EnsembleGenerator, restarts, usenc
 from clusterscape.io import open_rows
 
 N = 42_000  # above 40,000, up to which the main job reads all rows at once
@@ -220,6 +220,15 @@ def test_a_consensus_in_blocks_is_the_one_in_memory(both, method):
     assert found.cost_ == pytest.approx(cost, rel=1e-9, abs=1e-12)
     pd.testing.assert_frame_equal(found.to_frame(membership=True), frame, check_exact=True)
     np.testing.assert_array_equal(found.cluster_consensus_, expected.cluster_consensus_)
+
+
+def test_landmark_spectral_members_on_samples_and_their_cut_work_in_blocks(X):
+    generator = usenc(3, n_clusters=8, n_landmarks=60, rows=("sample", 1500), random_state=0)
+    memory, blocked = generator.generate(X), generator.generate(open_rows(X, block_rows=16_384))
+    assert blocked == memory
+    method = LWGP(3, weighting=None, max_points=None, random_state=0)  # U-SENC
+    expected = method.fit(memory).labels_
+    np.testing.assert_array_equal(np.asarray(method.fit(blocked).labels_), expected)
 
 
 @pytest.mark.parametrize("polish", [0, 3])
