@@ -170,12 +170,31 @@ class MCLA(BaseConsensus):
             imbalance=self.imbalance,
             seed=sklearn_seed(cutting),
         )
-        meta = cut.labels[edges.of_column]
-        total = np.bincount(meta, weights=column, minlength=self.n_clusters)
-        table = np.zeros((meta.size, self.n_clusters))
-        table[np.arange(meta.size), meta] = column / total[meta]
+        table = association_table(column, cut.labels[edges.of_column], self.n_clusters)
         lots: Any = np.random.default_rng(tying).random(table.shape)
         return MetaRule(table, lots, ensemble.offsets), cut.value
+
+
+def association_table(column: np.ndarray, meta: np.ndarray, n_parts: int) -> np.ndarray:
+    """Return the table with which B makes mean memberships in the clusters of meta-clusters.
+
+    Parameters
+    ----------
+    column : (D,) array
+        Weights of the columns of B.
+    meta : (D,) array
+        The meta-cluster of each.
+    n_parts : int
+        Meta-clusters.
+
+    Returns
+    -------
+    (D, n_parts) array
+    """
+    total = np.bincount(meta, weights=column, minlength=n_parts)
+    table = np.zeros((meta.size, n_parts))
+    table[np.arange(meta.size), meta] = column / total[meta]
+    return table
 
 
 @dataclass(frozen=True)
