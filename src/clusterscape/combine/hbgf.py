@@ -98,6 +98,7 @@ class HBGF(BaseConsensus):
     """
 
     _source: ClassVar[str] = "Fern and Brodley 2004"
+    _distinct = True
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Integer(1)],
         "partitioner": [Choice("metis", "spectral")],

@@ -21,7 +21,6 @@ from clusterscape.combine.blocked import BlockedCombined
 from clusterscape.combine.eci import (
     WEIGHTING,
     Weighting,
-    blocked_column_weights,
     column_weights,
 )
 from clusterscape.combine.registry import consensus_method
@@ -240,10 +239,11 @@ class SEC(BaseConsensus):
 
     def _combine_blocks(self, ensemble: BlockedEnsemble, features: Any) -> BlockedCombined:
         sampling, *starts, drawing, guessing = spawn(self.random_state, self.n_init + 3)
-        column = blocked_column_weights(ensemble, self.weighting, self.theta)
+        column = column_weights(ensemble, self.weighting, self.theta)
         sizes = ensemble.cluster_sizes()
         unit = float((column * sizes**2).sum() / ensemble.n_points)  # the mean degree
-        model = _CutRows(ensemble.offsets, column, sizes, unit)
+        apart = self.incomplete == "blockwise" and not ensemble.is_complete
+        model = _CutRows(ensemble.offsets, column, sizes, unit, apart)
         if self.projection is not None and self.n_dims < len(column):
             projection = sparse_projection(
                 len(column), self.n_dims, n_blocks=self.n_blocks, seed=drawing
@@ -286,8 +286,13 @@ class SEC(BaseConsensus):
         return BlockedCombined(found.rule, found.cost, details)
 
     def _in_blocks(self) -> bool:
-        # Singular vectors of all rows, and blocks of partitions that differ from row to row.
-        return self.projection != "svd" and self.incomplete == "zero"
+        # The singular vectors of all rows, and projections, are of partitions that see every point.
+        return self.projection != "svd" and not (self.projection and self.incomplete != "zero")
+
+    def _as_set(self) -> str:
+        if self._in_blocks():
+            return super()._as_set()
+        return f"SEC with projection={self.projection!r}"
 
     def _projected(
         self, whole: NormalisedCut, ensemble: Ensemble, seed: SeedSequence
@@ -464,12 +469,15 @@ class _CutRows:
     column: np.ndarray
     sizes: np.ndarray
     unit: float
+    blockwise: bool
     projection: Any = None
 
     def of(self, labels: np.ndarray) -> NormalisedCut:
         """Return the objective on some rows."""
         rows = RowSpace(labels, self.offsets)
-        whole = NormalisedCut.of_rows(rows, self.column, self.sizes, weight=np.ones(len(labels)))
+        sampled = (labels != UNSAMPLED).astype(np.float64) if self.blockwise else None
+        ones = np.ones(len(labels))
+        whole = NormalisedCut.of_rows(rows, self.column, self.sizes, weight=ones, sampled=sampled)
         if self.projection is None:
             return whole
         scale = np.sqrt(self.column)

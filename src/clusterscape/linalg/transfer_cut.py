@@ -269,27 +269,54 @@ def bipartite_spectrum(
     degree = incidence.expand(column_degree[:, None]).ravel()
     scale = np.divide(weight, degree, out=np.zeros(n), where=degree > 0)
     root, half = np.sqrt(column)[:, None], np.sqrt(scale)[:, None]
-    operator: Any
-    if n < p:
-        operator = symmetric_operator(
-            n, lambda v: half * incidence.expand(root**2 * incidence.collect(half * v))
-        )
-    elif incidence.is_small:
-        operator = incidence.gram(scale, root.ravel())
-    else:
-        operator = symmetric_operator(
+    known = {"column_weight": column, "column_degree": column_degree, "seed": seed}
+    if n >= p:
+        operator: Any = symmetric_operator(
             p, lambda t: root * incidence.collect(half**2 * incidence.expand(root * t))
         )
-    found = symmetric_eigen(operator, min(n_values, n, p), seed=seed)
+        if incidence.is_small:
+            operator = incidence.gram(scale, root.ravel())
+        return spectrum_of_gram(operator, n_values, **known)
+    operator = symmetric_operator(
+        n, lambda v: half * incidence.expand(root**2 * incidence.collect(half * v))
+    )
+    found = symmetric_eigen(operator, min(n_values, n), seed=seed)
     values = np.clip(found.values, 0.0, 1.0)
-    vectors = found.vectors
-    if n < p:
-        vectors = root * incidence.collect(half * vectors)
-        table = _divided(root * vectors, values)
-    else:
-        table = _divided(root * vectors, np.sqrt(values))
-    side = "points" if n < p else "clusters"
-    return BipartiteSpectrum(values, table, column_degree, found.residual, found.solver, side)
+    vectors = root * incidence.collect(half * found.vectors)
+    table = _divided(root * vectors, values)
+    return BipartiteSpectrum(values, table, column_degree, found.residual, found.solver, "points")
+
+
+def spectrum_of_gram(
+    gram: Any,
+    n_values: int,
+    *,
+    column_weight: np.ndarray,
+    column_degree: np.ndarray,
+    seed: int = 0,
+) -> BipartiteSpectrum:
+    """Return :func:`bipartite_spectrum` of points that are known by the table of their clusters.
+
+    Parameters
+    ----------
+    gram : (p, p) array or operator
+        ``W^1/2 B^T D^-1 B W^1/2``, which can be added up over blocks of points.
+    n_values : int
+        How many eigenvalues.
+    column_weight, column_degree : (p,) arrays
+        The diagonal of W, and what makes the degrees D of the points: ``B column_degree``.
+    seed : int
+        Of the start vector, where a Lanczos solver is used.
+
+    Returns
+    -------
+    BipartiteSpectrum
+    """
+    found = symmetric_eigen(gram, min(n_values, column_weight.size), seed=seed)
+    values = np.clip(found.values, 0.0, 1.0)
+    table = _divided(np.sqrt(column_weight)[:, None] * found.vectors, np.sqrt(values))
+    kind = found.residual, found.solver, "clusters"
+    return BipartiteSpectrum(values, table, column_degree, *kind)
 
 
 def coassociation_spectrum(

@@ -136,6 +136,7 @@ class MedianPartition(BaseConsensus):
     """
 
     _source: ClassVar[str] = "Filkov and Skiena 2004"
+    _distinct = "noise"
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Null(), Integer(1)],
         "distance": [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -180,6 +181,7 @@ class SCA(BaseConsensus):
     """
 
     _source: ClassVar[str] = "Meyer and Wessell 2012"
+    _distinct = True
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Null(), Integer(1)],
         "zeta_threshold": [Number(0, 1, open_low=True)],
@@ -263,6 +265,12 @@ class SCA(BaseConsensus):
             numbered = canonical(labels, ensemble.sample_weight)  # as ``fit`` will number them
             details["trajectory_"] = replace(path, points=points, labels=numbered[points])
         return Combined(labels, found.cost, details)
+
+    def _of_points(self, details: Mapping[str, Any], points: np.ndarray) -> Mapping[str, Any]:
+        path = details["trajectory_"]
+        if path is None:
+            return details
+        return {**details, "trajectory_": replace(path, points=points[path.points])}
 
     def _reading(self, column: np.ndarray | None) -> Reading:
         return Reading(
