@@ -18,7 +18,7 @@ import numpy as np
 
 import clusterscape
 from clusterscape import Ensemble, combine, compare
-from inputs import SMALL, by_name, by_rules, ensemble, labels, matrix, weights
+from inputs import COSTLY, SMALL, by_name, by_rules, ensemble, labels, matrix, weights
 
 SOURCE = Path(clusterscape.__file__).resolve().parent
 
@@ -38,6 +38,7 @@ class Finding(Exception):
     """Something that must not happen, with the words that tell it."""
 
 
+@functools.cache
 def entries() -> list[tuple[str, Any]]:
     """Return the public functions and estimators that can be called, by their paths."""
     found: dict[int, tuple[str, Any]] = {}
@@ -121,7 +122,7 @@ def _estimate(path: str, cls: Any, draw: np.random.Generator) -> None:
         if parameter.kind is parameter.VAR_KEYWORD:
             continue
         required = parameter.default is parameter.empty
-        if name in SMALL and (required or draw.random() < 0.8):
+        if name in SMALL and (required or name in COSTLY or draw.random() < 0.8):
             given[name] = SMALL[name](draw)
         elif name in rules and (required or draw.random() < 0.25):
             given[name] = by_rules(list(rules[name]), draw)
@@ -193,9 +194,15 @@ def _is_refusal(error: BaseException) -> bool:
     What we raise on purpose is, and what scikit-learn's validation does; so are a ValueError and a
     TypeError in which NumPy or SciPy stumbled, but for strict runs (``CLUSTERSCAPE_STRICT=1``).
     """
+    frames = list(traceback.walk_tb(error.__traceback__))
+    # scikit-learn adds all values up to see whether they are finite, and inf - inf warns; what
+    # is infinite it then refuses.
+    if isinstance(error, RuntimeWarning) and any(
+        frame.f_code.co_name == "_assert_all_finite" for frame, _ in frames
+    ):
+        return True
     if isinstance(error, (Warning, AssertionError)) or not str(error).strip():
         return False
-    frames = list(traceback.walk_tb(error.__traceback__))
     frame, line = frames[-1]
     file = frame.f_code.co_filename
     on_purpose = _is_ours(file) and line in _raising_lines(file)

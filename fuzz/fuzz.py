@@ -4,8 +4,11 @@
     python fuzz/fuzz.py --replay 123456        # one case again, with its traceback
     python fuzz/fuzz.py --minutes 1 --only sec # only cases whose entry holds the word
     python fuzz/fuzz.py --bounds               # with numba's bounds checks; compiles first
+    python fuzz/fuzz.py --cases 100000 --log F # long runs: counts and findings are kept in F after
+                                               # every batch, and the next call goes on from there
 
-Cases run in a process of their own, so that a crash is a finding and not the end.
+One case is one call of a public entry with what it fitted, one relation on one input, or one
+damaged file. Cases run in a process of their own, so that a crash is a finding and not the end.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -20,11 +24,16 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
-SLOW = 60  # seconds after which a case is taken for one without an end
-_BATCH = 400  # cases after which a fresh process goes on, so that memory does not pile up
+SLOW = 60  # CPU seconds after which a case is taken for one without an end
+_PATIENCE = 600  # seconds after which it is, whatever it waits for
+_ROOM = 16 * 2**30  # bytes of address space
+_NOTED = 1000  # cases after which their counts are kept
+_BATCH = 20_000  # cases after which a fresh process goes on, so that memory does not pile up
 
 
 def one(seed: int, only: str = "") -> str:
@@ -37,7 +46,7 @@ def one(seed: int, only: str = "") -> str:
     import oracles
 
     draw = np.random.default_rng(seed)
-    kind = draw.choice(["call", "oracle", "file"], p=[0.6, 0.3, 0.1])
+    kind = draw.choice(["call", "oracle", "file"], p=[0.5, 0.25, 0.25])
     if kind == "call":
         return calls.call(draw, only)
     if kind == "oracle":
@@ -47,90 +56,185 @@ def one(seed: int, only: str = "") -> str:
 
 def work(first: int, count: int, only: str) -> None:
     """Run cases and write one line of JSON for each: before it, and after it."""
+    # What wants more than small inputs can need is a finding, not the end of other programs.
+    resource.setrlimit(resource.RLIMIT_AS, (_ROOM, _ROOM))
     for seed in range(first, first + count):
         print(json.dumps({"begin": seed}), flush=True)
+        before = time.process_time()
         try:
             said, finding = one(seed, only), ""
         except Exception as error:
             said, finding = "", f"{error}" if type(error).__name__ == "Finding" else repr(error)
-        print(json.dumps({"end": seed, "said": said, "finding": finding}), flush=True)
+        note = {"end": seed, "said": said, "finding": finding, "cpu": time.process_time() - before}
+        print(json.dumps(note), flush=True)
 
 
-def drive(minutes: float, seed: int, only: str, most: int | None = None) -> int:
-    """Run cases until the time is over; print findings, and return how many kinds there are."""
-    deadline, count = time.monotonic() + 60 * minutes, Counter[str]()
-    kinds: dict[str, int] = {}
-    first, done = seed, 0
-    while time.monotonic() < deadline and (most is None or done < most):
-        batch = _BATCH if most is None else min(_BATCH, most - done)
-        at, found = _batch(first, batch, only, deadline, count)
-        for finding, place in found:
+class Tally:
+    """What was done, and what was found; kept in a file where one is named."""
+
+    def __init__(self, seed: int | None, log: Path | None) -> None:
+        self.log = log
+        self.done, self.cpu = 0, 0.0
+        self.count, self.kinds, self.seconds = Counter[str](), Counter[str](), Counter[str]()
+        lines = log.read_text().splitlines() if log is not None and log.exists() else []
+        notes = [json.loads(line) for line in lines]
+        if notes:
+            seed = notes[0]["first"]
+        self.seed = int.from_bytes(os.urandom(4), "little") if seed is None else seed
+        for note in notes:
+            self._add(note)
+
+    @property
+    def next(self) -> int:
+        """The seed of the first case that was not run."""
+        return self.seed + self.done
+
+    def _add(self, note: dict[str, Any]) -> None:
+        self.done += note["cases"]
+        self.cpu += note["cpu"]
+        self.count.update(note["said"])
+        self.seconds.update(note["seconds"])
+        for finding, place in note["findings"]:
             kind = finding.split(" [at ")[-1] if " [at " in finding else finding[:80]
-            if kind not in kinds:
+            if not self.kinds[kind]:
                 print(f"FOUND  seed {place}: {finding}", flush=True)
                 print(f"       replay: python fuzz/fuzz.py --replay {place}", flush=True)
-            kinds[kind] = kinds.get(kind, 0) + 1
-        done += at - first
-        first = at
-    entries = len([name for name in count if name])
-    print(
-        f"{done:,} cases from seed {seed}, {entries} entries and oracles, {len(kinds)} kinds of "
-        f"findings ({sum(kinds.values())} cases)"
-    )
-    return len(kinds)
+            self.kinds[kind] += 1
+
+    def add(self, note: dict[str, Any]) -> None:
+        """Count a batch, and keep it."""
+        self._add(note)
+        if self.log is not None:
+            with self.log.open("a") as file:
+                file.write(json.dumps(note) + "\n")
+
+    def say(self) -> None:
+        """Print the totals, and where the time went."""
+        for name, seconds in self.seconds.most_common(12 if self.log is not None else 0):
+            print(f"{seconds:9.1f} CPU s {self.count[name]:7,} x  {name or '(findings)'}")
+        entries = len([name for name in self.count if name])
+        print(
+            f"{self.done:,} cases from seed {self.seed}, {entries} entries and oracles, "
+            f"{self.cpu:,.0f} CPU seconds, {len(self.kinds)} kinds of findings "
+            f"({sum(self.kinds.values())} cases)"
+        )
 
 
-def _batch(
-    first: int, size: int, only: str, deadline: float, count: Counter[str]
-) -> tuple[int, list[tuple[str, int]]]:
-    """Run one process until its cases, or the time, are over; return the next seed and findings."""
-    command = [sys.executable, str(HERE / "fuzz.py"), "--work", str(first), str(size)]
-    child = subprocess.Popen(
-        [*command, "--only", only], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
-    assert child.stdout is not None
-    os.set_blocking(child.stdout.fileno(), False)
-    at, running, since, rest = first, -1, time.monotonic(), b""
-    found: list[tuple[str, int]] = []
-    while True:
-        block = child.stdout.read() or b""
-        *lines, rest = (rest + block).split(b"\n")
-        for line in lines:
-            note = json.loads(line)
-            since = time.monotonic()
-            if "begin" in note:
-                running = note["begin"]
-                continue
-            at, running = note["end"] + 1, -1
-            count[note["said"]] += 1
-            if note["finding"]:
-                found.append((note["finding"], note["end"]))
-        if not block and child.poll() is not None:
-            break
-        if time.monotonic() > deadline or (running >= 0 and time.monotonic() - since > SLOW):
-            if time.monotonic() <= deadline:
-                found.append((f"no end after {SLOW} s", running))
-                at = running + 1
-            child.kill()
-            child.wait()
-            return at, found
-        time.sleep(0.02)
-    if running >= 0:
-        found.append((f"the process ended with code {child.returncode}", running))
-        at = running + 1
-    return at, found
+def drive(minutes: float, tally: Tally, only: str, most: int | None = None) -> int:
+    """Run cases until the time is over; print findings, and return how many kinds there are."""
+    deadline = time.monotonic() + 60 * minutes
+    while time.monotonic() < deadline and (most is None or tally.done < most):
+        size = min(_BATCH, (most or 10**9) - tally.done)
+        for note in Batch(tally.next, size, only).run(deadline):
+            tally.add(note)
+    tally.say()
+    return len(tally.kinds)
+
+
+class Batch:
+    """Cases in one process, and what was heard of them since the last note."""
+
+    def __init__(self, first: int, size: int, only: str) -> None:
+        command = [sys.executable, str(HERE / "fuzz.py"), "--work", str(first), str(size)]
+        self.child = subprocess.Popen(
+            [*command, "--only", only], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        self.first, self.next, self.running = first, first, -1
+        self.since, self.begun, self.noted = time.monotonic(), 0.0, 0.0
+        self.said, self.seconds = Counter[str](), Counter[str]()
+        self.found: list[tuple[str, int]] = []
+
+    def run(self, deadline: float) -> Iterator[dict[str, Any]]:
+        """Yield a note every thousand cases and at the end, which may be a crash or a hang."""
+        assert self.child.stdout is not None
+        os.set_blocking(self.child.stdout.fileno(), False)
+        rest, ended = b"", False
+        while not ended:
+            ended = self.child.poll() is not None  # before the last words are read
+            *lines, rest = (rest + (self.child.stdout.read() or b"")).split(b"\n")
+            for line in lines:
+                self._hear(json.loads(line))
+                if self.next - self.first >= _NOTED:
+                    yield self._note()
+            if time.monotonic() > deadline:
+                self._end()
+                yield self._note()
+                return
+            if self._endless():
+                self._end()
+                self._blame(f"no end after {SLOW} CPU s")
+                yield self._note()
+                return
+            if not ended:
+                time.sleep(0.05)
+        if self.running >= 0:
+            self._blame(f"the process ended with code {self.child.returncode}")
+        yield self._note()
+
+    def _hear(self, note: dict[str, Any]) -> None:
+        self.since, self.begun = time.monotonic(), _cpu_of(self.child.pid)
+        if "begin" in note:
+            self.running = note["begin"]
+            return
+        self.next, self.running = note["end"] + 1, -1
+        self.said[note["said"]] += 1
+        self.seconds[note["said"]] += note["cpu"]
+        if note["finding"]:
+            self.found.append((note["finding"], note["end"]))
+
+    def _endless(self) -> bool:
+        return self.running >= 0 and (
+            _cpu_of(self.child.pid) - self.begun > SLOW or time.monotonic() - self.since > _PATIENCE
+        )
+
+    def _end(self) -> None:
+        self.child.kill()
+        self.child.wait()
+
+    def _blame(self, finding: str) -> None:
+        self.found.append((finding, self.running))
+        self.said[""] += 1
+        self.next = self.running + 1
+
+    def _note(self) -> dict[str, Any]:
+        """Return what was heard since the last note, and forget it."""
+        cpu = max(_cpu_of(self.child.pid), self.begun)
+        note = {
+            "first": self.first,
+            "cases": self.next - self.first,
+            "cpu": round(cpu - self.noted, 2),
+            "findings": self.found,
+            "said": dict(self.said),
+            "seconds": {name: round(s, 3) for name, s in self.seconds.items()},
+        }
+        self.first, self.noted, self.found = self.next, cpu, []
+        self.said.clear()
+        self.seconds.clear()
+        return note
+
+
+def _cpu_of(process: int) -> float:
+    """Return the CPU seconds of a process so far; 0 where they cannot be read."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")  # its children's, too
+    except (OSError, ValueError, IndexError):
+        return 0.0
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=5.0)
+    parser.add_argument("--minutes", type=float, help="5, or with --cases no limit")
     parser.add_argument("--cases", type=int, help="stop after so many cases")
     parser.add_argument("--seed", type=int, help="the first case; random unless given")
+    parser.add_argument("--log", type=Path, help="keep counts and findings; go on from there")
     parser.add_argument("--only", default="", help="entries that hold this text")
     parser.add_argument("--bounds", action="store_true", help="compiled loops check their indices")
     parser.add_argument("--replay", type=int, metavar="SEED", help="run one case again")
     parser.add_argument("--work", nargs=2, type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.minutes is None:
+        given.minutes = 5.0 if given.cases is None else 1e6
     if given.bounds:  # numba reads both when it is imported; kernels with checks are kept apart
         os.environ["NUMBA_BOUNDSCHECK"] = "1"
         os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="clusterscape-bounds-")
@@ -144,8 +248,7 @@ def main() -> None:
             traceback.print_exc()
             sys.exit(1)
         return
-    seed = given.seed if given.seed is not None else int.from_bytes(os.urandom(4), "little")
-    found = drive(given.minutes, seed, given.only, given.cases)
+    found = drive(given.minutes, Tally(given.seed, given.log), given.only, given.cases)
     if given.bounds:
         shutil.rmtree(os.environ["NUMBA_CACHE_DIR"], ignore_errors=True)
     sys.exit(1 if found else 0)

@@ -216,11 +216,23 @@ SMALL: dict[str, Callable[[Draw], Any]] = {
     "n_clusters": lambda draw: int(draw.integers(1, 6)),
     "k": lambda draw: int(draw.integers(1, 5)),
     "n_sweeps": lambda draw: int(draw.integers(2, 12)),
+    "burn_in": lambda draw: int(draw.integers(0, 20)),
     "n_references": lambda draw: int(draw.integers(1, 4)),
     "n_runs": lambda draw: int(draw.integers(1, 4)),
     "max_gb": lambda draw: 1.0,
     "random_state": lambda draw: int(draw.integers(100)),
 }
+
+# Of these the ones whose defaults take seconds.
+COSTLY = (
+    "n_partitions",
+    "n_members",
+    "n_estimators",
+    "n_samples",
+    "n_sweeps",
+    "n_references",
+    "burn_in",
+)
 
 FEATURES = ("X", "features", "data", "points", "centers", "values", "x", "y", "rows")
 LABELS = ("labels", "a", "b", "partition", "reference", "y_true", "y_pred", "truth", "classes")

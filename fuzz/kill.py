@@ -2,12 +2,15 @@
 
     python fuzz/kill.py --minutes 5            # or --kills 1000
     python fuzz/kill.py --replay SEED          # one trial again
+    python fuzz/kill.py --kills 1000 --log F   # long runs: what each trial gave is kept in F, and
+                                               # the next call goes on from there
 
-Every trial runs a command to its end once (the reference), then again with a signal at a random
-moment, and then once more as a person would. The last one must give the bytes of the reference,
-and leave nothing behind but its results. The commands run in forks of a process that has loaded
-everything, so that a trial takes a fraction of a second and is hit in its work, not in imports.
-Needs fork, that is, a POSIX system.
+Every command runs to its end once (the reference). A trial runs it with a signal at a random
+moment, up to six times on what the one before left, and then once more as a person would. The last
+one must give the bytes of the reference, and leave nothing behind but its results. The commands
+run in forks of a process that has loaded everything, so that a trial takes a fraction of a second
+and is hit in its work, not in imports; one in twelve is started as a person does, imports and all.
+Only signals that ended a command count as kills. Needs fork, that is, a POSIX system.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import json
 import os
 import resource
 import shutil
@@ -27,8 +31,10 @@ import traceback
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from clusterscape.cli import main as command
 
@@ -36,6 +42,7 @@ _SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _WAIT = 60.0  # CPU seconds in which a command must end
 _PATIENCE = 600.0  # seconds in which it must, however busy the machine is
 _EARLY = 71  # exit code of a fork that was interrupted before the command began
+_REAL = 1 / 12  # of the commands that are killed, those that begin with their imports
 _words: dict[int, tuple[int, Path]] = {}
 
 
@@ -50,16 +57,20 @@ def _commands(table: Path, home: Path, jobs: int) -> dict[str, tuple[list[str], 
     """Return the arguments of each command, and the files of its answer."""
     shared = ["--seed", "5", "--jobs", str(jobs)]
     run = ["run", str(table), "-o", str(home / "out"), "-k", "3", "-r", "10", "--resume"]
+    run += ["--references", "0"]
     generate = ["generate", str(table), "-o", str(home / "e.npz"), "-r", "12", "--resume"]
     walk = ["landscape", str(table), "-o", str(home / "l.csv"), "-k", "3", "--samples", "40"]
+    rows = str(table.with_suffix(".parquet"))
+    dask = ["run", rows, "-o", str(home / "out"), "-k", "3", "-r", "6", "--references", "0"]
+    parts = [f"part-{i:05d}.parquet" for i in range(6)]
+    on_cluster = ([*dask, "--resume", *shared], [f"out/labels/{part}" for part in parts])
     return {
         "run": ([*run, *shared], ["out/labels.csv", "out/ensemble.npz", "out/model.npz"]),
         "generate": ([*generate, *shared], ["e.npz"]),
         "landscape": ([*walk, "--seed", "5"], ["l.csv"]),
-        "blocks": (
-            ["blocks", str(home), str(table)],
-            [f"answer/part-{i:05d}.parquet" for i in range(6)],
-        ),
+        "blocks": (["blocks", str(home), str(table)], [f"answer/{part}" for part in parts]),
+        "dask": on_cluster,
+        "local": on_cluster,
     }
 
 
@@ -75,8 +86,11 @@ def blocks(home: Path, table: Path) -> None:
     model.write_blocks(home / "answer")
 
 
-def start(arguments: list[str], home: Path, limit: int | None = None) -> int:
-    """Fork a command; what it says is kept for :func:`wait`. Return the process."""
+def start(arguments: list[str], home: Path, limit: int | None = None, *, real: bool = False) -> int:
+    """Fork a command; what it says is kept for :func:`wait`. Return the process.
+
+    ``real`` begins with a new interpreter and all imports.
+    """
     source, sink = os.pipe()  # a pipe has room where no file may grow
     child = os.fork()
     if child:
@@ -86,14 +100,14 @@ def start(arguments: list[str], home: Path, limit: int | None = None) -> int:
         return child
     code = _EARLY
     try:
-        code = _run(arguments, sink, limit)
+        code = _run(arguments, sink, limit, real)
     except BaseException:  # an interrupt outside of the command: before it began, or after its end
         traceback.print_exc()
     finally:
         os._exit(code)
 
 
-def _run(arguments: list[str], sink: int, limit: int | None) -> int:
+def _run(arguments: list[str], sink: int, limit: int | None, real: bool) -> int:
     """Run a command in a fork, and return its exit code."""
     os.setsid()
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -101,6 +115,8 @@ def _run(arguments: list[str], sink: int, limit: int | None) -> int:
     if limit is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     sys.argv = ["clusterscape", *arguments]
+    if real:
+        os.execv(sys.executable, [sys.executable, "-m", "clusterscape", *arguments])
     if arguments[0] == "blocks":
         blocks(Path(arguments[1]), Path(arguments[2]))
         return 0
@@ -135,10 +151,24 @@ def wait(child: int) -> int:
 def _cpu_of(child: int) -> float:
     """Return the CPU seconds of a process so far; 0 where they cannot be read."""
     try:
-        fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, IndexError):
+        return time.clock_gettime((~child << 3) | 2)  # the clock of another process: Linux has it
+    except OSError:
         return 0.0
+
+
+def wait_until(child: int, seconds: float) -> None:
+    """Wait until a command has taken so many CPU seconds, or has ended.
+
+    A busy machine would make any moment on the wall an early one.
+    """
+    if sys.platform != "linux":
+        time.sleep(seconds)
+        return
+    until = time.monotonic() + _PATIENCE
+    while _cpu_of(child) < seconds and time.monotonic() < until:
+        if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+            return
+        time.sleep(0.001)
 
 
 def end_group(child: int) -> None:
@@ -203,8 +233,13 @@ class Bench:
         self.table.write_text("\n".join(lines) + "\n")
         many = draw.normal(size=(45_000, 2)) + 6.0 * draw.integers(0, 3, size=(45_000, 1))
         np.save(self.table.with_suffix(".npy"), many.astype(np.float32))
-        self.known: dict[tuple[str, int], tuple[dict[str, bytes], float]] = {}
+        frame = pd.DataFrame(many.astype(np.float32), columns=["x", "y"])
+        frame.to_parquet(self.table.with_suffix(".parquet"), row_group_size=8192)
+        self.known: dict[str, dict[str, bytes]] = {}
+        self.took: dict[tuple[str, int, bool], float] = {}
+        self.hits = Counter[str]()  # signals that ended something
         self.number = 0
+        self._cluster: Cluster | None = None
 
     def warm(self) -> None:
         """Load and compile everything in this process, from which the commands are forked."""
@@ -215,7 +250,7 @@ class Bench:
             with contextlib.redirect_stderr(io.StringIO()):
                 if name == "blocks":
                     blocks(home, self.table)
-                else:
+                elif name not in ("dask", "local"):
                     app([*arguments, "--quiet"], standalone_mode=False)
         shutil.rmtree(home)
 
@@ -225,29 +260,53 @@ class Bench:
         home.mkdir()
         return home
 
-    def reference(self, name: str, jobs: int) -> tuple[dict[str, bytes], float]:
-        if (name, jobs) not in self.known:
-            home, seconds = self.fresh(), 0.0
+    def command(self, name: str, home: Path, jobs: int) -> list[str]:
+        """Return the arguments of a command; results that are there are replaced."""
+        arguments, _ = _commands(self.table, home, jobs)[name]
+        if name == "blocks":
+            return arguments
+        where = []
+        if name in ("dask", "local"):
+            where = ["--dask", self.cluster().address if name == "dask" else "local"]
+        return [*arguments, "--force", *where]
+
+    def cluster(self) -> Cluster:
+        """Return the running cluster; the first call starts it."""
+        if self._cluster is None:
+            self._cluster = Cluster()
+        return self._cluster
+
+    def end_cluster(self) -> None:
+        if self._cluster is not None:
+            self._cluster.kill()
+            self._cluster = None
+
+    def reference(self, name: str, jobs: int, *, real: bool = False) -> float:
+        """Run a command undisturbed, once, and return its CPU seconds."""
+        key = (name, jobs, real)
+        if key not in self.took:
             for _ in range(2):  # the first one may compile
-                shutil.rmtree(home)
-                home.mkdir()
-                begun = time.monotonic()
-                code = wait(start(_commands(self.table, home, jobs)[name][0], home))
-                seconds = time.monotonic() - begun
+                home = self.fresh()
+                spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+                code = wait(start(self.command(name, home, jobs), home, real=real))
+                now = resource.getrusage(resource.RUSAGE_CHILDREN)
                 if code != 0:
                     raise Wrong(f"{name} ended with {code}: {(home / 'stderr').read_text()[-300:]}")
-            found = answer(home, _commands(self.table, home, jobs)[name][1])
-            self.known[name, jobs] = (found, seconds)
-            shutil.rmtree(home)
-        return self.known[name, jobs]
+                found = answer(home, _commands(self.table, home, jobs)[name][1])
+                shutil.rmtree(home)
+            self.took[key] = now.ru_utime + now.ru_stime - spent.ru_utime - spent.ru_stime
+            if found != self.known.setdefault(name, found):
+                raise Wrong(f"{name} with {jobs} workers gave other bytes")
+        return self.took[key]
 
     def again(self, name: str, jobs: int, home: Path) -> None:
         """Repeat a command as a person would, and compare."""
-        arguments, names = _commands(self.table, home, jobs)[name]
-        code = wait(start([*arguments, "--force"], home))
+        code = wait(start(self.command(name, home, jobs), home))
         if code != 0:
             raise Wrong(f"{name} again ended with {code}: {(home / 'stderr').read_text()[-300:]}")
-        whole, _ = self.reference(name, jobs)
+        self.reference(name, jobs)
+        names = _commands(self.table, home, jobs)[name][1]
+        whole = self.known[name]
         other = [part for part, content in answer(home, names).items() if content != whole[part]]
         if other:
             raise Wrong(f"{name} again gave other bytes in {', '.join(other)}")
@@ -255,23 +314,68 @@ class Bench:
             raise Wrong(f"{name} again left {left_over(home)}")
 
 
+_CLUSTER = """
+import sys
+from clusterscape._core.workers import local_cluster
+with local_cluster(2) as client:
+    print(client.scheduler.address, flush=True)
+    sys.stdin.read()
+"""
+
+
+class Cluster:
+    """A scheduler and two workers, in processes of their own."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _CLUSTER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+        )
+        assert self.process.stdout is not None
+        self.address = self.process.stdout.readline().strip()
+
+    def workers(self) -> list[int]:
+        """Return the processes of the workers."""
+        found = []
+        for process in _living(self.process.pid):
+            with contextlib.suppress(OSError):
+                if b"spawn_main" in Path(f"/proc/{process}/cmdline").read_bytes():
+                    found.append(process)
+        return sorted(found)
+
+    def kill(self) -> None:
+        """End the scheduler and the workers at once, as a machine that goes down does."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
 def killed(bench: Bench, draw: np.random.Generator) -> str:
-    """Signal a command at a random moment, sometimes twice, and repeat it."""
-    name = str(draw.choice(["run", "generate", "landscape", "blocks"]))
+    """Signal a command at random moments, on what the one before left, and repeat it."""
+    # generate, which keeps a store and little else, takes a quarter of the time of run.
+    name = str(draw.choice(["run", "generate", "landscape", "blocks"], p=[0.2, 0.4, 0.2, 0.2]))
     jobs = int(draw.integers(1, 3))
+    return _killed(bench, draw, name, jobs, real=name != "blocks" and draw.random() < _REAL)
+
+
+def _killed(bench: Bench, draw: np.random.Generator, name: str, jobs: int, *, real: bool) -> str:
     number = signal.Signals(int(draw.choice([int(s) for s in _SIGNALS])))
-    _, seconds = bench.reference(name, jobs)
+    seconds = bench.reference(name, jobs, real=real)
     home = bench.fresh()
-    for _ in range(int(draw.integers(1, 3))):
-        child = start([*_commands(bench.table, home, jobs)[name][0], "--force"], home)
-        time.sleep(float(draw.uniform(0, seconds)))
+    for _ in range(int(draw.integers(1, 7))):
+        child = start(bench.command(name, home, jobs), home, real=real)
+        wait_until(child, float(draw.uniform(0, seconds)))
         os.kill(child, number)
         code = wait(child)
-        if number is not signal.SIGKILL and workers_left(child):
+        if (number is not signal.SIGKILL or name == "local") and workers_left(child):
             end_group(child)
             raise Wrong(f"{name} after {number.name} left workers behind")
         end_group(child)
         _check_ending(name, number, code, home)
+        bench.hits[f"{name}{' from its start' if real else ''} {number.name}"] += code != 0
     bench.again(name, jobs, home)
     shutil.rmtree(home)
     return f"{name} {number.name}"
@@ -281,14 +385,38 @@ def _check_ending(name: str, number: signal.Signals, code: int, home: Path) -> N
     """A command that was not killed outright says one line and leaves nothing temporary."""
     if number is signal.SIGKILL or code == 0:
         return
-    if code in (-number, _EARLY):
+    text = (home / "stderr").read_text(errors="replace")
+    if code in (-number, _EARLY) and "clusterscape/cli" not in text:
         return  # it came before the command had begun to listen
     lines = said(home)
     if code != 128 + number or len(lines) != 1:
-        text = (home / "stderr").read_text(errors="replace")[-400:]
-        raise Wrong(f"{name} after {number.name}: code {code}, said {lines}: {text}")
+        raise Wrong(f"{name} after {number.name}: code {code}, said {lines}: {text[-400:]}")
     if left_over(home):
         raise Wrong(f"{name} after {number.name} left {left_over(home)}")
+
+
+def on_dask(bench: Bench, draw: np.random.Generator) -> str:
+    """A job on a cluster: its command, a worker or the scheduler is killed; then once more."""
+    what = str(draw.choice(["command", "local", "worker", "scheduler"], p=[0.55, 0.05, 0.3, 0.1]))
+    if what in ("command", "local"):  # local: the command starts its own workers, and ends them
+        return _killed(bench, draw, "dask" if what == "command" else "local", 2, real=False)
+    seconds, cluster, home = bench.reference("dask", 2), bench.cluster(), bench.fresh()
+    child = start(bench.command("dask", home, 2), home)
+    wait_until(child, float(draw.uniform(0, seconds)))
+    if what == "worker":
+        workers = cluster.workers()
+        os.kill(workers[int(draw.integers(len(workers)))], signal.SIGKILL)
+    else:
+        bench.end_cluster()
+    code = wait(child)
+    end_group(child)
+    text = (home / "stderr").read_text(errors="replace")
+    if code not in (0, 1) or (code == 1 and len(said(home)) != 1) or "Traceback" in text:
+        raise Wrong(f"dask, the {what} killed: code {code}, said {said(home)}: {text[-400:]}")
+    bench.hits[f"dask {what} SIGKILL"] += 1
+    bench.again("dask", 2, home)
+    shutil.rmtree(home)
+    return f"dask {what}"
 
 
 def full_disk(bench: Bench, draw: np.random.Generator) -> str:
@@ -297,7 +425,7 @@ def full_disk(bench: Bench, draw: np.random.Generator) -> str:
     bench.reference(name, jobs)
     home = bench.fresh()
     limit = int(draw.choice([0, 100, 500, 1500, 4000, 20000]))
-    code = wait(start([*_commands(bench.table, home, jobs)[name][0], "--force"], home, limit))
+    code = wait(start(bench.command(name, home, jobs), home, limit))
     text = (home / "stderr").read_text(errors="replace")
     if code not in (0, 1) or "Traceback" in text:
         raise Wrong(f"{name} with files of at most {limit} bytes: code {code}: {text[-300:]}")
@@ -311,13 +439,13 @@ def full_disk(bench: Bench, draw: np.random.Generator) -> str:
 def small_disk(bench: Bench, draw: np.random.Generator) -> str:
     """The file system is full: a sentence, and with room again the same bytes."""
     name, jobs = str(draw.choice(["run", "generate"])), 1
-    whole, _ = bench.reference(name, jobs)
+    bench.reference(name, jobs)
     home = bench.fresh()
     size = int(draw.choice([8, 16, 32, 64])) * 1024
     if subprocess.run(_MOUNT(size, home), capture_output=True, check=False).returncode:
         raise Unavailable("a small file system (tmpfs) cannot be mounted here")
     try:
-        code = wait(start([*_commands(bench.table, home, jobs)[name][0], "--force"], bench.folder))
+        code = wait(start(bench.command(name, home, jobs), bench.folder))
         text = (bench.folder / "stderr").read_text(errors="replace")
         if code not in (0, 1) or "Traceback" in text or left_over(home):
             raise Wrong(
@@ -342,12 +470,11 @@ class Unavailable(Exception):
 def two_writers(bench: Bench, draw: np.random.Generator) -> str:
     """Two commands on one store: one works, the other is told so; the answer is the same."""
     name, jobs = "generate", 1
-    _, seconds = bench.reference(name, jobs)
+    seconds = bench.reference(name, jobs)
     home, aside = bench.fresh(), bench.fresh()
-    arguments, _ = _commands(bench.table, home, jobs)[name]
-    first = start([*arguments, "--force"], home)
-    time.sleep(float(draw.uniform(0, seconds)))
-    second = start([*arguments, "--force"], aside)
+    first = start(bench.command(name, home, jobs), home)
+    wait_until(first, float(draw.uniform(0, seconds)))
+    second = start(bench.command(name, home, jobs), aside)
     codes = wait(first), wait(second)
     text = (aside / "stderr").read_text(errors="replace")
     if codes[0] not in (0, 1) or codes[1] not in (0, 1) or "Traceback" in text:
@@ -361,10 +488,11 @@ def two_writers(bench: Bench, draw: np.random.Generator) -> str:
 
 
 TRIALS: dict[str, tuple[Callable[[Bench, np.random.Generator], str], float]] = {
-    "killed": (killed, 0.8),
-    "full_disk": (full_disk, 0.1),
-    "small_disk": (small_disk, 0.04),
-    "two_writers": (two_writers, 0.06),
+    "killed": (killed, 0.83),
+    "full_disk": (full_disk, 0.05),
+    "small_disk": (small_disk, 0.03),
+    "two_writers": (two_writers, 0.04),
+    "on_dask": (on_dask, 0.05),
 }
 
 
@@ -376,37 +504,104 @@ def trial(bench: Bench, seed: int) -> str:
     return TRIALS[name][0](bench, draw)
 
 
+class Tally:
+    """What the trials gave; kept in a file where one is named."""
+
+    def __init__(self, seed: int | None, log: Path | None) -> None:
+        self.log = log
+        lines = log.read_text().splitlines() if log is not None and log.exists() else []
+        notes = [json.loads(line) for line in lines]
+        if notes:
+            seed = notes[0]["seed"]
+        self.seed = int.from_bytes(os.urandom(4), "little") if seed is None else seed
+        self.done, self.wrong, self.cpu = 0, 0, 0.0
+        self.count, self.hits, self.skipped = Counter[str](), Counter[str](), Counter[str]()
+        for note in notes:
+            self._add(note)
+
+    def _add(self, note: dict[str, Any]) -> None:
+        self.done += 1
+        self.cpu += note["cpu"]
+        self.hits.update(note["hits"])
+        if note["finding"]:
+            self.wrong += 1
+            print(f"FOUND  seed {note['seed']}: {note['finding']}", flush=True)
+            print(f"       replay: python fuzz/kill.py --replay {note['seed']}", flush=True)
+        elif note["skipped"]:
+            self.skipped[note["skipped"]] += 1
+        else:
+            self.count[note["trial"]] += 1
+
+    def add(self, note: dict[str, Any]) -> None:
+        """Count a trial, and keep it."""
+        self._add(note)
+        if self.log is not None:
+            with self.log.open("a") as file:
+                file.write(json.dumps(note) + "\n")
+
+    def say(self) -> None:
+        for reason in self.skipped:
+            print(f"skipped: {reason}")
+        for name, times in sorted(self.count.items()):
+            if name.rpartition(" ")[2] not in signal.Signals.__members__:
+                print(f"{times:6d}  trials: {name}")
+        for name, times in sorted(self.hits.items()):
+            if times:
+                print(f"{times:6d}  kills: {name}")
+        print(
+            f"{sum(self.hits.values()):,} kills, {self.done:,} trials from seed {self.seed}, "
+            f"{self.cpu:,.0f} CPU seconds, {self.wrong} findings"
+        )
+
+
+def _noted(bench: Bench, seed: int) -> dict[str, Any]:
+    """Run one trial, and return what is kept of it."""
+    note: dict[str, Any] = {"seed": seed, "trial": "", "finding": "", "skipped": ""}
+    before = _spent()
+    bench.hits.clear()
+    try:
+        note["trial"] = trial(bench, seed)
+    except Wrong as error:
+        note["finding"] = str(error)
+    except Unavailable as error:
+        note["skipped"] = str(error)
+    hits = {name: int(times) for name, times in bench.hits.items()}
+    return {**note, "hits": hits, "cpu": round(_spent() - before, 2)}
+
+
+def _spent() -> float:
+    both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in both)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=5.0)
-    parser.add_argument("--kills", type=int, help="stop after so many trials")
+    parser.add_argument("--minutes", type=float, help="5, or with --kills and --trials no limit")
+    parser.add_argument("--trials", type=int, help="stop after so many trials")
+    parser.add_argument("--kills", type=int, help="stop after so many kills")
     parser.add_argument("--seed", type=int, help="the first trial; random unless given")
     parser.add_argument("--replay", type=int, metavar="SEED", help="run one trial again")
+    parser.add_argument("--log", type=Path, help="keep what was done; go on from there")
     given = parser.parse_args()
-    seed = given.replay if given.replay is not None else given.seed
-    seed = int.from_bytes(os.urandom(4), "little") if seed is None else seed
-    most = 1 if given.replay is not None else given.kills
-    count, wrong, skipped = Counter[str](), 0, set[str]()
+    if given.replay is not None:
+        given.seed, given.trials = given.replay, 1
+    endless = given.trials is not None or given.kills is not None
+    minutes = given.minutes if given.minutes is not None else 1e6 if endless else 5.0
+    tally = Tally(given.seed, given.log)
     with tempfile.TemporaryDirectory(prefix="clusterscape-kill-") as folder:
         bench = Bench(Path(folder))
         bench.warm()
-        deadline, done = time.monotonic() + 60 * given.minutes, 0
-        while time.monotonic() < deadline and (most is None or done < most):
-            try:
-                count[trial(bench, seed + done)] += 1
-            except Wrong as error:
-                wrong += 1
-                print(f"FOUND  seed {seed + done}: {error}", flush=True)
-                print(f"       replay: python fuzz/kill.py --replay {seed + done}", flush=True)
-            except Unavailable as error:
-                skipped.add(str(error))
-            done += 1
-    for reason in skipped:
-        print(f"skipped: {reason}")
-    for name, times in sorted(count.items()):
-        print(f"{times:6d}  {name}")
-    print(f"{done:,} trials from seed {seed}, {wrong} findings")
-    sys.exit(1 if wrong else 0)
+        deadline = time.monotonic() + 60 * minutes
+        try:
+            while time.monotonic() < deadline and not (
+                (given.trials is not None and tally.done >= given.trials)
+                or (given.kills is not None and tally.hits.total() >= given.kills)
+            ):
+                tally.add(_noted(bench, tally.seed + tally.done))
+        finally:
+            bench.end_cluster()
+    tally.say()
+    sys.exit(1 if tally.wrong else 0)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def test_a_finding_is_printed_with_the_command_that_replays_it(tmp_path: Path):
         (broken / file.name).write_text(file.read_text())
     text = (broken / "damage.py").read_text()
     (broken / "damage.py").write_text(text.replace("    files = whole()\n", "    1 / 0\n"))
-    done = run(str(broken / "fuzz.py"), "--cases", "1", "--seed", "118")
+    done = run(str(broken / "fuzz.py"), "--cases", "1", "--seed", "104")
     assert done.returncode == 1
     assert "FOUND  seed" in done.stdout
     seed = done.stdout.partition("--replay ")[2].split()[0]
@@ -47,8 +47,29 @@ def test_a_finding_is_printed_with_the_command_that_replays_it(tmp_path: Path):
     assert "ZeroDivisionError" in again.stderr
 
 
+def test_a_run_with_bounds_checks_sees_an_index_outside_of_its_array():
+    program = """
+import sys
+sys.path.insert(0, "fuzz")
+import fuzz
+sys.argv = ["fuzz.py", "--bounds", "--replay", "0"]
+fuzz.one = lambda seed, only: check()
+def check():
+    import numpy as np
+    from clusterscape.kernels._jit import Kernel
+    def last(values, i):
+        return values[i]
+    Kernel(last)(np.zeros(3), 3)
+fuzz.main()
+"""
+    done = run("-c", program)
+    assert done.returncode == 1
+    assert "IndexError: index is out of bounds" in done.stderr
+
+
 @pytest.mark.skipif(os.name != "posix", reason="needs fork")
 def test_a_slice_of_kills_loses_nothing():
-    done = run(str(FUZZ / "kill.py"), "--kills", "3", "--seed", "3")
+    done = run(str(FUZZ / "kill.py"), "--trials", "3", "--seed", "3")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "3 trials from seed 3, 0 findings" in done.stdout
+    assert "3 trials from seed 3" in done.stdout
+    assert "0 findings" in done.stdout

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import re
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -247,6 +250,14 @@ def test_a_changed_byte_of_an_ensemble_in_parquet_is_noticed(tmp_path):
     assert other == 0
 
 
+def test_a_damaged_array_in_blocks_is_a_sentence(tmp_path):
+    path = tmp_path / "x.npy"
+    np.save(path, np.zeros((3, 2)))
+    path.write_bytes(path.read_bytes().replace(b"(3, 2)", b"(3, 2("))
+    with pytest.raises(ValueError, match=r"x\.npy is not a NumPy file, or a damaged one"):
+        io.open_rows(path)
+
+
 def test_a_damaged_parquet_file_in_blocks_is_a_sentence(tmp_path):
     pytest.importorskip("pyarrow")
     path = tmp_path / "x.parquet"
@@ -293,3 +304,110 @@ def test_arrays_of_a_model_that_do_not_fit_each_other_are_refused(tmp_path, how)
         else:  # what predict does not read may be anything
             np.testing.assert_array_equal(found, expected, err_msg=name)
     assert refused > 2
+
+
+# ---- what the harness found ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cell", ["1E6518085904", "1e2147483648"])
+def test_a_number_of_any_exponent_does_not_end_the_process(tmp_path, cell):
+    # pandas.to_numeric crashes on both, and takes 1e4294967296 for 1.
+    path = tmp_path / "x.csv"
+    path.write_text(f"label,other\n{cell},1\n1e4294967296,2\n1,2\n1,2\n")
+    program = f"from clusterscape import io; print(io.read_labels({str(path)!r}).n_clusters)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout.strip()) == (0, "[3 2]"), done.stderr
+    links = tmp_path / "links.csv"
+    links.write_text(f"a,b,weight\n0,{cell},1\n")
+    program = f"from clusterscape.semisupervised import Constraints as C; C.from_csv({str(links)!r}"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{program}, n_points=3, link='must')"],
+        capture_output=True,
+        text=True,
+    )
+    assert f"row 2 has '{cell}', which is not a row number from 0 to 2" in done.stderr
+
+
+def test_an_ensemble_with_a_damaged_header_is_not_read_as_plain_labels(tmp_path):
+    path = tmp_path / "e.npz"
+    Ensemble.from_labels({"a": [0, 1, 1], "b": np.full((3, 2), 0.5)}).to_npz(path)
+    whole = path.read_bytes()
+    for place in (whole.index(b"meta.npy") + 40, whole.rindex(b"meta.npy")):
+        changed = bytearray(whole)
+        changed[place] ^= 1
+        path.write_bytes(bytes(changed))
+        for read in (io.read_labels, Ensemble.from_npz):
+            with pytest.raises(ValueError, match=r"e\.npz(:| is not)"):
+                read(path)
+
+
+def test_a_changed_name_in_an_archive_does_not_hide_an_array(tmp_path):
+    path = tmp_path / "x.npz"
+    np.savez(path, X=np.zeros((3, 2)), ids=np.array(["a", "b", "c"]))
+    assert io.read_table(path).ids is not None
+    whole = path.read_bytes()
+    for name in (b"ids.n!y", b"idx.npy"):
+        place = whole.rindex(b"ids.npy")  # in the list of contents
+        path.write_bytes(whole[:place] + name + whole[place + 7 :])
+        with pytest.raises(TableError, match="is not a NumPy file, or a damaged one"):
+            io.read_table(path)
+
+
+def test_a_damaged_feather_file_never_ends_the_process(tmp_path):
+    path = tmp_path / "x.feather"
+    frame = pd.DataFrame({"id": [f"r{i}" for i in range(50)], "x": np.arange(50.0)})
+    frame.to_feather(path, compression="uncompressed")
+    assert io.read_table(path).X.shape == (50, 1)
+    whole = path.read_bytes()
+    place = whole.index(b"r0r1r2")
+    offsets = whole.rindex(b"\x02\x00\x00\x00\x04\x00\x00\x00", 0, place)
+    changed = bytearray(whole)
+    changed[offsets : offsets + 4] = b"\xff\xff\xff\x7f"  # where the second text begins
+    path.write_bytes(bytes(changed))
+    program = f"from clusterscape import io; io.read_table({str(path)!r})"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 1, done.returncode
+    assert "x.feather is not an Arrow (Feather) file, or a damaged one" in done.stderr
+
+
+def test_what_spreadsheets_and_feather_files_unpack_to_is_bounded(tmp_path, monkeypatch):
+    frame = pd.DataFrame({"a": np.zeros(20_000), "b": np.zeros(20_000)})
+    frame.to_feather(tmp_path / "x.feather")
+    frame[:500].to_excel(tmp_path / "x.xlsx", index=False)
+    for name in ("x.feather", "x.xlsx"):
+        assert io.read_table(tmp_path / name).X.shape[1] == 2
+    monkeypatch.setenv(npy.VARIABLE, "0.00001")
+    for name in ("x.feather", "x.xlsx"):
+        with pytest.raises(TableError, match="CLUSTERSCAPE_MAX_GB"):
+            io.read_table(tmp_path / name)
+
+
+def test_a_cell_far_from_the_table_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(npy, "_SMALLEST", 1_000_000)
+    sound, path = tmp_path / "sound.xlsx", tmp_path / "x.xlsx"
+    pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 5.0]}).to_excel(sound, index=False)
+    for far in ("A99999999999", "XFD2000"):
+        number = far.lstrip("AXFD")
+        cell = f'<row r="{number}"><c r="{far}"><v>7</v></c></row></sheetData>'.encode()
+        with zipfile.ZipFile(sound) as old, zipfile.ZipFile(path, "w") as new:
+            for name in old.namelist():
+                content = old.read(name).replace(b"</sheetData>", cell)
+                content = re.sub(rb'ref="A1:[A-Z]+[0-9]+"', f'ref="A1:{far}"'.encode(), content)
+                new.writestr(name, content)
+        with pytest.raises(TableError, match="a cell far below .* CLUSTERSCAPE_MAX_GB"):
+            io.read_table(path)
+    assert io.read_table(sound).X.shape == (2, 2)
+
+
+def test_a_changed_byte_of_a_spreadsheet_is_a_sentence(tmp_path):
+    path = tmp_path / "x.xlsx"
+    pd.DataFrame({"a": np.arange(30.0), "b": np.arange(30.0) ** 2}).to_excel(path, index=False)
+    whole = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        begin = archive.getinfo("xl/worksheets/sheet1.xml").header_offset + 60
+    for place in range(begin, begin + 200, 7):
+        changed = bytearray(whole)
+        changed[place] ^= 0xFF
+        path.write_bytes(bytes(changed))
+        with pytest.raises(TableError, match="is not an xlsx file, or a damaged one"):
+            io.read_table(path)

@@ -14,8 +14,8 @@ from scipy import sparse
 
 from clusterscape import ConsensusClustering, Ensemble, EnsembleGenerator, linalg
 from clusterscape._core.weights import computable_weights
-from clusterscape.combine import METHODS, MajorityVote
-from clusterscape.compare import MEASURES, mirkin, pairwise
+from clusterscape.combine import METHODS, SCA, MajorityVote
+from clusterscape.compare import MEASURES, contingency_table, mirkin, pairwise
 from clusterscape.datasets import nearest_correlation
 from clusterscape.explore import (
     autocorrelation,
@@ -23,7 +23,10 @@ from clusterscape.explore import (
     kmeans_quality,
     split_rhat,
 )
+from clusterscape.forest import kappa
+from clusterscape.generate import generator_for
 from clusterscape.io import write_labels
+from clusterscape.preprocess import TopVariable
 from clusterscape.semisupervised import (
     SCACS,
     member_scores,
@@ -109,6 +112,12 @@ def test_copies_of_a_point_are_in_one_cluster_of_the_majority(seed):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
+        (lambda e: e.partition(7), "no partition 7; the ensemble has"),
+        (lambda e: e.partition([0]), "named by its position or name; got"),
+        (lambda e: e.contingency("z", 0), "no partition called 'z'"),
+        (lambda e: generator_for(-1, 2), "n_points must be an integer >= 1; got -1"),
+        (lambda e: generator_for("x", 2), "n_points must be an integer >= 1; got 'x'"),
+        (lambda e: generator_for(9, 2, preset="none"), "preset must be one of"),
         (lambda e: linalg.coassociation_spectrum(e, 2), "ensemble.coassociation"),
         (lambda e: linalg.laplacian_quotient(None, e, 2), "ensemble.coassociation"),
         (lambda e: linalg.log_gaps(0.5), "eigenvalues must be a vector"),
@@ -136,7 +145,7 @@ def test_copies_of_a_point_are_in_one_cluster_of_the_majority(seed):
     ],
 )
 def test_what_does_not_fit_is_a_sentence(call, words):
-    with pytest.raises((ValueError, TypeError), match=words):
+    with pytest.raises((ValueError, TypeError, LookupError), match=words):
         call(Ensemble.from_labels([[0, 0, 1], [0, 1, 1]]))
 
 
@@ -165,13 +174,13 @@ def test_frames_of_sparse_columns_are_read():
 
 def test_cells_that_a_spreadsheet_would_run_are_marked_on_demand(tmp_path):
     path = tmp_path / "x.csv"
-    ids = ["=cmd()", "+1", "-1", "@a", "plain"]
+    ids = ["=cmd()", "+1+cmd()", "-1", "@a", "plain"]
     write_labels(path, ids, np.arange(5), for_spreadsheet=True)
     assert path.read_text().split() == [
         "id,label",
         "'=cmd(),0",
-        "'+1,1",
-        "'-1,2",
+        "'+1+cmd(),1",
+        "-1,2",  # a number
         "'@a,3",
         "plain,4",
     ]
@@ -207,3 +216,71 @@ def test_what_the_bounds_run_of_the_harness_found():
         LandmarkRows.of(graph)
     found = nearest_correlation(np.zeros((3, 3)), tol=10.0, min_eigenvalue=0.0)
     assert np.isfinite(found).all()
+
+
+def test_what_the_long_run_of_the_harness_found():
+    large = np.array([[1e300, 1.0], [-1e300, 2.0], [1e299, 0.0], [3e299, 1.0]])
+    for call in (
+        lambda: kappa(large, [0, 0, 1, 1]),
+        lambda: TopVariable(1).fit(large),
+        lambda: TopVariable(1).fit(sparse.csr_matrix(large)),
+    ):
+        with pytest.raises(ValueError, match="values up to 1e[+]300, whose squares leave"):
+            call()
+    with pytest.raises(ValueError, match="vectors has values up to 1e[+]300"):
+        sphere_embedding(large)
+    with pytest.raises(ValueError, match="weights must be finite numbers > 0; entry 2 is 0"):
+        linalg.njw(np.arange(6.0)[:, None], 2, sample_weight=[1, 1, 0, 1, 2, 1])
+    # Whole weights beyond the largest integer: the cells were negative numbers.
+    table = contingency_table([0, 0, 1], [0, 1, 1], sample_weight=[1e30, 2e30, 1e30])
+    np.testing.assert_array_equal(table, [[1e30, 2e30], [0, 1e30]])
+
+
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        (np.float32([[1e25, 0], [-1e25, 1], [0, 2]]), "up to 1e[+]25, whose squares .* float32"),
+        (np.array([[1e300, 0], [0, 1], [0, 2]]), "up to 1e[+]300, whose squares .* float64"),
+        (np.array([[1e-300, 0], [0, 0], [0, 0]]), "up to 1e-300, whose squares .* float64"),
+        (pd.DataFrame({"a": pd.Categorical(["u", "v", "u"]), "b": [1.0, 2, 3]}), "'a' of type cat"),
+    ],
+)
+def test_features_that_cannot_be_measured_are_refused_without_a_warning(X, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        ConsensusClustering(2, n_partitions=4, n_references=0, random_state=0).fit(X)
+
+
+def test_sca_ends_where_nothing_has_to_be_stable(seed):
+    votes = np.random.default_rng(seed).integers(0, 3, (30, 8))
+    assert SCA(2, n_stable=1, random_state=0).fit_predict(votes).shape == (30,)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_labels_are_numbered_by_the_weight_of_their_points(name):
+    rng = np.random.default_rng(5)
+    planted = np.repeat([0, 1, 2], [12, 8, 4])
+    labels = np.where(rng.random((24, 8)) < 0.9, planted[:, None], rng.integers(0, 3, (24, 8)))
+    weight = np.where(planted == 2, 9.0, 1.0)  # few points, and the heaviest cluster
+    found = fitted(name, Ensemble.from_labels(labels, sample_weight=weight)).labels_
+    mass = np.bincount(found[found >= 0], weights=weight[found >= 0])
+    assert len(mass) > 1
+    assert (np.diff(mass) <= 0).all()
+
+
+def test_labels_survive_csv_and_back(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    columns = {
+        "whole": rng.integers(0, 4, 30),
+        "noise": rng.integers(-1, 3, 30),
+        "gaps": rng.integers(-2, 3, 30),
+        "text": [f"g{i}" for i in rng.integers(0, 3, 30)],
+    }
+    ensemble = Ensemble.from_labels(columns)
+    ensemble.to_csv(tmp_path / "e.csv")
+    for i in range(len(columns)):
+        back = Ensemble.from_csv(tmp_path / "e.csv").labels[:, i]
+        before = ensemble.labels[:, i]
+        np.testing.assert_array_equal(back < 0, before < 0)
+        np.testing.assert_array_equal(
+            back[:, None] == back[None, :], before[:, None] == before[None, :]
+        )

@@ -165,6 +165,16 @@ def test_export_joins_labels_to_the_table_as_it_is(run: Path) -> None:
     )
 
 
+def test_export_marks_what_a_spreadsheet_would_run_on_demand(run: Path) -> None:
+    table = pd.read_csv(run / "table.csv", dtype=str)
+    table.insert(1, "=note", ["=cmd()", "-1.5", "@x", "plain"] * (len(table) // 4))
+    table.to_csv(run / "risky.csv", index=False)
+    found = exported(run, str(run / "risky.csv"), "--for-spreadsheet")
+    assert found["'=note"].tolist()[:4] == ["'=cmd()", "-1.5", "'@x", "plain"]
+    found = exported(run, str(run / "risky.csv"))
+    assert found["=note"].tolist()[:4] == ["=cmd()", "-1.5", "@x", "plain"]
+
+
 def test_export_applies_choices(run: Path) -> None:
     Choices(names={"0": "near"}, merged=[[0, 1]], marked=["03"]).save(run / "c.json")
     found = exported(run, "--choices", str(run / "c.json"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 Library = Literal["pandas", "polars"]
@@ -24,6 +25,29 @@ def refuse_repeated_columns(X: Any, name: str) -> None:
         f"{name} has {count} columns named {label!r}, so that a name does not say which column is "
         f"meant; rename them, or pass {name}.to_numpy() to go by position."
     )
+
+
+def numbers_in(cells: pd.Series) -> np.ndarray:
+    """Return text as numbers, NaN where it is none.
+
+    Not by ``pandas.to_numeric``, which ends the process on "1e2147483648" and takes
+    "1e4294967296" for 1.
+
+    Examples
+    --------
+    >>> numbers_in(pd.Series(["1.5", " -2e3", "two", "1_0", None]))
+    array([ 1.5e+00, -2.0e+03,      nan,      nan,      nan])
+    """
+    codes, distinct = pd.factorize(cells)
+    found = np.full(
+        len(distinct) + 1, np.nan
+    )  # the last one is for what is missing: its code is -1
+    for i, text in enumerate(distinct):
+        try:
+            found[i] = float(text) if "_" not in str(text) else np.nan
+        except (TypeError, ValueError):
+            continue
+    return found[codes]
 
 
 def in_library(frame: pd.DataFrame, library: str, *, index: str = "id") -> Any:

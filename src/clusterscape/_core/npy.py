@@ -117,11 +117,15 @@ class ArrayArchive:
     ValueError
         When the arrays would take more memory than :func:`unpacked_limit`.
     zipfile.BadZipFile
-        When it is not an archive.
+        When it is not an archive, or a name in it was changed.
     """
 
     def __init__(self, handle: IO[bytes]) -> None:
         self._archive = zipfile.ZipFile(handle)
+        for member in self._archive.infolist():
+            # Names stand twice in an archive: an array whose name was changed in one place would
+            # otherwise be as good as absent.
+            self._archive.open(member).close()
         self._members = {
             member.filename.removesuffix(".npy"): member
             for member in self._archive.infolist()

@@ -25,6 +25,13 @@ def export(
     ] = None,
     *,
     choices: opt.Choices = None,
+    for_spreadsheet: Annotated[
+        bool,
+        typer.Option(
+            "--for-spreadsheet",
+            help="Put an apostrophe before text that a spreadsheet would run as a formula.",
+        ),
+    ] = False,
     output: opt.OutputFile = None,
     force: opt.ForceFile = False,
     printing: opt.Printing,
@@ -40,6 +47,7 @@ def export(
     """
     from clusterscape.cli import output as out
     from clusterscape.cli.like import layout_of
+    from clusterscape.ensemble.files import inert
     from clusterscape.io import load_results
     from clusterscape.io.results import json_text, labels_csv, with_ids, write_frame
     from clusterscape.report import Choices
@@ -54,6 +62,8 @@ def export(
         note_positions(found, data, quiet=printing.quiet)
         table = _cells(data, layout_of(found.run, data))
         frame = _joined(frame, table, data, has_ids=found.ensemble.index is not None)
+    if for_spreadsheet:
+        frame = inert(frame)
     if output is not None:
         write_frame(output, frame)
         say(f"{output}: {len(frame):,} points.", quiet=printing.quiet)

@@ -522,7 +522,9 @@ def contingency_table(a: Any, b: Any, *, sample_weight: Any = None) -> pd.DataFr
         has_noise = bool((ensemble.labels[:, i] == -1).any())
         sides.append([*(range(k) if known is None else known), *([-1] if has_noise else [])])
     table = table[: len(sides[0]), : len(sides[1])]
-    counts = table.astype(np.int64) if tables.whole else table
+    # Weights that are whole numbers may be larger than any integer.
+    whole = tables.whole and table.max(initial=0.0) < 2.0**63
+    counts = table.astype(np.int64) if whole else table
     return pd.DataFrame(counts, index=_axis(sides[0]), columns=_axis(sides[1]))
 
 

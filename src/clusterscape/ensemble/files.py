@@ -471,22 +471,29 @@ def write_csv(
     write_bytes(path, text.encode())
 
 
+_RUN = ("=", "+", "-", "@", "\t", "\r", "\n")
+_SIGNED = re.compile(r"[-+](\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+
+
 def inert(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame whose text no spreadsheet runs as a formula: an apostrophe stands before it.
+
+    Text that is a number stays one.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> inert(pd.DataFrame({"=a": ["=1+1", "b", -1]}, index=["@x", "y", "z"]))
-          '=a
+    >>> inert(pd.DataFrame({"=a": ["=1+1", "-1.5", -1]}, index=["@x", "y", "z"]))
+           '=a
     '@x  '=1+1
-    y        b
+    y     -1.5
     z       -1
     """
 
     def cell(value: Any) -> Any:
-        risky = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
-        return f"'{value}" if risky else value
+        if not isinstance(value, str) or _SIGNED.fullmatch(value):
+            return value
+        return f"'{value}" if value.startswith(_RUN) else value
 
     made = frame.map(cell).rename(columns=cell)
     if not isinstance(frame.index, pd.MultiIndex):

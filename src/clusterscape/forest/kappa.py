@@ -12,6 +12,7 @@ from clusterscape._core.params import Choice, checked
 from clusterscape._core.weights import optional_weights
 from clusterscape.forest.growth import feature_major
 from clusterscape.generate.features import read_features
+from clusterscape.linalg.distances import check_range
 
 # Columns made dense at a time.
 _BLOCK = 64
@@ -79,6 +80,7 @@ def kappa(
         return float("inf")
     found, numbers = np.unique(codes[kept], return_inverse=True)
     matrix = features.views[0]
+    check_range(matrix, "X", smallest=False)
     columns = feature_major(matrix if kept.size == codes.size else matrix[kept])
     mass = np.bincount(numbers, weights=pull[kept])
     inner, between = np.zeros(found.size), 0.0

@@ -693,6 +693,17 @@ def diverse_precomputed(
     )
 
 
+@checked(
+    {
+        "n_points": (Integer(1),),
+        "n_features": (Integer(1),),
+        "preset": (Choice(*PRESETS),),
+        "n_partitions": (Integer(1),),
+        "n_clusters": (Integer(1), Null()),
+        "max_clusters": (Integer(1),),
+        "sparse": (Flag(),),
+    }
+)
 def generator_for(
     n_points: int,
     n_features: int,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from clusterscape._core.frames import numbers_in
 from clusterscape._core.labels import UNSAMPLED
 from clusterscape.ensemble import Ensemble
 from clusterscape.ensemble.inputs import is_own_name
@@ -113,14 +114,14 @@ def _labels(values: pd.Series, name: str, *, where: Where, chosen: bool) -> Any:
     texts = values.astype(object).where(values.notna(), "").map(str).str.strip()
     empty = (texts == "").to_numpy()
     if _SOFT.fullmatch(name):
-        return pd.to_numeric(texts.where(~empty, "nan"), errors="coerce").to_numpy(np.float64)
+        return numbers_in(texts)
     whole = texts.map(lambda text: _WHOLE.fullmatch(text) is not None).to_numpy(dtype=bool)
     if (whole | empty).all() and whole.any():
         numbers = np.full(len(texts), UNSAMPLED, dtype=np.int64)
         numbers[whole] = [int(text.partition(".")[0]) for text in texts[whole]]
         _refuse_negative(numbers, name, where)
         return numbers
-    figures = pd.to_numeric(texts, errors="coerce").to_numpy(np.float64)
+    figures = numbers_in(texts)
     broken = ~np.isnan(figures) & (figures != np.rint(figures))
     if (~np.isnan(figures) | empty).all() and broken.any():
         row = int(broken.argmax())

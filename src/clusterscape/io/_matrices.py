@@ -62,8 +62,7 @@ def is_ensemble_file(path: str | os.PathLike[str]) -> bool:
     try:
         if name.endswith(FORMATS["npz"]):
             with open(path, "rb") as handle:
-                archive = ArrayArchive(handle)
-                text = archive["meta"].tobytes() if "meta" in archive else b""
+                text = _ensemble_header(handle)
         elif name.endswith(FORMATS["parquet"]):
             from pyarrow import parquet
 
@@ -73,6 +72,22 @@ def is_ensemble_file(path: str | os.PathLike[str]) -> bool:
         return bool(json.loads(text or b"{}").get("format") == FORMAT)
     except (*BROKEN_ARCHIVE, *BROKEN_PARQUET, ImportError):
         return False
+
+
+def _ensemble_header(handle: IO[bytes]) -> bytes:
+    """Return the header of an ensemble in an archive, also for one that damage made unreadable.
+
+    Its arrays alone would be labels without names and memberships: those are not taken instead.
+    """
+    archive = ArrayArchive(handle)
+    if "meta" not in archive:
+        return b""
+    try:
+        return archive["meta"].tobytes()
+    except HoldsObjects:
+        return b""
+    except BROKEN_ARCHIVE:
+        return json.dumps({"format": FORMAT}).encode()
 
 
 def refuse_ensemble(source: Source) -> None:
@@ -126,13 +141,32 @@ def parquet_frame(source: Source) -> pd.DataFrame:
 def _read_arrow(stream: IO[bytes]) -> Any:
     """Read Arrow's file format (Feather), or its stream format."""
     import pyarrow
-    from pyarrow import feather
+    from pyarrow import feather, ipc
 
-    try:
-        return feather.read_table(stream)
-    except pyarrow.ArrowInvalid:
-        stream.seek(0)
-        return pyarrow.ipc.open_stream(stream).read_all()
+    first = stream.read(4)
+    stream.seek(0)
+    if first == b"FEA1":  # the format of Feather before Arrow had files
+        table = feather.read_table(stream)
+        table.validate(full=True)
+        return table
+    reader = ipc.open_file(stream) if first == b"ARRO" else ipc.open_stream(stream)
+    parts, size, limit = [], 0, unpacked_limit()
+    # Block by block: packed columns unpack to a thousand times their size.
+    for part in _batches(reader):
+        part.validate(full=True)  # pyarrow believes lengths and offsets, and reads where they point
+        size += part.nbytes
+        if size > limit:
+            raise ValueError(too_large("its table", size, limit))
+        parts.append(part)
+    return pyarrow.Table.from_batches(parts, schema=reader.schema)
+
+
+def _batches(reader: Any) -> Iterator[Any]:
+    if not hasattr(reader, "get_batch"):
+        yield from reader
+        return
+    for i in range(reader.num_record_batches):
+        yield reader.get_batch(i)
 
 
 def _damaged(source: Source, kind: str, error: Exception) -> TableError:

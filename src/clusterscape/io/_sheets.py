@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
-from collections.abc import Iterable, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pandas as pd
 
+from clusterscape._core.npy import text_limit, too_large, unpacked_limit
 from clusterscape.io._columns import Where, unnamed
 from clusterscape.io._errors import TableError
 from clusterscape.io._layout import Layout
@@ -107,17 +110,53 @@ def _open(source: Source, stream: Any, *, values: bool) -> Any:
         ) from None
     try:
         return openpyxl.load_workbook(stream, read_only=True, data_only=values)
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError, TypeError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise TableError(
-            f"{source.name} is not an xlsx file, or a damaged one ({reason[:120]})",
-            "save it again, or as CSV",
-        ) from None
+    except _BROKEN as error:
+        raise _damaged(source, error) from None
+
+
+# What zipfile, the parser of XML and openpyxl raise where a file is not what they expect.
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    SyntaxError,
+    EOFError,
+    LookupError,
+    ValueError,
+    OSError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+)
+
+
+def _damaged(source: Source, error: Exception) -> TableError:
+    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return TableError(
+        f"{source.name} is not an xlsx file, or a damaged one ({reason[:120]})",
+        "save it again, or as CSV",
+    )
+
+
+def _verify(source: Source, stream: Any) -> None:
+    """Refuse an archive that unpacks to too much, or of which a byte was changed."""
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            size, limit = sum(m.file_size for m in archive.infolist()), unpacked_limit()
+            if size > limit:
+                raise TableError(f"{source.name}: {too_large('its content', size, limit)}")
+            if (broken := archive.testzip()) is not None:
+                raise ValueError(f"its part {broken} was changed")
+    except TableError:
+        raise
+    except _BROKEN as error:
+        raise _damaged(source, error) from None
+    stream.seek(0)
 
 
 def _rows(source: Source, wanted: str | None) -> tuple[str, list[tuple[Any, ...]], list[str]]:
     """Return the name of the sheet, its rows, and the other sheets that hold something."""
     with source.open() as stream:
+        _verify(source, stream)
         book = _open(source, stream, values=True)
         sheets = book.worksheets
         names = [sheet.title for sheet in sheets]
@@ -129,10 +168,31 @@ def _rows(source: Source, wanted: str | None) -> tuple[str, list[tuple[Any, ...]
         if not sheets:
             raise TableError(f"{source.name} holds no sheet with cells")
         sheet = sheets[0] if wanted is None else sheets[names.index(wanted)]
-        rows = [tuple(row) for row in sheet.iter_rows(values_only=True)]
+        try:
+            rows = list(_bounded(source, sheet.iter_rows(values_only=True), stream))
+        except TableError:
+            raise
+        except _BROKEN as error:
+            raise _damaged(source, error) from None
         others = [] if wanted is not None else [name for name in names if name != sheet.title]
         book.close()
     return sheet.title, rows, others
+
+
+def _bounded(
+    source: Source, rows: Iterable[tuple[Any, ...]], stream: Any
+) -> Iterator[tuple[Any, ...]]:
+    """Yield rows until they take too much: one cell far away makes millions of empty ones."""
+    size, limit = 0, text_limit(stream.seek(0, os.SEEK_END))
+    for row in rows:
+        size += 8 * max(len(row), 1)
+        if size > limit:
+            raise TableError(
+                f"{source.name}: a cell far below or to the right of the table makes it huge: "
+                f"{too_large('its cells', size, limit)}",
+                "delete what stands there",
+            )
+        yield tuple(row)
 
 
 def _refuse_formulas(source: Source, sheet: str) -> None:

@@ -76,7 +76,7 @@ def open_rows(
     if columns is not None:
         raise ValueError("columns: only Parquet files have names of columns here; leave it out.")
     if first.suffix == ".npy":
-        return blocks_of(np.load(first, mmap_mode="r", allow_pickle=False), block_rows)
+        return blocks_of(_mapped(first), block_rows)
     if first.suffix == ".h5ad":
         return _of_h5ad(first, block_rows)
     if first.is_dir():
@@ -89,6 +89,15 @@ def open_rows(
 
 def _is_path(value: Any) -> bool:
     return isinstance(value, (str, os.PathLike))
+
+
+def _mapped(path: Path) -> np.ndarray:
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except OSError:
+        raise
+    except Exception as error:  # NumPy parses the text of the header with Python's own tokenizer
+        raise ValueError(f"{path} is not a NumPy file, or a damaged one ({error}).") from None
 
 
 def _holds_parquet(path: Path) -> bool:

@@ -10,6 +10,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator, cg
 
 from clusterscape._core.params import Flag, Integer, Seed, checked
 from clusterscape._core.seeds import RandomState, kernel_seed, spawn
+from clusterscape._core.weights import checked_weights
 from clusterscape.linalg.affinity import Affinity, affinity
 from clusterscape.linalg.coassociation import Coassociation
 from clusterscape.linalg.eigen import EigenResult, symmetric_eigen
@@ -93,6 +94,9 @@ def spectral_embedding(
     array([1., 1.])
     """
     operator = affinity
+    if weights is not None:
+        n = affinity.shape[0] if hasattr(affinity, "shape") else len(affinity)
+        weights = checked_weights(weights, n, name="weights", positive=True)
     if weights is not None and isinstance(affinity, Affinity):
         operator = affinity.weighted(weights)
     found = symmetric_eigen(normalized(operator, weights), n_components, seed=seed)

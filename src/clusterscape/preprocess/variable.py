@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clusterscape._core.errors import ParameterError
 from clusterscape._core.params import Integer, Rules, check_params
+from clusterscape.linalg.distances import check_range
 
 
 class TopVariable(SelectorMixin, BaseEstimator):
@@ -77,6 +78,7 @@ class TopVariable(SelectorMixin, BaseEstimator):
                 f"{{n_features}} is more than the {X.shape[1]} columns of X; ask for fewer.",
                 n_features=self.n_features,
             )
+        check_range(X, "X", smallest=False)  # of float32, too: sparse columns keep their type
         if hasattr(X, "toarray"):
             self.variances_ = mean_variance_axis(X, axis=0)[1]
         else:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from clusterscape._core.frames import numbers_in
 from clusterscape._core.labels import UNSAMPLED, encode
 from clusterscape._core.params import Integer, Null, check_params
 from clusterscape._core.seeds import RandomState, root_sequence
@@ -777,7 +778,7 @@ def _rows(column: pd.Series, size: int, names: pd.Index | None, path: Any) -> np
                 f"{_cell(column, missing[0])}, which is not in the data."
             )
         return found
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
+    numbers = numbers_in(column)
     bad = ~np.isfinite(numbers) | (numbers != np.rint(numbers)) | (numbers < 0) | (numbers >= size)
     if bad.any():
         row = int(np.argmax(bad))
@@ -857,7 +858,7 @@ def _kinds(table: pd.DataFrame, link: Link | None, path: Any) -> np.ndarray:
 def _weights(table: pd.DataFrame, path: Any) -> np.ndarray:
     if "weight" not in table.columns[2:]:
         return np.ones(len(table))
-    numbers = pd.to_numeric(table["weight"], errors="coerce").to_numpy(dtype=np.float64)
+    numbers = numbers_in(table["weight"])
     if np.isnan(numbers).any():
         row = int(np.argmax(np.isnan(numbers)))
         raise ValueError(f"{path}: row {row + 2} has no number in the column 'weight'.")

@@ -16,7 +16,7 @@ from clusterscape._core.parallel import one_thread
 from clusterscape._core.params import Choice, Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape._core.weights import checked_weights
-from clusterscape.linalg.distances import centre_of, squared_distances
+from clusterscape.linalg.distances import centre_of, check_range, squared_distances
 from clusterscape.linalg.eigen import symmetric_eigen
 from clusterscape.linalg.embedding import unit_rows
 from clusterscape.linalg.kmeans import kmeans, nearest_center
@@ -191,6 +191,8 @@ def sphere_embedding(vectors: np.ndarray, degrees: np.ndarray | None = None) -> 
     vectors = np.asarray(vectors, dtype=np.float64)
     if vectors.ndim != 2 or len(vectors) == 0:
         raise ValueError(f"vectors must have rows and columns; got shape {vectors.shape}.")
+    if vectors.size:
+        check_range(vectors, "vectors", smallest=False)
     d = checked_weights(degrees, len(vectors), name="degrees")
     columns = vectors - (d @ vectors) / d.sum()
     length = np.sqrt(d @ columns**2)
