@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -532,6 +534,14 @@ def test_references_keep_skewness_tails_and_correlations() -> None:
         np.quantile(X[:, :2], [0.1, 0.5, 0.9], axis=0),
         atol=0.15,  # four standard errors of two samples
     )
+
+
+def test_references_can_have_the_very_correlations_of_the_data() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    shape, rng = SmoothShape.of(X), np.random.default_rng(1)
+    straight = replace(shape, skew=np.zeros(5), tails=np.zeros(5), scale=np.ones(5))
+    found = np.cov(straight.reference(80, rng, same_correlations=True).T, bias=True)
+    assert found == pytest.approx(shape.root.T @ shape.root)
 
 
 @pytest.mark.parametrize("draw", ["lognormal", "uniform"])

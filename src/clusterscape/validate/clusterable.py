@@ -187,6 +187,6 @@ def clusterability(
 def _reference(task: tuple[int, SmoothShape, int, int, Affinity, SeedSequence]) -> float:
     n, shape, k, n_init, affinity, seed = task
     drawing, clustering = seed.spawn(2)
-    data = shape.reference(n, np.random.default_rng(drawing))
+    data = shape.reference(n, np.random.default_rng(drawing), same_correlations=True)
     labels = kmeans(data, k, n_init=n_init, seed=clustering).labels
     return clone(affinity).fit(data, labels).aggregate_stability_
