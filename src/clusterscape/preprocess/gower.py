@@ -136,7 +136,7 @@ class GowerDistances(MixedTable, ClassNamePrefixFeaturesOutMixin, TransformerMix
     ... )
     >>> model = ConsensusClustering(2, metric="precomputed", n_partitions=20, random_state=0)
     >>> pipeline = make_pipeline(GowerDistances(), model).fit(frame)
-    >>> pipeline.predict(pd.DataFrame({"age": [20, 61], "city": ["Bonn", None]})).shape
+    >>> pipeline.predict(pd.DataFrame({"age": [20, 61], "city": ["Bonn", "Ulm"]})).shape
     (2,)
     """
 
