@@ -115,13 +115,15 @@ main()
     assert found.stderr.startswith("clusterscape: interrupted")
 
 
-@pytest.mark.parametrize("place", ["typer.core.TyperGroup.invoke", "console.showing"])
+@pytest.mark.parametrize(
+    "place", ["typer.core.TyperGroup.invoke", "console.showing", "signals._watch"]
+)
 def test_ctrl_c_is_reported_once_wherever_it_comes(place):
-    """Inside a verb, which says it itself, and in typer, which says nothing."""
+    """Inside a verb, which says it itself, in typer, which says nothing, and before either."""
     code = f"""
 import sys
 import typer
-from clusterscape.cli import console, main
+from clusterscape.cli import console, main, signals
 def interrupted(*_args, **_more):
     raise KeyboardInterrupt
 {place} = interrupted

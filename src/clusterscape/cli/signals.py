@@ -41,10 +41,10 @@ def ended_cleanly() -> Iterator[None]:
         warnings.simplefilter("ignore")  # joblib counts the tasks that are not finished
         raise SystemExit(128 + number)
 
-    for number in wanted:
-        signal.signal(number, end)
-    _watch(set(wanted))
     try:
+        for number in wanted:
+            signal.signal(number, end)
+        _watch(set(wanted))
         inside.append(True)
         yield
         inside.clear()
