@@ -121,6 +121,20 @@ def _fitted(cls: Any, given: Any, k: int, **more: Any) -> np.ndarray:
         return made.fit(given, **more).labels_
 
 
+def _hangs_on_a_tie(name: str, given: Ensemble, k: int, found: np.ndarray) -> bool:
+    """Say whether a method that breaks ties anyhow had one: weights changed by 1e-6 show it.
+
+    Renamed clusters and other units are added up and rooted to other last digits.
+    """
+    rng = np.random.default_rng(0)
+    for _ in range(5 if name in _ORDERED else 0):
+        off = [1 + 1e-6 * rng.random(n) for n in (given.n_partitions, given.n_points)]
+        other = given.with_weights(weights=given.weights * off[0], sample_weight=off[1])
+        if not same(found, _fitted(METHODS[name].estimator, other, k)):
+            return True
+    return False
+
+
 def _plain_ensemble(draw: np.random.Generator) -> tuple[Ensemble, int]:
     found = ensemble(draw, extreme=False)
     return found, int(draw.integers(1, min(found.n_points, 4) + 1))
@@ -133,8 +147,8 @@ def names_of_clusters(draw: np.random.Generator) -> None:
         return
     name, cls = _method(draw)
     names = np.concatenate([draw.permutation(int(given.n_clusters.max())), [-2, -1]])
-    renamed = names[given.labels.astype(int)]
-    if not same(_fitted(cls, given, k), _fitted(cls, renamed, k)):
+    renamed, before = names[given.labels.astype(int)], _fitted(cls, given, k)
+    if not same(before, _fitted(cls, renamed, k)) and not _hangs_on_a_tie(name, given, k, before):
         raise Finding(f"{name}: other clusters after the clusters were renamed")
 
 
@@ -183,7 +197,8 @@ def unit_of_weights(draw: np.random.Generator) -> None:
     w = draw.integers(1, 4, given.n_partitions).astype(float)
     left = _fitted(cls, given.with_weights(weights=w), k)
     right = _fitted(cls, given.with_weights(weights=w * unit), k)
-    if not same(left, right):
+    weighted = given.with_weights(weights=w)
+    if not same(left, right) and not _hangs_on_a_tie(name, weighted, k, left):
         raise Finding(f"{name}: other clusters with the weights times {unit:g}")
 
 

@@ -14,10 +14,11 @@ from scipy import sparse
 
 from clusterscape import ConsensusClustering, Ensemble, EnsembleGenerator, linalg
 from clusterscape._core.weights import computable_weights
-from clusterscape.combine import METHODS, SCA, MajorityVote
+from clusterscape.combine import METHODS, SCA, MajorityVote, consensus_scores, mean_coassociation
 from clusterscape.compare import MEASURES, contingency_table, mirkin, pairwise
 from clusterscape.datasets import nearest_correlation
 from clusterscape.explore import (
+    Landscape,
     autocorrelation,
     effective_sample_size,
     kmeans_quality,
@@ -26,11 +27,13 @@ from clusterscape.explore import (
 from clusterscape.forest import kappa
 from clusterscape.generate import generator_for
 from clusterscape.io import write_labels
+from clusterscape.lifting import components_for_error
 from clusterscape.preprocess import TopVariable
 from clusterscape.semisupervised import (
     SCACS,
     member_scores,
     sphere_embedding,
+    suggest_queries,
     support_vector_distances,
 )
 from clusterscape.semisupervised.landmarks import LandmarkRows
@@ -284,3 +287,25 @@ def test_labels_survive_csv_and_back(tmp_path, seed):
         np.testing.assert_array_equal(
             back[:, None] == back[None, :], before[:, None] == before[None, :]
         )
+
+
+@pytest.mark.parametrize("score", [consensus_scores, mean_coassociation])
+def test_labels_far_below_zero_are_refused_before_a_kernel_sees_them(score):
+    # As 32 bits they were places outside of its tables: the process ended.
+    votes = [[0, 0, 1, 1], [0, 0, 0, 1]]
+    with pytest.raises(ValueError, match="labels must be integers 0..K-1"):
+        score(votes, np.array([0, 1, 1, -(10**12)]))
+
+
+def test_ranges_that_the_harness_left():
+    votes = Ensemble.from_labels(
+        [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1]], weights=[1e300, 1e290], sample_weight=[1e300] * 6
+    )
+    assert len(suggest_queries(votes, [0, 0, 1, 1, 1, 1], 1)) == 1
+    assert np.isfinite(consensus_scores(votes, [0, 0, 1, 1, 1, 1]).confidence).all()
+    far = Landscape(2, n_samples=4, burn_in=0, n_chains=2, bandwidth=1e300, random_state=0)
+    assert far.fit(np.arange(12.0).reshape(6, 2)).quality_.size > 0
+    assert components_for_error(1e300, 10) == 2
+    assert linalg.njw([[0.0], [1.0], [2.0]], 2, scale=1e-200, random_state=0).shape == (3,)
+    with pytest.raises(ValueError, match="sums of the rows leave the range"):
+        linalg.normalized_laplacian(np.full((3, 3), 1e308), np.full(3, 1e10))

@@ -13,6 +13,7 @@ from clusterscape import kernels
 from clusterscape._core.labels import UNSAMPLED
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import shown
+from clusterscape._core.weights import computable_weights
 from clusterscape.ensemble import Ensemble, PartitionRecord, as_ensemble
 from clusterscape.linalg.rowspace import RowSpace
 
@@ -104,7 +105,13 @@ def checked_groups(source: Ensemble, labels: Any) -> np.ndarray:
             f"labels must have one entry per point, {source.n_points} in all; got shape "
             f"{groups.shape}."
         )
-    if groups.dtype.kind not in "iu" or groups.max(initial=-1) >= max(source.n_points, 1024):
+    most = max(source.n_points, 1024)
+    # Kernels read them as 32 bits: one far below 0 would become a place outside of their tables.
+    if (
+        groups.dtype.kind not in "iu"
+        or groups.max(initial=-1) >= most
+        or groups.min(initial=0) < -2
+    ):
         raise ValueError(
             "labels must be integers 0..K-1, with -1 for points in no cluster; got "
             f"{shown(labels)}. Number them first, for example with numpy.unique."
@@ -240,6 +247,9 @@ def warn_of_one_opinion(scores: ConsensusScores, *, stacklevel: int) -> None:
 
 def scores_of(source: Ensemble, labels: Any) -> ConsensusScores:
     """Return the scores of a clustering without a warning."""
+    weights, mass = computable_weights(source.weights), computable_weights(source.sample_weight)
+    if weights is not source.weights or mass is not source.sample_weight:
+        source = source.with_weights(weights=weights, sample_weight=mass)
     groups = checked_groups(source, labels)
     k = int(groups.max(initial=-1)) + 1
     totals = _totals(source, groups, source.sample_weight, k) if k else np.zeros((0, 0))

@@ -193,11 +193,17 @@ class H5ad:
     def __init__(self, source: Source, file: Any) -> None:
         self._source, self._file = source, file
         read_elem = _anndata_io("read_elem")
-        self.obs: pd.DataFrame = read_elem(file["obs"])
-        self.obs_names = self.obs.index
-        self.var_names = read_elem(file["var"]).index
-        self.obsm = list(file.get("obsm", ()))
-        self.layers = list(file.get("layers", ()))
+        try:
+            self.obs: pd.DataFrame = read_elem(file["obs"])
+            self.obs_names = self.obs.index
+            self.var_names = read_elem(file["var"]).index
+            self.obsm = list(file.get("obsm", ()))
+            self.layers = list(file.get("layers", ()))
+        except Exception as error:  # anndata and h5py have errors of many kinds for what is damaged
+            said = " ".join(str(error).split())[:240]
+            raise TableError(
+                f"{source.name} is not an h5ad file, or a damaged one ({said})"
+            ) from None
 
     def matrix(self, place: str) -> Any:
         """Return a matrix by its place: on disk where it is dense, in memory where it is sparse."""

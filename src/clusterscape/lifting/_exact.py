@@ -62,7 +62,10 @@ class PointKernel:
         with np.errstate(over="ignore", under="ignore"):  # beyond the bandwidth it is zero
             if self.kernel == "gaussian":
                 apart = squared_distances(
-                    left, right, centre=self.centre, careful_above=(_REACH * self.bandwidth) ** 2
+                    left,
+                    right,
+                    centre=self.centre,
+                    careful_above=min(_REACH * self.bandwidth, 1e150) ** 2,
                 )
                 np.sqrt(apart, out=apart)
                 return np.exp(-0.5 * (apart / self.bandwidth) ** 2)

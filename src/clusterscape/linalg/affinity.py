@@ -286,8 +286,9 @@ def _dense_affinity(X: Any, scale: Scale, max_gb: float, rng: np.random.Generato
     for rows in gen_batches(n, max(1, _BLOCK // n)):
         begin = rows.start
         block = _squared_distances(X[rows], X[begin:])
-        block *= -own[rows, None]
-        block *= own[None, begin:]
+        with np.errstate(over="ignore"):  # a bandwidth so small that nothing is near
+            block *= -own[rows, None]
+            block *= own[None, begin:]
         np.exp(block, out=block)
         block[block < _NOTHING] = 0.0
         matrix[rows, begin:] = block

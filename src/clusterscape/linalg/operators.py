@@ -103,7 +103,16 @@ def row_sums(operator: Any, weights: np.ndarray | None = None) -> np.ndarray:
     array([1., 2.])
     """
     A = aslinearoperator(operator)
-    return A @ (np.ones(A.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64))
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = A @ (
+            np.ones(A.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64)
+        )
+    if not np.isfinite(sums).all():
+        raise ValueError(
+            "the sums of the rows leave the range of numbers; divide the matrix, or the weights, "
+            "by the largest entry."
+        )
+    return sums
 
 
 def normalized(operator: Any, weights: np.ndarray | None = None) -> LinearOperator:
