@@ -180,6 +180,15 @@ SEPARATORS = {
         columns=BOTH,
     ),
     "txt with semicolons": Messy(text(IDS, A, B, sep=";").encode(), name="t.txt", columns=BOTH),
+    "a hint on the separator": Messy(
+        b"sep=;\n" + PLAIN.replace(",", ";").encode(),
+        columns=BOTH,
+        says=("the line 'sep=;' before the table: not read",),
+    ),
+    "several spaces in csv": Messy(
+        PLAIN.replace(",", "   ").encode(), refused="if ' ' separates .*--delimiter space"
+    ),
+    "carets": Messy(PLAIN.replace(",", "^").encode(), refused="if '\\^' separates .*--delimiter"),
     "a separator that is said": Messy(
         text(IDS, A, B, sep="^").encode(), options=("--delimiter", "^"), columns=BOTH
     ),
@@ -464,6 +473,51 @@ CELLS = {
     ),
 }
 
+ODD = {
+    "minutes and seconds in the first column": Messy(
+        text([f"{i}:30" for i in range(N)], A, B, names="c,a,b").encode(),
+        refused="the column 'c' holds (text|dates or times).*--exclude c",
+    ),
+    "numbers after an apostrophe in the first column": Messy(
+        text([f"'{i}" for i in range(N)], A, B, names="c,a,b").encode(),
+        refused="the column 'c' holds text where numbers are needed.*--exclude c",
+    ),
+    "fractions in the first column": Messy(
+        text([f"{i}/7" for i in range(N)], A, B, names="c,a,b").encode(),
+        refused="the column 'c' holds text where numbers are needed.*--exclude c",
+    ),
+    "errors of measurement in the first column": Messy(
+        text([f"{i}±1" for i in range(N)], A, B, names="c,a,b").encode(),
+        refused="the column 'c' holds text where numbers are needed.*--exclude c",
+    ),
+    "exponents of Fortran in the first column": Messy(
+        text([f"{i}.5D+02" for i in range(N)], A, B, names="c,a,b").encode(),
+        refused="the column 'c' holds text where numbers are needed.*--exclude c",
+    ),
+    "hexadecimal numbers in the first column": Messy(
+        text([f"0x{i:02x}" for i in range(N)], A, B, names="c,a,b").encode(),
+        refused="the column 'c' holds text where numbers are needed.*--exclude c",
+    ),
+    "degrees and minutes in the first column": Messy(
+        text([f"{i}°30'" for i in range(N)], A, B, names="c,a,b").encode(),
+        refused="the column 'c' holds text where numbers are needed.*--exclude c",
+    ),
+    "stars of significance in the first column": Messy(
+        text([f"{i}.5***" for i in range(N)], A, B, names="c,a,b").encode(),
+        refused="the column 'c' holds text where numbers are needed.*--exclude c",
+    ),
+    "thousands as k in the first column": Messy(
+        text([f"{i}k" for i in range(N)], A, B, names="c,a,b").encode(),
+        refused="the column 'c' holds text where numbers are needed.*--exclude c",
+    ),
+    "a row of sums": Messy(
+        (PLAIN + f"Total,{float(A.sum())!r},{float(B.sum())!r}\n").encode(),
+        columns={"a": np.append(A, A.sum()), "b": np.append(B, B.sum())},
+        n_points=N + 1,
+        says=("the last row ('Total') holds the sums of all others",),
+    ),
+}
+
 GAPS = {
     "a gap": Messy(changed(3, 1, "").encode(), refused="row 5 .*missing.*--missing drop"),
     "gaps": Messy(
@@ -549,4 +603,4 @@ SHEETS = {
     "xls": Messy(b"\xd0\xcf", name="t.xls", refused="save it as xlsx or CSV"),
 }
 
-TABLES = {**ENCODINGS, **SEPARATORS, **HEADS, **IDENTIFIERS, **CELLS, **GAPS, **SHEETS}
+TABLES = {**ENCODINGS, **SEPARATORS, **HEADS, **IDENTIFIERS, **CELLS, **ODD, **GAPS, **SHEETS}

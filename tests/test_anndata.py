@@ -150,3 +150,21 @@ def test_an_answer_is_no_member_of_the_next_ensemble(cells) -> None:
     cs.anndata.consensus(cells, obs="leiden_*", n_clusters=2, key_added="leiden_answer")
     assert cs.anndata.ensemble(cells, "leiden_*").names == names
     assert cs.anndata.ensemble(cells, ["leiden_*", "leiden_answer"]).names[-1] == "leiden_answer"
+
+
+def test_a_column_that_is_written_over_is_named():
+    cells = anndata.AnnData(np.zeros((4, 1)))
+    cells.obs["kind"] = ["a", "a", "b", "b"]
+    model = cs.combine.EAC(2).fit([[0, 0, 1, 1], [0, 0, 0, 1], [0, 0, 1, 1]])
+    with pytest.warns(UserWarning, match=r"obs\['kind'\] was there already.*key_added"):
+        cs.anndata.write_result(cells, model, key_added="kind")
+    cs.anndata.write_result(
+        cells, model, key_added="kind"
+    )  # our own answer is replaced without a word
+    cs.anndata.write_result(cells, model, key_added="other")
+
+
+def test_describe_asks_for_one_matrix():
+    cells = anndata.AnnData(np.zeros((4, 1)))
+    with pytest.raises(TypeError, match="AnnData, which holds several matrices; give one of them"):
+        cs.validate.describe_clusters(cells, [0, 0, 1, 1])

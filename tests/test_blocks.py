@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle  # noqa: TID251  (what travels to workers must survive it)
+import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +13,11 @@ import pytest
 
 from clusterscape import ConsensusClustering, Ensemble
 from clusterscape._core.rows import RowSource
-from clusterscape.combine import KCC, LWGP, MCLA, SEC, SpectralConsensus
+from clusterscape._core.store import StoreError
+from clusterscape.combine import KCC, LWGP, SEC, SpectralConsensus
 from clusterscape.compare import pairwise
 from clusterscape.ensemble import BlockedEnsemble, BlockedLabelsError
-from clusterscape.generate import EnsembleGenerator, restarts
+from clusterscape.generate import EnsembleGenerator, restarts, usenc
 from clusterscape.io import open_rows
 
 N = 42_000  # above 40,000, up to which the main job reads all rows at once
@@ -176,8 +179,6 @@ def test_what_needs_all_labels_says_how_much_memory(both):
         lambda: blocked.labels,
         lambda: np.asarray(blocked),
         lambda: blocked.coassociation(),
-        lambda: blocked.compress(),
-        lambda: MCLA(3).fit(blocked),
         lambda: SEC(3, projection="svd").fit(blocked),
         lambda: blocked.with_weights(sample_weight=np.ones(N)),
     ):
@@ -206,6 +207,7 @@ def test_members_on_all_rows_are_refused_with_their_memory(X):
         LWGP(3, random_state=0),
         LWGP(random_state=0),
         SpectralConsensus(3, max_points=5000, random_state=0),
+        SpectralConsensus(random_state=0),
     ],
     ids=str,
 )
@@ -218,6 +220,15 @@ def test_a_consensus_in_blocks_is_the_one_in_memory(both, method):
     assert found.cost_ == pytest.approx(cost, rel=1e-9, abs=1e-12)
     pd.testing.assert_frame_equal(found.to_frame(membership=True), frame, check_exact=True)
     np.testing.assert_array_equal(found.cluster_consensus_, expected.cluster_consensus_)
+
+
+def test_landmark_spectral_members_on_samples_and_their_cut_work_in_blocks(X):
+    generator = usenc(3, n_clusters=8, n_landmarks=60, rows=("sample", 1500), random_state=0)
+    memory, blocked = generator.generate(X), generator.generate(open_rows(X, block_rows=16_384))
+    assert blocked == memory
+    method = LWGP(3, weighting=None, max_points=None, random_state=0)  # U-SENC
+    expected = method.fit(memory).labels_
+    np.testing.assert_array_equal(np.asarray(method.fit(blocked).labels_), expected)
 
 
 @pytest.mark.parametrize("polish", [0, 3])
@@ -277,6 +288,50 @@ def test_a_store_resumes_the_blocks(X, tmp_path):
     np.testing.assert_array_equal(np.asarray(fitted().labels_), labels)
     written = {file for file in files if file.stat().st_mtime_ns != times[file]}
     assert written == {files[2], files[4]}
+
+
+def test_a_lost_or_damaged_block_is_named_and_made_again(X, tmp_path):
+    def fitted() -> ConsensusClustering:
+        model = ConsensusClustering(3, n_partitions=4, random_state=0, store=tmp_path / "store")
+        return model.fit(open_rows(X, block_rows=8192))
+
+    model = fitted()
+    labels = np.asarray(model.labels_)
+    path = sorted(Path(model.ensemble_.blocks.folder).glob("member-*.npz"))[1]
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    with pytest.raises(StoreError, match=r"member-00001.npz is damaged: a block .* Repeat the run"):
+        model.labels_[9000:9100]
+    path.unlink()
+    with pytest.raises(StoreError, match=r"member-00001.npz is gone: a block .* Repeat the run"):
+        model.write_blocks(tmp_path / "answer")
+    np.testing.assert_array_equal(np.asarray(fitted().labels_), labels)
+    assert model.write_blocks(tmp_path / "answer") == 5  # the first one was there
+
+
+def test_a_full_disk_is_said_and_the_run_goes_on_when_there_is_room(X, tmp_path):
+    home = tmp_path / "small"
+    home.mkdir()
+    size = "size=300k"
+    mount = ["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(home)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("a small file system (tmpfs) cannot be mounted here")
+    try:
+
+        def fitted(store: Path | None) -> ConsensusClustering:
+            model = ConsensusClustering(3, n_partitions=8, random_state=0, store=store)
+            return model.fit(open_rows(X, block_rows=4096))
+
+        with pytest.raises(OSError, match=r"no space is left for .*member-.* repeat the call"):
+            fitted(home / "store")
+        kept = {p: p.stat().st_mtime_ns for p in (home / "store" / "blocks").rglob("*.npz")}
+        assert 0 < len(kept) < 11
+        assert not list(home.rglob("*.tmp"))
+        subprocess.run(["mount", "-o", "remount,size=9m", str(home)], check=True)
+        expected, found = fitted(None), fitted(home / "store")
+        assert {p: p.stat().st_mtime_ns for p in kept} == kept
+        np.testing.assert_array_equal(np.asarray(found.labels_), np.asarray(expected.labels_))
+    finally:
+        subprocess.run(["umount", "-l", str(home)], check=False)
 
 
 def test_what_a_killed_run_left_is_removed_by_the_next(X, tmp_path):

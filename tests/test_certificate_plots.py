@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.cluster import DBSCAN, KMeans
 from sklearn.datasets import make_blobs
-from sklearn.metrics import silhouette_score
+from sklearn.metrics import pairwise_distances, silhouette_score
 
 from clusterscape.plot import (
     AffinityMapDisplay,
@@ -45,6 +45,11 @@ def test_silhouettes_of_any_clusterer(points, tmp_path) -> None:
     assert display.silhouettes.mean() == pytest.approx(silhouette_score(X, model.labels_))
     noisy = SilhouetteDisplay.from_estimator(DBSCAN(eps=0.7).fit(X), X)
     assert noisy.silhouettes.size < 120
+    left_out = f"{120 - noisy.silhouettes.size} in no cluster left out"
+    assert left_out in noisy.ax_.get_title()
+    far = pairwise_distances(X)
+    known = SilhouetteDisplay.from_estimator(DBSCAN(eps=0.7).fit(X), far, metric="precomputed")
+    assert known.silhouettes == pytest.approx(noisy.silhouettes)
     few = SilhouetteDisplay.from_predictions(X, model.labels_, max_points=30)
     assert few.silhouettes.size == 30
     assert "sample of 30" in few.ax_.get_title()

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.stats import spearmanr
 from sklearn.base import clone
-from sklearn.cluster import DBSCAN, KMeans
+from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
+from sklearn.neighbors import KNeighborsTransformer
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clusterscape import ConsensusClustering, EnsembleGenerator
 from clusterscape.combine import ConsensusWarning
 from clusterscape.compare import element_centric, element_consistency
+from clusterscape.plot import SilhouetteDisplay
 from clusterscape.validate import (
     ActiveClustering,
     Affinity,
@@ -21,9 +26,12 @@ from clusterscape.validate import (
     cluster_stability,
     clusterability,
     dunn_index,
+    resampling_consensus,
     s_dbw,
     sd_index,
     stability,
+    structure_test,
+    sweep,
 )
 from clusterscape.validate.references import SmoothShape
 
@@ -242,11 +250,43 @@ def test_representatives_in_one_place_share() -> None:
     assert found.affinity_[4] == pytest.approx([0, 0, 1])
 
 
+@pytest.mark.parametrize("bound", ["project", "limit", "box", "nearest"])
+def test_data_far_from_the_origin_have_the_certificates_of_near_ones(bound: str) -> None:
+    """The rounding of large numbers is no dimension of the hull of the representatives."""
+    far, labels = blobs(0, k=3, d=5)
+    far += 1e8
+    made = Affinity(bound=bound).fit(far, labels)
+    near = Affinity(bound=bound).fit(far - 1e8, labels)
+    assert made.certificates_.outside.tolist() == near.certificates_.outside.tolist()
+    assert made.affinity_ == pytest.approx(near.affinity_, abs=1e-6)
+
+
+def test_results_fit_on_a_screen(seed: int) -> None:
+    X, labels = blobs(seed, k=3, d=2)
+    for found in (
+        Affinity().fit(X, labels).certificates_,
+        clusterability(X, 3, n_references=3, random_state=0),
+        cluster_stability(X, KMeans(3, n_init=1), n_resamples=3, random_state=0),
+        structure_test(X, random_state=0),
+        sweep(KMeans(n_init=1), {"n_clusters": [2, 3]}, X, n_resamples=1, random_state=0),
+    ):
+        text = repr(found)
+        assert text.startswith(type(found).__name__)
+        assert len(text) < 600
+
+
+@pytest.mark.parametrize("bound", ["project", "limit", "box", "nearest"])
+def test_clusters_that_are_all_in_one_place_share_everything(bound: str) -> None:
+    found = Affinity(bound=bound).fit(np.ones((10, 3)), np.repeat([0, 1], 5))
+    assert found.affinity_.tolist() == [[0.5, 0.5]] * 10
+
+
 def test_one_cluster_is_certain_and_none_is_refused() -> None:
     X = np.random.default_rng(0).normal(size=(10, 3))
     found = Affinity().fit(X, np.zeros(10, int)).certificates_
     assert found.stability.tolist() == [1.0] * 10
     assert np.isnan(found.chance_corrected)  # one cluster cannot do better than chance
+    assert found.per_cluster()["chance_corrected"].isna().all()
     assert found.to_frame()["runner_up"].isna().all()
     with pytest.raises(ValueError, match="there is no cluster"):
         Affinity().fit(X, np.full(10, -1))
@@ -277,6 +317,33 @@ def test_names_and_ids_are_kept() -> None:
     assert found.certificates_.per_cluster().index.tolist() == ["left", "right"]
     new = found.score(pd.DataFrame({"a": [0.1]}, index=["new"])).to_frame()
     assert new.loc["new", "cluster"] == "left"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        stability, dunn_index, sd_index, s_dbw, SilhouetteDisplay.from_predictions,
+        lambda X, labels: clusterability(X, labels=labels),
+        lambda X, labels: cluster_stability(X, KMeans(3), labels=labels, n_resamples=1),
+        lambda X, labels: AffinityMap(max_depth=0).fit(X, labels),
+    ],
+)  # fmt: skip
+def test_labels_with_the_ids_in_another_order_are_refused(call) -> None:
+    values, codes = blobs(0, k=3, d=2, n=8)
+    X = pd.DataFrame(values, index=[f"p{i}" for i in range(24)])
+    labels = pd.Series(codes, index=X.index)
+    call(X, labels)
+    with pytest.raises(ValueError, match=r"X and labels have different indexes: row 0 of X is 'p0"):
+        call(X, labels[::-1])
+
+
+def test_a_model_of_the_points_in_another_order_is_refused() -> None:
+    values, _ = blobs(0, k=3, d=2, n=12)
+    X = pd.DataFrame(values, index=[f"p{i}" for i in range(36)])
+    model = ConsensusClustering(3, n_partitions=4, random_state=0).fit(X)
+    Affinity().fit(X, model=model)
+    with pytest.raises(ValueError, match="different indexes"):
+        Affinity().fit(X[::-1], model=model)
 
 
 # ---- tables and aggregates ----------------------------------------------------------------------
@@ -352,6 +419,10 @@ def test_exact_is_refused_in_words() -> None:
     X, labels = blobs(0, k=8, d=5)
     with pytest.raises(ValueError, match=r"method='exact'.*8 centres in 5 dimensions"):
         Affinity(method="exact").fit(X, labels)
+    with pytest.raises(ValueError, match=r"method='exact'.*5 columns.*'kl'"):
+        Affinity(method="exact", divergence="kl").fit(np.exp(X), labels)
+    with pytest.raises(ValueError, match=r"method='exact'.*'limit'"):
+        Affinity(method="exact", bound="limit").fit(X[labels < 4], labels[labels < 4])
 
 
 def test_stability_is_the_largest_share() -> None:
@@ -389,6 +460,8 @@ def test_maps_in_space_and_on_planes(seed: int) -> None:
     assert named.points_ == pytest.approx(Y[:, :2] - Y[:, :2].mean(axis=0))
     with pytest.raises(ValueError, match="at least two columns"):
         AffinityMap().fit(Y[:, :1], labels)
+    with pytest.raises(ValueError, match="plane must have two different directions"):
+        AffinityMap(plane=np.ones((2, 8))).fit(Y, labels)
 
 
 # ---- active clustering --------------------------------------------------------------------------
@@ -429,6 +502,15 @@ def test_samples_are_those_of_the_recipe() -> None:
         ActiveClustering(9).fit(X[:4])
 
 
+def test_sparse_samples_are_clustered_as_dense_ones() -> None:
+    X, _ = blobs(0, k=3, d=6, n=60)
+    X[X < 1] = 0.0
+    dense = ActiveClustering(3, random_state=0).fit(X)
+    found = ActiveClustering(3, random_state=0).fit(sparse.csr_array(X))
+    assert (found.sample_ == dense.sample_).all()
+    assert (found.labels_ == dense.labels_).all()
+
+
 # ---- clusterability and clusters under resampling -----------------------------------------------
 
 
@@ -454,6 +536,14 @@ def test_references_keep_skewness_tails_and_correlations() -> None:
     )
 
 
+def test_references_can_have_the_very_correlations_of_the_data() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    shape, rng = SmoothShape.of(X), np.random.default_rng(1)
+    straight = replace(shape, skew=np.zeros(5), tails=np.zeros(5), scale=np.ones(5))
+    found = np.cov(straight.reference(80, rng, same_correlations=True).T, bias=True)
+    assert found == pytest.approx(shape.root.T @ shape.root)
+
+
 @pytest.mark.parametrize("draw", ["lognormal", "uniform"])
 def test_skewed_and_flat_data_are_not_clusterable(draw: str) -> None:
     rng = np.random.default_rng(0)
@@ -475,6 +565,13 @@ def test_clusterability_falls_with_the_spread() -> None:
     assert tested.p_value == 0.1
     assert tested.references.size == 9
     assert clusterability(X, labels=labels).stability == pytest.approx(tested.stability)
+    labels = np.where(np.arange(len(X)) % 5 == 0, -1, labels)
+    tested, made = clusterability(X, labels=labels), Affinity()
+    summary = made.fit(X, labels).certificates_.summary()
+    assert tested.n_unstable == summary["n_unstable"]  # noise is neither stable nor unstable
+    assert tested.stable_share == summary["stable_share"]
+    clusterability(X[:20], 2, affinity=made)
+    assert len(made.labels_) == len(X)  # what the caller fitted stays as it was
     with pytest.raises(ValueError, match="give the number of clusters"):
         clusterability(X)
     with pytest.raises(ValueError, match="leave labels out"):
@@ -519,6 +616,52 @@ def test_failed_resamples_are_reported() -> None:
         cluster_stability(KMeans(2), X)
 
 
+def test_distances_between_points_are_resampled_both_ways() -> None:
+    X, _ = blobs(0, k=3, d=2, spread=0.5)
+    distances = np.linalg.norm(X[:, None] - X, axis=2)
+    options = {"n_resamples": 5, "random_state": 0}
+    plain = cluster_stability(X, AgglomerativeClustering(3, linkage="average"), **options)
+    for metric in ("precomputed", "euclidean"):
+        made = AgglomerativeClustering(3, metric=metric, linkage="average")
+        found = cluster_stability(distances if metric == "precomputed" else X, made, **options)
+        assert not found.failures
+        assert (found.similarities == plain.similarities).all()
+    # The first step of a pipeline sees the data.
+    graph = make_pipeline(KNeighborsTransformer(mode="distance"), DBSCAN(metric="precomputed"))
+    assert not cluster_stability(X, graph, **options).failures
+    with pytest.raises(ValueError, match=r"between the points.*120 rows and 80 columns"):
+        cluster_stability(distances[:, :80], DBSCAN(metric="precomputed"))
+
+
+MATRIX = {
+    "cluster_stability": lambda X: cluster_stability(X, KMeans(2), n_resamples=1, random_state=0),
+    "clusterability": lambda X: clusterability(X, 2, random_state=0),
+    "dunn_index": lambda X: dunn_index(X, np.arange(12) % 2),
+    "resampling_consensus": lambda X: resampling_consensus(
+        X, (2, 2), n_resamples=2, random_state=0, progress=False
+    ),
+    "structure_test": lambda X: structure_test(X, random_state=0),
+    "sweep": lambda X: sweep(KMeans(2), {}, X, n_resamples=1, random_state=0, progress=False).table[
+        "silhouette"
+    ],
+}
+
+
+@pytest.mark.parametrize("name", MATRIX)
+def test_one_matrix_of_finite_numbers_is_needed(name: str) -> None:
+    from_array = pytest.importorskip("dask.array").from_array
+    call, X = MATRIX[name], np.random.default_rng(0).normal(size=(12, 2))
+    assert repr(call(from_array(X, chunks=(5, 2)))) == repr(call(X))
+    with pytest.raises(ValueError, match="X holds 2 matrices, and one is needed"):
+        call([X, X])
+    far = X.copy()
+    far[3, 1], far[4, 0] = np.inf, -np.inf
+    with pytest.raises(ValueError, match="X has infinity in row 3, column 1"):
+        call(far)
+    with pytest.raises(TypeError, match="column 'word' of type"):
+        call(pd.DataFrame(X).assign(word=list("abcdef") * 2))
+
+
 # ---- classical indices --------------------------------------------------------------------------
 
 
@@ -545,6 +688,12 @@ def test_indices_by_hand(seed: int) -> None:
                 ]
                 dense += count[2] / max(count[0], count[1], 1)
     assert s_dbw(X, labels) == pytest.approx(scat + dense / 6)
+
+
+def test_clusters_that_touch_are_not_apart() -> None:
+    assert dunn_index([[0.0], [0.0], [1.0], [1.0]], [0, 0, 1, 1]) == np.inf
+    assert dunn_index(np.ones((4, 1)), [0, 0, 1, 1]) == 0.0
+    assert dunn_index(np.ones((4, 1)), [0, 0, 1, 1], variant="centroid") == 0.0
 
 
 def test_indices_prefer_the_right_partition(seed: int) -> None:

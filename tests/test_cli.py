@@ -26,7 +26,7 @@ from clusterscape.cli.app import app
 from clusterscape.cli.console import sentence
 from clusterscape.combine import METHODS
 from clusterscape.compare import MEASURES
-from clusterscape.io import TableError
+from clusterscape.io import TableError, load_model
 from clusterscape.report.findings import sentences
 
 RUN_FILES = {
@@ -198,6 +198,10 @@ def test_run_writes_everything_and_says_what_it_found(table: str) -> None:
     assert report["parameters"]["partitions"] == 20
     assert report["parameters"]["scaled"] == "standard"
     assert report["generator"]["n_partitions"] == 20
+    taken = load_model("out/model.npz")[-1].consensus_
+    found = report["result"]["consensus"]
+    assert (found["candidate"], found["runner_up"]) == (taken.chosen_, taken.runner_up_)
+    assert found["agreement"] == taken.agreement_
     assert report["result"]["n_clusters"] == 3
     assert report["result"]["structure"]["found"] is True
     assert report["result"]["k_selection"]["n_clusters"] == 3

@@ -150,7 +150,7 @@ def test_clusterings_on_the_columns_that_points_have():
     combined = invoke("combine", "e.npz", "-k", "2", "-o", "labels.csv", "-q")
     assert combined.exit_code == 0, combined.stderr
     assert pd.read_csv("labels.csv")["label"].tolist() == [0] * 30 + [1] * 30
-    other = invoke("run", "gaps.csv", "--missing", "members")
+    other = invoke("landscape", "gaps.csv", "--missing", "members")
     assert other.exit_code == 2
     assert "generate" in other.stderr
     wrong = invoke("generate", "gaps.csv", "--missing", "members", "--pca", "2", "-o", "f.npz")
@@ -181,3 +181,210 @@ def test_small_shares_are_not_rounded_away():
     assert share_words(1, 240) == "<1%"
     assert share_words(240, 240) == "100%"
     assert share_words(0, 240) == "0%"
+
+
+# ---- what people met who had only the wheel and the documentation ----------------------------
+
+
+def test_predict_does_not_advise_to_leave_out_columns_that_it_needs():
+    points().to_csv("t.csv", index=False)
+    assert invoke("run", "t.csv", *QUICK, "-o", "out").exit_code == 0
+    points().assign(y="abc").to_csv("words.csv", index=False)
+    done = invoke("predict", "out", "words.csv")
+    assert done.exit_code == 1
+    assert "'abc' in row 2" in done.stderr
+    assert "the run was made with the column y, which cannot be left out" in done.stderr
+    assert "--exclude" not in done.stderr
+    assert "--categories" not in done.stderr
+    made = points()
+    made.loc[3, "y"] = np.nan
+    made.to_csv("gap.csv", index=False)
+    done = invoke("predict", "out", "gap.csv")
+    assert "or leave such rows out with --missing drop" in done.stderr
+    assert "--exclude" not in done.stderr
+    assert "impute" not in done.stderr
+    assert invoke("predict", "out", "gap.csv", "--missing", "drop").exit_code == 0
+
+
+def test_predict_reads_utf8_after_a_run_in_another_encoding():
+    made = points().rename(columns={"x": "Höhe"})
+    made.to_csv("old.csv", index=False, encoding="cp1252")
+    done = invoke("run", "old.csv", "--encoding", "cp1252", *QUICK, "-o", "out")
+    assert done.exit_code == 0, done.stderr
+    made.to_csv("new.csv", index=False)
+    made.to_csv("alike.csv", index=False, encoding="cp1252")
+    for file in ("new.csv", "alike.csv"):
+        done = invoke("predict", "out", file)
+        assert done.exit_code == 0, done.stderr
+        assert len(done.stdout.splitlines()) == 21
+
+
+def test_remedies_that_were_taken_are_not_advised():
+    made = points()
+    made["x"] = made["x"].abs()
+    made["y"] = made["y"].abs()
+    made.loc[5, "x"] = 4500
+    made.to_csv("t.csv", index=False)
+    done = invoke("run", "t.csv", *QUICK, "-o", "out")
+    assert "consider --scale robust or --log." in done.stderr
+    done = invoke("run", "t.csv", *QUICK, "-o", "out", "--scale", "robust")
+    assert "If not, consider --log." in done.stderr
+    note = " ".join(done.stderr.split())
+    assert "because of one value, in row 5, which decides the clusters" in note
+    assert "StandardScaler" not in note
+    done = invoke("generate", "t.csv", "-r", "3", "--scale", "robust", "--log", "-o", "e.npz")
+    assert "it may decide the clusters." in done.stderr
+    assert "consider" not in done.stderr
+
+
+def test_compare_draws_which_clusterings_are_alike():
+    rng = np.random.default_rng(0)
+    made = pd.DataFrame(rng.integers(0, 3, (30, 4)), columns=["a", "b", "c", "d"])
+    made["d"] = made["a"]
+    made.to_csv("t.csv", index=False)
+    before = invoke("compare", "t.csv", "--metric", "ari,vi")
+    done = invoke("compare", "t.csv", "--metric", "ari,vi", "--plot", "alike.svg")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout == before.stdout  # the table goes where it went
+    assert "alike.svg: which clusterings are alike" in done.stderr
+    drawn = Path("alike.svg").read_text()
+    assert "1 - adjusted rand" in drawn
+    assert "distances of 4 partitions" in drawn
+    again = invoke("compare", "t.csv", "--plot", "alike.svg")
+    assert again.exit_code == 1
+    assert "--force" in again.stderr
+    assert invoke("compare", "t.csv", "--plot", "alike.txt").exit_code == 2
+
+
+def test_displays_of_pairs_are_those_of_the_ensemble():
+    from clusterscape.compare import pairwise
+    from clusterscape.plot import DendrogramDisplay, DistanceMatrixDisplay
+
+    runs = [[0, 0, 1, 1, 2], [1, 1, 0, 0, 0], [0, 1, 1, 1, 2]]
+    for metric in ("vi", "adjusted_rand"):
+        found = pairwise(runs, metric)
+        tree = DendrogramDisplay.from_ensemble(runs, metric=metric)
+        assert (DendrogramDisplay.from_pairwise(found).merges == tree.merges).all()
+        drawn = DistanceMatrixDisplay.from_pairwise(found, names=["p", "q", "r"]).to_frame()
+        far = found.matrix if metric == "vi" else 1 - found.matrix
+        where = [["p", "q", "r"].index(name) for name in drawn.index]
+        np.testing.assert_allclose(drawn, far[np.ix_(where, where)], atol=1e-12)
+
+
+def gappy(n: int = 40) -> pd.DataFrame:
+    """Return points of two kinds, by numbers and by a word, with gaps."""
+    rng = np.random.default_rng(0)
+    kind = np.arange(n) % 2
+    made = pd.DataFrame(rng.normal(9 * kind[:, None], 1, (n, 3)).round(3), columns=list("abc"))
+    made[rng.random(made.shape) < 0.15] = np.nan
+    made.loc[made.isna().all(axis=1), "a"] = 0.0
+    made.insert(0, "id", [f"p{i}" for i in range(n)])
+    return made.assign(word=np.array(["u", "v"])[kind])
+
+
+def is_split_in_two(file: str) -> bool:
+    labels = pd.read_csv(file)["label"].to_numpy()
+    return sorted({*labels[::2]}) != sorted({*labels[1::2]}) and len({*labels}) == 2
+
+
+def test_a_run_on_the_columns_that_points_have():
+    gappy().drop(columns="word").to_csv("t.csv", index=False)
+    words = ("run", "t.csv", "--missing", "members", "-k", "2", "-r", "15")
+    done = invoke(*words, "-o", "out")
+    assert done.exit_code == 0, done.stderr
+    assert "each on columns that many points have" in done.stderr
+    assert "model.npz: the consensus, for Python; it places no other points" in done.stdout
+    assert is_split_in_two("out/labels.csv")
+    run = json.loads(Path("out/run.json").read_text())
+    assert run["parameters"]["missing"] == "members"
+    assert "columns that many points have" not in run["result"]
+    assert Path("out/report.html").stat().st_size > 10_000
+    # As generate and combine do it; and again, as the run says, with another number of workers.
+    made = invoke("generate", "t.csv", "--missing", "members", "-k", "2", "-r", "15", "-o", "e.npz")
+    assert made.exit_code == 0, made.stderr
+    import clusterscape as cs
+
+    theirs = cs.Ensemble.from_npz("e.npz").labels
+    assert np.array_equal(cs.Ensemble.from_npz("out/ensemble.npz").labels, theirs)
+    assert invoke("run", "t.csv", "--like", "out", "-j", "2", "-o", "again").exit_code == 0
+    assert Path("again/labels.csv").read_bytes() == Path("out/labels.csv").read_bytes()
+    done = invoke("predict", "out", "t.csv")
+    assert done.exit_code == 1
+    assert "run again with --missing impute" in done.stderr
+    for more in (["--log"], ["--generator", "random_k"], ["--resume"]):
+        assert invoke(*words, *more, "-o", "no").exit_code == 2
+    assert not Path("no").exists()
+
+
+def test_a_run_on_distances_of_gower():
+    made = gappy()
+    made.to_csv("t.csv", index=False)
+    words = ("--categories", "gower", "--missing", "members")
+    done = invoke("run", "t.csv", *words, "-k", "2", "-r", "10", "-o", "out")
+    assert done.exit_code == 0, done.stderr
+    assert "Gower's distances" in done.stderr
+    assert is_split_in_two("out/labels.csv")
+    found = invoke("predict", "out", "t.csv")
+    assert found.exit_code == 0, found.stderr
+    Path("p.csv").write_text(found.stdout)
+    assert is_split_in_two("p.csv")
+    assert "confidence" not in found.stdout
+    assert invoke("report", "out", "t.csv", "-o", "page.html").exit_code == 0
+    assert invoke("run", "t.csv", "--like", "out", "-o", "again").exit_code == 0
+    assert Path("again/labels.csv").read_bytes() == Path("out/labels.csv").read_bytes()
+    # Gaps are an error unless they are to be passed over.
+    done = invoke("run", "t.csv", "--categories", "gower", "-o", "no")
+    assert "the value is missing" in done.stderr
+    for more in (["--missing", "impute"], ["--scale", "robust"], ["--pca", "2"]):
+        done = invoke("run", "t.csv", "--categories", "gower", *more, "-o", "no")
+        assert done.exit_code in (1, 2)
+    assert not Path("no").exists()
+    assert invoke("generate", "t.csv", *words, "-r", "4", "-o", "e.npz").exit_code == 0
+    done = invoke("landscape", "t.csv", "--categories", "gower")
+    assert done.exit_code == 2
+    assert "one-hot or drop here" in " ".join(done.stderr.replace("│", " ").split())
+    made.drop(columns="word").fillna(0).to_csv("n.csv", index=False)
+    assert invoke("run", "n.csv", *QUICK, "-o", "plain").exit_code == 0
+    assert invoke("predict", "plain", "n.csv", *words).exit_code == 2
+
+
+def test_members_on_present_columns_need_numbers():
+    gappy().to_csv("t.csv", index=False)
+    words = ("--categories", "one-hot", "--missing", "members", "-o", "no.npz")
+    done = invoke("generate", "t.csv", *words)
+    assert done.exit_code == 2
+    assert "--categories gower" in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_methods_are_found_by_the_names_that_python_has():
+    pd.DataFrame({"a": [0, 0, 1, 1, 1], "b": [0, 0, 0, 1, 1]}).to_csv("t.csv", index=False)
+    for name in ("MajorityVote", "EAC", "majority_vote"):
+        done = invoke("combine", "t.csv", "--consensus", name, "-o", f"{name}.out.csv")
+        assert done.exit_code == 0, done.stderr
+    assert Path("MajorityVote.out.csv").read_bytes() == Path("majority_vote.out.csv").read_bytes()
+    assert "'NoSuch' is not one of" in invoke("combine", "t.csv", "--consensus", "NoSuch").stderr
+
+
+def test_info_names_the_column_of_ids_that_run_takes():
+    made = points().rename(columns={"id": "who"}).assign(city=["Ulm", "Bonn"] * 10)
+    made.to_csv("t.csv", index=False)
+    said = invoke("info", "t.csv").stdout
+    assert "20 rows, 4 columns, ids in column 'who'." in said
+    assert "no ids" not in said
+    assert json.loads(invoke("info", "t.csv", "--json").stdout)["id_column"] == "who"
+
+
+def test_info_says_what_else_an_h5ad_file_holds():
+    anndata = pytest.importorskip("anndata")
+    made = anndata.AnnData(np.random.default_rng(0).normal(size=(12, 3)))
+    made.obsm["X_pca"] = np.zeros((12, 2))
+    made.layers["counts"] = np.ones((12, 3))
+    made.obs["leiden_1"] = pd.Categorical(["0", "1", "2"] * 4)
+    made.obs["name"] = pd.Categorical([f"c{i}" for i in range(12)])
+    made.write_h5ad("c.h5ad")
+    said = invoke("info", "c.h5ad").stdout
+    assert "Its obsm holds X_pca: clusterscape run c.h5ad --obsm X_pca --scale none" in said
+    assert "Its layers holds counts: clusterscape run c.h5ad --layer counts" in said
+    assert "which may be clusterings: clusterscape combine c.h5ad --obs leiden_1\n" in said
+    facts = json.loads(invoke("info", "c.h5ad", "--json").stdout)
+    assert facts["parts"] == {"obsm": ["X_pca"], "layers": ["counts"], "obs": ["leiden_1"]}

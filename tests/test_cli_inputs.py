@@ -139,6 +139,17 @@ def test_outer_keeps_soft_labels_records_and_weights(here: Path) -> None:
     assert whole.records[1:] == made.records
 
 
+def test_every_file_takes_that_name_of_ids_that_it_has(here: Path) -> None:
+    Path("r.csv").write_text("sample,c\nu,0\nt,0\ns,1\nr,1\nq,2\np,2\n")
+    Path("s.csv").write_text("barcode,d\np,x\nq,x\nr,y\ns,y\nt,z\nu,z\n")
+    names = ("--id-column", "barcode", "--id-column", "sample")
+    assert (matrix("a.csv", "r.csv", "s.csv", *names) == 1).all()
+    assert "r.csv has no column 'barcode'" in refused("compare", "r.csv", *names)
+    Path("two.csv").write_text("sample,barcode,e\n" + "".join(f"g,{c},0\n" for c in "pqrstu"))
+    message = refused("compare", "two.csv", *names, code=2)
+    assert "'sample' names the points of no file" in message
+
+
 def test_repeated_ids_of_an_ensemble_are_refused(here: Path) -> None:
     Ensemble.from_labels([[0, 0, 1]], index=["p", "q", "p"]).to_npz("e.npz")
     assert "e.npz holds the id 'p' twice" in refused("compare", "e.npz", "a.csv")
@@ -160,11 +171,12 @@ def test_columns_of_one_file(here: Path) -> None:
     assert matrix(*words, "--columns", "k.csv=b")[0, 1] == 1
     message = refused("compare", *words, "--columns", "b")
     assert "a.csv has no column 'b'" in message
-    message = refused(
-        "compare", "a.csv", "k.csv", *words[2:4], "--exclude", "junk", "--id-column", "key"
-    )
-    assert "a.csv has no column 'key'" in message
-    assert "--id-column a.csv=NAME" in message
+    # a.csv has a column of ids of its own.
+    key = ("--exclude", "junk", "--id-column", "key")
+    assert matrix("a.csv", "k.csv", *key)[0, 1] == 1
+    message = refused("compare", "bare.csv", "k.csv", *key)
+    assert "bare.csv has no column 'key'" in message
+    assert "--id-column bare.csv=NAME" in message
     message = refused("compare", *words, "--id-column", "k.csv=b", code=2)
     assert "'key' and 'b' are given for k.csv; give one." in message
 

@@ -229,6 +229,24 @@ def test_queries_are_about_what_the_partitions_disagree_on() -> None:
     assert (component[more["first"]] != component[more["second"]]).all()
 
 
+def test_questions_name_the_points_and_answers_can_be_read_by_name(tmp_path) -> None:
+    X = StandardScaler().fit_transform(load_wine().data)
+    frame = pd.DataFrame(X, index=[f"w{i}" for i in range(len(X))])
+    model = quick(n_clusters=3, generator="random_k").fit(frame)
+    asked = model.suggest_queries(5)
+    for end in ("first", "second"):
+        assert (asked[f"{end}_name"] == frame.index[asked[end]]).all()
+    file = tmp_path / "answers.csv"
+    asked[["first_name", "second_name"]].assign(link="must").to_csv(file, index=False)
+    read = Constraints.from_csv(file, index=frame.index)
+    assert read.n_must_link == 5
+    assert not model.suggest_queries(5, constraints=read).equals(asked)
+    with pytest.raises(ValueError, match="about 5 points, but"):
+        model.suggest_queries(5, constraints=Constraints(5))
+    with pytest.raises(ValueError, match="different row names"):
+        model.suggest_queries(5, constraints=Constraints(len(X), index=frame.index[::-1]))
+
+
 def test_a_question_is_about_many_points_and_no_two_about_the_same() -> None:
     # Two clusters of 40; ten points of the first move together, ten of the second on their own.
     rng = np.random.default_rng(0)

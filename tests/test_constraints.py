@@ -255,6 +255,11 @@ def test_bad_pairs_are_refused(settings, message) -> None:
         Constraints(3, **settings)
 
 
+def test_a_matrix_without_values_is_refused_by_its_own_name() -> None:
+    with pytest.raises(ValueError, match=r"Q has nan at \(0, 1\)"):
+        Constraints.from_matrix(np.array([[0.0, np.nan], [0.0, 0.0]]))
+
+
 def test_split_divides_without_loss() -> None:
     rng = np.random.default_rng(1)
     labels = rng.integers(0, 3, 40)

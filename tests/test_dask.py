@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import joblib
 import numpy as np
@@ -15,9 +19,15 @@ import pandas as pd
 import pytest
 
 from clusterscape import ConsensusClustering
+from clusterscape._core.parallel import ClusterLostError
+from clusterscape._core.store import StoreError
 from clusterscape._core.workers import DaskWorkers, local_cluster
-from clusterscape.generate import EnsembleGenerator
+from clusterscape.combine import MCLA, MajorityVote, SpectralConsensus
+from clusterscape.compare import pairwise
+from clusterscape.generate import EnsembleGenerator, restarts
 from clusterscape.io import open_rows
+from clusterscape.lifting import lift
+from clusterscape.validate import Affinity
 
 distributed = pytest.importorskip(
     "distributed", reason="Dask is not installed: pip install 'clusterscape[dask]'"
@@ -106,6 +116,100 @@ def test_a_dask_array_is_never_gathered_and_survives_the_death_of_a_worker(tmp_p
 
 def block_rows_of(i: int, block: np.ndarray) -> int:
     return len(block)
+
+
+@pytest.mark.filterwarnings("default")
+def test_methods_measures_and_certificates_on_a_cluster_have_the_bytes_of_one_process():
+    X = blobs(20_000)
+    rows = open_rows(X, block_rows=4096)
+    members = restarts(4, n_clusters=5, rows=("sample", 500), random_state=0)
+    ensemble = members.generate(rows)
+    methods = [MCLA(3, random_state=0), MajorityVote(), SpectralConsensus(3, random_state=0)]
+
+    def found() -> list[np.ndarray]:
+        answers = [np.asarray(method.fit(ensemble).labels_) for method in methods]
+        shares = Affinity(random_state=0).fit(rows, ensemble.blocks.gather()[:, 0]).affinity_
+        lifted = lift(ensemble, rows, n_components=100)
+        return [*answers, pairwise(ensemble, "vi").matrix, lifted.vectors, np.asarray(shares)]
+
+    alone = found()
+    with local_cluster(2) as client:
+        rows.workers = ensemble.blocks.workers = DaskWorkers(client)
+        for there, here in zip(found(), alone, strict=True):
+            np.testing.assert_array_equal(there, here)
+
+
+def started(home: Path, log: Any) -> tuple[subprocess.Popen[bytes], subprocess.Popen[bytes], str]:
+    """Start a scheduler and a worker as processes; return them and the address."""
+    file = home / "scheduler.json"
+    file.unlink(missing_ok=True)
+    where = ["--scheduler-file", str(file), "--no-dashboard", "--host", "127.0.0.1"]
+
+    def begin(name: str, *more: str) -> subprocess.Popen[bytes]:
+        module = [sys.executable, "-m", f"distributed.cli.dask_{name}"]
+        return subprocess.Popen([*module, *where, *more], stdout=log, stderr=log)
+
+    scheduler = begin("scheduler", "--port", "0")
+    worker = begin("worker", "--nthreads", "1", "--no-nanny", "--death-timeout", "5")
+    for _ in range(3000):
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            return scheduler, worker, json.loads(file.read_text())["address"]
+        time.sleep(0.01)
+    raise AssertionError("the scheduler did not start")
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_dead_scheduler_is_said_and_the_store_goes_on_with_another(tmp_path):
+    X = blobs(70_000)
+    settings = {"n_partitions": 8, "random_state": 0}
+    expected = ConsensusClustering(3, **settings).fit(open_rows(X, block_rows=4096))
+    store = tmp_path / "store"
+
+    def fitted(address: str) -> ConsensusClustering:
+        with distributed.Client(address, timeout=20) as client, joblib.parallel_config("dask"):
+            client.wait_for_workers(1, timeout=60)
+            model = ConsensusClustering(3, **settings, store=store)
+            return model.fit(open_rows(X, block_rows=4096))
+
+    def kill_early(scheduler: subprocess.Popen[bytes]) -> None:
+        for _ in range(6000):
+            if list(store.glob("blocks/labels-*/member-*.npz")):
+                scheduler.kill()
+                return
+            time.sleep(0.01)
+
+    with (tmp_path / "log").open("wb") as log:
+        scheduler, worker, address = started(tmp_path, log)
+        killer = threading.Thread(target=kill_early, args=(scheduler,))
+        killer.start()
+        try:
+            with pytest.raises(ClusterLostError, match="lost its scheduler.* it goes on where it"):
+                fitted(address)
+        finally:
+            killer.join()
+            worker.kill()
+            worker.wait()
+            scheduler.wait()
+        kept = {p: p.stat().st_mtime_ns for p in store.glob("blocks/labels-*/member-*.npz")}
+        assert kept
+        scheduler, worker, address = started(tmp_path, log)
+        try:
+            model = fitted(address)
+            assert {p: p.stat().st_mtime_ns for p in kept} == kept  # nothing was done twice
+            np.testing.assert_array_equal(np.asarray(model.labels_), np.asarray(expected.labels_))
+            assert model.to_frame().equals(expected.to_frame())
+            lost = sorted(kept)[0]
+            lost.unlink()
+            with pytest.raises(StoreError, match="is gone: a block of rows"):
+                model.labels_.workers.map(total, model.labels_)
+        finally:
+            for process in (worker, scheduler):
+                process.kill()
+                process.wait()
+
+
+def total(i: int, labels: np.ndarray) -> int:
+    return int(labels.sum())
 
 
 @pytest.mark.filterwarnings("default")

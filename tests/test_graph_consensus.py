@@ -21,9 +21,11 @@ from clusterscape.combine.eci import column_weights
 from clusterscape.combine.gcc import GCC
 from clusterscape.combine.hbgf import HBGF, bipartite_graph
 from clusterscape.combine.hgpa import HGPA, Hyperedges, Sample
-from clusterscape.combine.mcla import MCLA, meta_graph
+from clusterscape.combine.mcla import MCLA, MetaRule, association_table, meta_graph
 from clusterscape.compare import average_nmi
+from clusterscape.compare.tables import columns_of
 from clusterscape.linalg.graphcut import partition_graph, partition_hypergraph, whole_numbers
+from clusterscape.linalg.rowspace import RowSpace
 from strategies import brute_force_coassociation, ensembles, rows_of
 
 METHODS = [CSPA, HGPA, MCLA, HBGF, GCC]
@@ -295,7 +297,8 @@ def test_meta_graph_is_the_jaccard_matrix(ensemble):
     if work is None:
         return
     edges = Hyperedges.of(work, column_weights(work, None, 0.4))
-    found = meta_graph(work, edges).toarray()
+    unit = float(work.sample_weight.min())
+    found = meta_graph(work, edges, columns_of(work, unit=unit), unit).toarray()
     expected = dense_jaccard(work)[np.ix_(edges.column, edges.column)]
     expected *= np.outer(edges.weight, edges.weight)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
@@ -448,20 +451,26 @@ def test_mcla_points_go_to_the_strongest_association():
 def test_mcla_means_do_not_favour_large_meta_clusters():
     # Two clusters of one meta-cluster hold the point, as do one of another that has only one:
     # the mean decides, not the sum.
-    from clusterscape.combine.mcla import _association, _winners
-
     votes = Ensemble.from_labels([[0, 1], [0, 1], [0, 1], [0, 1], [1, 0]])
     meta = np.array([0, 1, 0, 1, 0, 1, 0, 1, 0, 2])
-    association = _association(votes, np.ones(meta.size), meta, 3)
+    table = association_table(np.ones(meta.size), meta, 3)
+    rule = MetaRule(table, np.zeros_like(table), votes.offsets)
+    won, association = rule.competed(RowSpace(votes.labels, votes.offsets))
     np.testing.assert_allclose(association[0], [4 / 5, 0.0, 1.0])
-    assert _winners(association, np.random.default_rng(0))[0] == 2
+    assert won[0] == 2
 
 
 def test_mcla_ties_are_drawn_by_the_seed():
-    from clusterscape.combine.mcla import _winners
+    # Every row holds one cluster of each of two meta-clusters.
+    votes = np.random.default_rng(0).integers(0, 200, size=(2000, 2))
+    space = RowSpace(votes, np.array([0, 200, 400]))
+    table = np.repeat(np.eye(2), 200, axis=0)
 
-    even = np.full((2000, 2), 0.5)
-    first, again, other = (_winners(even, np.random.default_rng(s)) for s in (0, 0, 1))
+    def drawn(seed: int) -> np.ndarray:
+        lots = np.random.default_rng(seed).random(table.shape)
+        return MetaRule(table, lots, space.offsets).competed(space)[0]
+
+    first, again, other = drawn(0), drawn(0), drawn(1)
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
     assert 800 < first.sum() < 1200

@@ -5,7 +5,10 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import pdist, squareform
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -64,8 +67,91 @@ def test_a_structure_that_two_stronger_ones_hide_is_among_the_generated(seed: in
     shown = found.ensemble_.labels.T[found.origin_ == "generated"]
     assert len(shown) == 30
     assert all(max(adjusted_rand(truth, c) for c in shown) >= 0.9 for truth in truths)
-    sampled = found.ensemble_.labels.T[found.origin_ == "sampled"]
+    sampled = found.ensemble_.labels.T[: found.sampler_.quality_.size]  # on all columns
     assert max(adjusted_rand(truths[2], c) for c in sampled) < 0.9
+    of_views = found.ensemble_.labels.T[len(sampled) :][found.origin_[len(sampled) :] == "sampled"]
+    assert max(adjusted_rand(truths[2], c) for c in of_views) >= 0.9
+
+
+def test_what_is_left_shows_structures_that_no_columns_show(seed: int) -> None:
+    """Every column of turned points has a part of every structure."""
+    X, truths = planted(seed, gaps=(14.0, 9.0, 6.0))
+    turned = X @ np.linalg.qr(np.random.default_rng(seed).normal(size=(6, 6)))[0]
+    left = views.remaining_views(turned, [], [3], 12, np.random.SeedSequence(seed))
+    assert len(left) == 2
+    for table, truth in zip(left, truths[1:], strict=True):
+        labels = views.fitted(table, 3, np.random.SeedSequence(0), n_init=10)
+        assert adjusted_rand(labels, truth) >= 0.9
+    # A table that shows the second structure already, and one view at most.
+    known = [X[:, 2:4]]
+    assert len(views.remaining_views(turned, known, [3], 12, np.random.SeedSequence(seed))) == 1
+    assert len(views.remaining_views(turned, [], [3], 1, np.random.SeedSequence(seed))) == 1
+    cloud = np.random.default_rng(seed).normal(size=(240, 6))
+    assert views.remaining_views(cloud, [], [2, 3], 12, np.random.SeedSequence(seed)) == []
+    assert views.remaining_views(turned, [], [1], 12, np.random.SeedSequence(seed)) == []
+
+
+def two_tables(n: int = 120) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Return two tables of the same points, each with clusters of its own, and the clusters."""
+    rng = np.random.default_rng(0)
+    truths = [rng.integers(3, size=n) for _ in range(2)]
+    return [np.eye(3)[t] * 6 + rng.normal(size=(n, 3)) for t in truths], truths
+
+
+def test_given_tables_have_chains_a_quality_and_a_representative() -> None:
+    (X, other), truths = two_tables()
+    how = {"n_samples": 60, "n_chains": 4, "burn_in": 20, "random_state": 0, "progress": False}
+    for grouping_by in grouping.GROUPINGS:
+        found = Landscape(3, n_generated=0, n_representatives=2, grouping=grouping_by, **how).fit(
+            X, views=other
+        )
+        assert found.view_kinds_ == ["table"]
+        assert found.views_ == []
+        (sampler,) = found.view_samplers_
+        assert sampler.quality_.size == 30
+        assert found.quality_.size == 30 + found.sampler_.quality_.size
+        shown = found.representatives_.labels.T
+        for truth in truths:
+            assert max(adjusted_rand(truth, c) for c in shown) == 1
+        assert sorted(found.view_[found.representative_indices_]) == [-1, 0]
+    i = int(found.representative_indices_[found.view_[found.representative_indices_] == 0][0])
+    assert found.quality_[i] == pytest.approx(
+        weighted_kernel_quality(X, found.ensemble_.labels[:, i])
+    )
+    # Alone, X shows its own clusters only.
+    alone = Landscape(3, n_generated=0, n_representatives=2, **how).fit(X)
+    assert max(adjusted_rand(truths[1], c) for c in alone.representatives_.labels.T) < 0.5
+    # The same table again is no other finding.
+    same = Landscape(3, n_generated=0, n_representatives=2, **how).fit(X, views=[other, X])
+    assert max(adjusted_rand(truths[1], c) for c in same.representatives_.labels.T) == 1
+
+
+def test_samples_of_views_are_kept_beside_those_of_the_table(tmp_path) -> None:
+    (X, other), _ = two_tables(60)
+    how = {"n_samples": 24, "n_chains": 2, "burn_in": 5, "random_state": 0, "progress": False}
+    first, again = (
+        Landscape(3, n_generated=0, store=tmp_path / "kept", **how).fit(X, views=[other])
+        for _ in range(2)
+    )
+    assert first.ensemble_ == again.ensemble_
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "kept-view-0"]
+
+
+def test_views_that_are_not_of_the_points_are_refused() -> None:
+    X = pd.DataFrame(corners())
+    few = Landscape(2, random_state=0, **FEW)
+    with pytest.raises(ValueError, match="views has 3 rows and X 48"):
+        few.fit(X, views=np.zeros((3, 2)))
+    with pytest.raises(ValueError, match=r"views\[1\] has 3 rows"):
+        few.fit(X, views=[corners(), np.zeros((3, 2))])
+    with pytest.raises(ValueError, match=r"views\[0\].*NaN|views\[0\].*missing"):
+        few.fit(X, views=[np.full((48, 2), np.nan)])
+    with pytest.raises(ValueError, match="different row names"):
+        few.fit(
+            X.set_axis([f"a{i}" for i in range(48)]), views=X.set_axis([f"b{i}" for i in range(48)])
+        )
+    with pytest.raises(ValueError, match="kernel='precomputed' X is none"):
+        Landscape(2, kernel="precomputed", **FEW).fit(np.eye(48), views=corners())
 
 
 def test_directions_of_a_partition_are_taken_out() -> None:
@@ -224,6 +310,23 @@ def test_what_cannot_be_looked_at_is_refused() -> None:
     unseen[0] = -2
     with pytest.raises(ValueError, match="did not sample all points"):
         Landscape(n_samples=0).fit(X, ensemble=[unseen])
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(4, 30), st.integers(1, 8))
+@settings(max_examples=40, deadline=None)
+def test_those_to_be_shown_are_in_groups_of_their_own(seed: int, m: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    distances = squareform(pdist(rng.normal(size=(m, 2))))
+    shown = rng.permutation(m)[: rng.integers(0, min(k, m) + 1)]
+    counts, quality = np.ones(m), rng.random(m)
+    for how in grouping.GROUPINGS:
+        groups = grouping.grouped_apart(distances, counts, quality, k, shown, how=how)
+        assert np.unique(groups).tolist() == list(range(groups.max() + 1))
+        assert groups.max() < k
+        assert np.unique(groups[shown]).size == shown.size
+        plain = grouping.grouped(distances, counts, quality, k, how=how)
+        if np.unique(plain[shown]).size == shown.size:
+            assert (groups == plain).all()
 
 
 # -- groups and maps ----------------------------------------------------------------------------

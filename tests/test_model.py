@@ -19,6 +19,7 @@ from clusterscape import ConsensusClustering, Ensemble, EnsembleGenerator, kerne
 from clusterscape.combine import EAC, METHODS, MajorityVote, OneOpinionWarning, mean_coassociation
 from clusterscape.datasets import make_no_structure
 from clusterscape.generate import diverse, random_k
+from clusterscape.generate.presets import PRESETS
 from clusterscape.generate.scales import FeatureScaleWarning, SparseCountsWarning
 from clusterscape.model import NoStructureWarning
 from clusterscape.validate import K_CRITERIA, select_k, structure_test
@@ -488,6 +489,19 @@ def test_small_groups_far_away_are_clusters():
     assert select_k(X, (2, 2), random_state=0).n_clusters == 2  # asked for
 
 
+def test_small_groups_on_both_sides_of_a_large_one():
+    rng = np.random.default_rng(0)
+    sides = [rng.normal((at, 0), 0.5, size=(20, 2)) for at in (8, -8)]
+    X = np.concatenate([rng.normal(size=(1000, 2)), *sides])
+    groups = np.repeat([0, 1, 2], [1000, 20, 20])
+    found = ConsensusClustering(n_references=0, random_state=0).fit(X)
+    assert np.array_equal(found.labels_, groups)
+    # Two of three groups have to share a cluster; which ones is open, but none is cut.
+    asked = ConsensusClustering(2, n_references=0, random_state=0).fit(X)
+    assert asked.n_clusters_ == 2
+    assert all(np.unique(asked.labels_[groups == group]).size == 1 for group in range(3))
+
+
 def test_chance_gaps_on_a_line_keep_no_groups_apart(seed):
     rng = np.random.default_rng(seed)
     for _ in range(20):
@@ -649,16 +663,24 @@ def test_names_are_looked_up_when_they_are_checked(monkeypatch):
     assert type(model.consensus_) is Later
 
 
-@pytest.mark.parametrize(
-    "preset",
-    ["random_k", "random_features", "restarts", "bagging", "random_projection", "mixed", "diverse"],
-)
+@pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("k", [None, 1])
 def test_one_point_is_one_cluster(preset, k):
     model = ConsensusClustering(k, generator=preset, n_partitions=3, random_state=0)
     assert model.fit([[1.0, 2.0]]).labels_.tolist() == [0]
     with pytest.raises(ValueError, match="n_clusters=2 is more than the 1 samples"):
         clone(model).set_params(n_clusters=2).fit([[1.0, 2.0]])
+
+
+@pytest.mark.parametrize("n", [2, 8])
+def test_few_points_are_enough_for_every_preset_by_name(n):
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    for preset in PRESETS:
+        settings = {"n_partitions": 3, "n_references": 0, "random_state": 0}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = ConsensusClustering(2, generator=preset, **settings).fit(X)
+        assert model.labels_.shape == (n,)
 
 
 def test_groups_in_one_scaled_column_are_structure():

@@ -212,6 +212,30 @@ def test_consensus_clustering_from_distances_similarities_and_graphs(moons):
     assert adjusted_rand_score(linked.labels_, y) > 0.9
 
 
+@pytest.mark.parametrize("metric", ["precomputed", "precomputed_affinity"])
+def test_new_points_of_a_graph_join_the_nearest_that_is_stored(moons, metric):
+    X, _, D = moons
+    graph = kneighbors_graph(X, 12, mode="distance")
+    if metric == "precomputed_affinity":
+        graph.data = np.exp(-5 * graph.data)
+    model = ConsensusClustering(2, metric=metric, n_partitions=20, random_state=0).fit(graph)
+    new = X[:30] + 0.01
+    near = np.sort(np.argsort(cdist(new, X), axis=1)[:, :5], axis=1)
+    lengths = np.take_along_axis(cdist(new, X), near, axis=1)
+    strengths = lengths if metric == "precomputed" else np.exp(-5 * lengths)
+    ends = np.arange(0, near.size + 1, 5)
+    links = sparse.csr_matrix((strengths.ravel(), near.ravel(), ends), shape=(30, len(X)))
+    expected = model.labels_[near[np.arange(30), lengths.argmin(axis=1)]]
+    for form in (links, links.tocsc(), links[:, ::-1][:, ::-1]):
+        assert np.array_equal(model.predict(form), expected)
+    assert np.array_equal(model.predict(sparse.csr_matrix((2, len(X)))), [-1, -1])
+    touching = sparse.csr_matrix(([0.0, 1.0], ([0, 0], [3, 4])), shape=(1, len(X)))
+    nearest = 3 if metric == "precomputed" else 4  # a stored zero is a distance, too
+    assert model.predict(touching)[0] == model.labels_[nearest]
+    with pytest.raises(ValueError, match="one column per point"):
+        model.predict(links[:, :7])
+
+
 def test_consensus_clustering_from_distances_chooses_k_and_refuses_presets_of_features():
     X, y = make_blobs(90, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
     D = cdist(X, X)

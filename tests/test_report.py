@@ -445,3 +445,13 @@ def test_a_landscape_has_no_single_answer_to_report():
     landscape = Landscape(2, n_samples=20, n_representatives=2, random_state=0).fit(X)
     with pytest.raises(ValueError, match="has several clusterings and no single answer"):
         collect(landscape)
+
+
+def test_columns_that_were_left_out_are_a_caution() -> None:
+    from clusterscape.report.cautions import _on_left_out
+
+    read = {"n_features": 3, "left_out": ["work", "sex"]}
+    (said,) = _on_left_out({"input": read})
+    assert said.startswith("2 of 5 columns were left out (work, sex)")
+    assert not _on_left_out({"input": read | {"left_out": ["id"]}})
+    assert not _on_left_out({})

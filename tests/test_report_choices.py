@@ -15,6 +15,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 from typer.testing import CliRunner
 
+from clusterscape import Ensemble
 from clusterscape.cli.app import app
 from clusterscape.io import load_model
 from clusterscape.io.models import last_step
@@ -380,6 +381,33 @@ def test_plot_draws_a_run_and_gives_the_table(run: Path, name: str) -> None:
     assert len(pd.read_csv(table))
     invoked(*given, "-q")
     assert file.read_bytes() == first  # the same bytes every time
+
+
+def test_the_trajectory_is_that_of_the_run_or_of_sca_on_the_clusterings(run: Path) -> None:
+    from types import SimpleNamespace
+
+    from matplotlib.figure import Figure
+
+    from clusterscape.cli.pictures import PICTURES, Sources
+    from clusterscape.combine import SCA
+
+    rng = np.random.default_rng(0)
+    votes = np.where(
+        rng.random((40, 9)) < 0.3, rng.integers(0, 3, (40, 9)), np.arange(40)[:, None] % 3
+    )
+    Ensemble.from_labels(votes).to_npz(run / "noisy.npz")
+    given = ("plot", "trajectory", run / "noisy.npz", "--clustering", "p0")
+    out = ("-o", run / "t.svg", "--force", "--json", "-q")
+    table = json.loads(invoked(*given, *out))["table"]
+    assert len(table["0"]) > 2  # the steps; one column for each distinct row of labels
+    assert b"fitted to the clusterings" in (run / "t.svg").read_bytes()
+    # Where the run used SCA, its own chain is drawn.
+    own = SCA(3, random_state=5).fit(votes)
+    model = SimpleNamespace(consensus_=own)
+    sources = Sources(
+        model, own.ensemble_, own.labels_, True, *(None,) * 4, names={}, titles=("answer", "")
+    )
+    assert PICTURES["trajectory"].draw(sources, Figure()).trajectory is own.trajectory_
 
 
 def test_pictures_of_images_and_planes_say_what_they_need(run: Path) -> None:

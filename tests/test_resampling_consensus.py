@@ -14,9 +14,9 @@ from scipy import sparse
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
+from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans, SpectralClustering
 from sklearn.datasets import make_blobs
-from sklearn.metrics import adjusted_rand_score, silhouette_score
+from sklearn.metrics import adjusted_rand_score, pairwise_distances, silhouette_score
 from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -206,6 +206,18 @@ def test_what_is_refused(points, found) -> None:
         found.matrix(2, max_gb=1e-9)
 
 
+def test_distances_are_resampled_both_ways() -> None:
+    X, _ = make_blobs(40, centers=3, random_state=0)
+    options = {"ks": (2, 3), "n_resamples": 20, "random_state": 0}
+    plain = resampling_consensus(X, clusterer=AgglomerativeClustering(linkage="average"), **options)
+    known = AgglomerativeClustering(metric="precomputed", linkage="average")
+    found = resampling_consensus(pairwise_distances(X), clusterer=known, **options)
+    for k in (2, 3):
+        np.testing.assert_array_equal(found.matrix(k), plain.matrix(k))
+    with pytest.raises(ValueError, match=r"between the points.*40 rows and 2 columns"):
+        resampling_consensus(X, clusterer=known, **options)
+
+
 def test_clusters_keep_their_numbers() -> None:
     before = np.array([0, 0, 0, 0, 1, 1, 1, -1])
     after = np.array([5, 5, 5, 2, 9, 9, -1, 9])
@@ -259,6 +271,23 @@ def test_a_sweep_measures_what_it_says() -> None:
     pd.testing.assert_frame_equal(
         found.table.drop(columns="seconds"), twice.table.drop(columns="seconds")
     )
+
+
+def test_a_sweep_over_distances_is_that_over_points() -> None:
+    X, _ = make_blobs(80, centers=3, cluster_std=1.0, random_state=0)
+    grid, options = {"n_clusters": [2, 3]}, {"n_resamples": 3, "random_state": 0}
+    linked = AgglomerativeClustering(linkage="average")
+    points = sweep(linked, grid, X, **options).table
+    far = pairwise_distances(X)
+    found = sweep(linked, grid | {"metric": ["precomputed"]}, far, **options).table
+    same = ["n_clusters", "stability", "stability_sd", "silhouette", "failed_resamples"]
+    pd.testing.assert_frame_equal(found[same], points[same])
+    # What is measured by means of clusters is not known.
+    assert found[["point_stability", "calinski_harabasz", "davies_bouldin"]].isna().all(axis=None)
+    cut = SpectralClustering(affinity="precomputed")
+    near = sweep(cut, {"n_clusters": [3]}, np.exp(-far), **options).table
+    assert near["stability"].notna().all()
+    assert near["silhouette"].isna().all()  # similarities are no distances
 
 
 def test_stability_is_the_agreement_of_resamples_with_all() -> None:

@@ -7,6 +7,7 @@ import tracemalloc
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,16 +15,19 @@ from scipy import sparse
 from scipy.linalg import eigh, subspace_angles
 from scipy.optimize import linear_sum_assignment
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.covariance import LedoitWolf
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from clusterscape import ConsensusClustering
 from clusterscape.compare import adjusted_rand
 from clusterscape.datasets import make_overlapping_blobs
 from clusterscape.semisupervised import (
     CSP,
     SCACS,
+    ConstrainedEnsemble,
     ConstrainedSpectral,
     Constraints,
     COPKMeans,
@@ -437,6 +441,44 @@ def test_unsure_constraints_pull() -> None:
     pulled = COPKMeans(2, random_state=0).fit(X, constraints=apart)
     assert free.labels_[0] == free.labels_[1]
     assert pulled.labels_[0] != pulled.labels_[1]
+
+
+@pytest.mark.parametrize("made", CLUSTERERS[:-1], ids=lambda m: type(m).__name__)
+def test_sparse_and_single_precision_features_give_the_same_clusters(made) -> None:
+    X, y = make_blobs(150, centers=3, cluster_std=2.0, n_features=4, random_state=1)
+    known = some_labels(y, 30)
+    expected = clone(made).fit(X, known).labels_
+    assert adjusted_rand(clone(made).fit(sparse.csr_matrix(X), known).labels_, expected) > 0.95
+    assert adjusted_rand(clone(made).fit(X.astype(np.float32), known).labels_, expected) > 0.95
+
+
+@pytest.mark.parametrize(
+    "made",
+    [COPKMeans(3), ConstrainedEnsemble(3, n_partitions=3), ConsensusClustering(3)],
+    ids=lambda m: type(m).__name__,
+)
+def test_constraints_by_name_are_of_the_rows_in_their_order(made) -> None:
+    """Rows in another order would be bound without a word."""
+    X, y = make_blobs(60, centers=3, random_state=1)
+    frame = pd.DataFrame(X, index=[f"p{i}" for i in range(60)])
+    known = Constraints.from_labels(some_labels(y, 20), index=frame.index)
+    shuffled = frame.iloc[::-1]
+    message = "different row names, at row 0 'p0' and 'p59'"
+    with pytest.raises(ValueError, match=message):
+        clone(made).fit(shuffled, constraints=known)
+    # Names that say nothing about the order are no objection.
+    for same in (frame, X, frame.reset_index(drop=True)):
+        assert known.violations(clone(made).fit(same, constraints=known).labels_).count == 0
+    other = Constraints(60, must_link=[(0, 1)], index=shuffled.index)
+    with pytest.raises(ValueError, match=message):
+        known.merge(other)
+
+
+@pytest.mark.parametrize("given", [[(0, 1)], {"must": [(0, 1)]}, "pairs.csv", [[0, 1, 2]], 3])
+def test_what_is_no_constraints_is_refused_with_what_would_be(given) -> None:
+    message = r"constraints must be Constraints.*must_link=.*from_labels"
+    with pytest.raises((TypeError, ValueError), match=message):
+        COPKMeans(2).fit(np.arange(10.0)[:, None], constraints=given)
 
 
 def test_wrong_sizes_are_refused() -> None:

@@ -366,7 +366,8 @@ def test_graphs_carry_the_weights_of_the_columns(seed: int) -> None:
     merged = np.zeros((small.n_points, edges.weight.size))
     merged[:, edges.of_column] = B
     np.testing.assert_allclose(half, merged * edges.weight * small.sample_weight[:, None])
-    share = mcla._association(small, v, np.arange(v.size) % 3, 3)
+    table = mcla.association_table(v, np.arange(v.size) % 3, 3)
+    share = small.coassociation().expand(table)
     for g in range(3):
         part = np.arange(v.size) % 3 == g
         np.testing.assert_allclose(share[:, g] * small.weights.sum(), _mean(B, v, part, small))

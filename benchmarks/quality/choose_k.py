@@ -15,6 +15,7 @@ more than one cluster in N draws of each kind of data without clusters of ``stru
 at most 20 of each kind with clusters. The ensembles are small there: whether there are clusters at
 all does not depend on them. To be at most 5 %, plus two standard errors, on the five kinds.
 ``--check`` runs the small sets with two seeds, and asks for the share of right numbers alone.
+``--folder DIR`` runs the first part on sets of your own; ``main_job.py`` says what is in its files.
 """
 
 from __future__ import annotations
@@ -216,6 +217,7 @@ def main() -> None:
     parser.add_argument("--peers", action="store_true", help="gap statistic and PAC, too")
     parser.add_argument("--synthetic", action="store_true", help="synthetic sets, one seed")
     parser.add_argument("--held-out", action="store_true", help="further real sets, one seed")
+    parser.add_argument("--folder", type=Path, help="sets of your own, as for main_job.py")
     parser.add_argument("--only", nargs="+", metavar="SET", help="some sets, or kinds of data")
     parser.add_argument("--nulls", type=int, help="draws of each kind of data without clusters")
     options = parser.parse_args()
@@ -224,10 +226,11 @@ def main() -> None:
         false_alarms(options.nulls, options.only)
     names = [*(f"shape_{s}" for s in main_job.SHAPES), *main_job.REAL]
     names = options.only or (list(main_job.SMALL) if options.check else names)
+    mine = {path.stem: path for path in main_job.files(options.folder)} if options.folder else {}
     seeds = range(2 if options.check else options.seeds)
     rows = []
-    for name in names:
-        X, y = main_job.data(name, options.data_home)
+    for name in mine or names:
+        X, y = main_job.own(mine[name]) if mine else main_job.data(name, options.data_home)
         rows.append(measured(X, y, seeds, options.peers))
         row = rows[-1]
         print(
@@ -235,7 +238,7 @@ def main() -> None:
             f"(k given {row['given']:.2f}), {row['firm']:.0%} of the halves agree",
             flush=True,
         )
-    figures = summary(rows, "development sets")
+    figures = summary(rows, str(options.folder) if mine else "development sets")
     if options.synthetic:
         aside(synthetic.sets(), "synthetic sets")
     if options.held_out:

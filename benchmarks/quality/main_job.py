@@ -24,6 +24,9 @@ spread of the default on either half, nor lower its mean on the synthetic sets o
 ``candidates.py`` and ``synthetic.py``; the halves are printed. The sets of ``HELD_OUT`` have no
 part in this: ``--held-out`` runs them, in place of the others, after the default has been settled,
 and no setting is changed by their figures.
+
+``--folder DIR`` runs it on sets of your own, one ``<name>.npz`` each: ``X``, the classes ``y``
+(whole numbers, -1 is noise) and perhaps ``prepare``: "standard" (the default), "log" or "none".
 """
 
 from __future__ import annotations
@@ -101,15 +104,34 @@ def data(name: str, home: Path | None) -> tuple[Any, np.ndarray]:
         from sklearn.feature_extraction.text import TfidfTransformer
 
         return TfidfTransformer().fit_transform(loaded.data), np.asarray(loaded.target)
-    X, y = np.asarray(loaded.data, dtype=np.float64), np.asarray(loaded.target)
+    return prepared(loaded.data, loaded.target, (REAL | HELD_OUT).get(name, "none"))
+
+
+def prepared(X: Any, y: Any, how: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return at most 4,000 of the rows in random order, scaled or logged."""
+    X, y = np.asarray(X, dtype=np.float64), np.asarray(y)
     rng = np.random.default_rng(123)
     rows = rng.permutation(len(y))[:LARGEST]  # files are sorted by class
     X, y = X[rows], y[rows]
     X = np.ascontiguousarray(X[:, X.std(axis=0) > 0])
-    how = (REAL | HELD_OUT).get(name, "none")
     if how == "standard":
         X = (X - X.mean(axis=0)) / X.std(axis=0)
     return (np.log1p(X) if how == "log" else X), y
+
+
+def own(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Return features and classes of a file of ``--folder``."""
+    with np.load(path) as found:
+        how = str(found["prepare"]) if "prepare" in found else "standard"
+        return prepared(found["X"], found["y"], how)
+
+
+def files(folder: Path) -> list[Path]:
+    """Return the sets of ``--folder``, or stop where there are none."""
+    found = sorted(folder.glob("*.npz"))
+    if not found:
+        sys.exit(f"{folder} has no <name>.npz.")
+    return found
 
 
 def singles(k: int, seed: int) -> dict[str, Callable[[Any], np.ndarray]]:
@@ -218,9 +240,10 @@ def ari(truth: np.ndarray, labels: np.ndarray) -> float:
     return float(adjusted_rand_score(truth[known], labels[known]))
 
 
-def scores(name: str, seeds: range, every: bool, home: Path | None) -> dict[str, list[float]]:
+def scores(
+    name: str, X: Any, truth: np.ndarray, seeds: range, every: bool
+) -> dict[str, list[float]]:
     """Return the ARI of every method for every seed."""
-    X, truth = data(name, home)
     k = len(np.unique(truth[truth >= 0]))
     text = name in TEXTS
     found: dict[str, list[float]] = {}
@@ -246,15 +269,18 @@ def main() -> None:
     parser.add_argument("--every", action="store_true", help="every consensus on one ensemble")
     parser.add_argument("--answer", default="default", help="the answer that is held to the bars")
     parser.add_argument("--held-out", action="store_true", help="the sets that nothing was made on")
+    parser.add_argument("--folder", type=Path, help="sets of your own: <name>.npz with X and y")
     options = parser.parse_args()
     print(_common.versions())
     sets = SMALL if options.check else [*(f"shape_{s}" for s in SHAPES), *REAL, *TEXTS]
     sets = list(HELD_OUT) if options.held_out else sets
     sets = options.sets.split(",") if options.sets else sets
+    mine = {path.stem: path for path in files(options.folder)} if options.folder else {}
     seeds = range(1 if options.check else options.seeds)
     table: Table = {}
-    for name in sets:
-        table[name] = scores(name, seeds, options.every, options.data_home)
+    for name in mine or sets:
+        X, truth = own(mine[name]) if mine else data(name, options.data_home)
+        table[name] = scores(name, X, truth, seeds, options.every)
         print(f"  {name} done", flush=True)
     texts = {name: table.pop(name) for name in TEXTS if name in table}
     if texts:

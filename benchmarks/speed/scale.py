@@ -66,18 +66,21 @@ def sec(n: int) -> tuple[float, float, int]:
     return min(seconds), float(adjusted_rand(planted, model.labels_)), model.n_iter_
 
 
-def other(name: str, n: int) -> tuple[float, float]:
-    """Return the CPU seconds and the ARI of another method."""
+def other(name: str) -> list[tuple[float, float]]:
+    """Return the CPU seconds and the ARI of another method at each size, the largest last."""
     from clusterscape.combine import METHODS
     from clusterscape.compare import adjusted_rand
 
     method, options = OTHERS[name]
     model = METHODS[method].estimator(n_clusters=CLUSTERS, random_state=0, **options)
     model.fit(planted_ensemble(1000)[0])  # compile
-    ensemble, planted = planted_ensemble(n)
-    with _common.measure() as taken:
-        model.fit(ensemble)
-    return taken.cpu, float(adjusted_rand(planted, model.labels_))
+    found = []
+    for n in OTHER_SIZES:
+        ensemble, planted = planted_ensemble(n)
+        with _common.measure() as taken:
+            model.fit(ensemble)
+        found.append((taken.cpu, float(adjusted_rand(planted, model.labels_))))
+    return found
 
 
 def theirs(n: int) -> tuple[float, float, int]:
@@ -127,17 +130,18 @@ def measure_sec(check: bool) -> tuple[str, bool]:
 
 
 def measure_others(names: list[str]) -> list[tuple[str, bool]]:
-    """Measure the other methods at two sizes each."""
+    """Measure the other methods at two sizes, in one process each."""
     rows = []
     said = []
     middle, large = OTHER_SIZES
     for name in names:
-        runs = {n: _common.in_fresh_process(other, name, n) for n in OTHER_SIZES}
-        for n, run in runs.items():
-            cpu, ari = run.result
-            rows.append([f"{name}, n={n:,}", f"{cpu:.2f}", f"{run.peak_mb:.0f}", f"{ari:.3f}"])
-        growth = runs[large].result[0] / large * middle / runs[middle].result[0]
-        peak = runs[large].peak_mb
+        run = _common.in_fresh_process(other, name)
+        for n, (cpu, ari) in zip(OTHER_SIZES, run.result, strict=True):
+            shown = f"{run.peak_mb:.0f}" if n == large else ""
+            rows.append([f"{name}, n={n:,}", f"{cpu:.2f}", shown, f"{ari:.3f}"])
+        (first, _), (last, _) = run.result
+        growth = last / large * middle / first
+        peak = run.peak_mb
         said.append(
             (
                 f"{name} on {large:,} x {PARTITIONS}: peak {peak:.0f} MB (bar {OTHER_MB:.0f}), time"

@@ -23,12 +23,13 @@ drew both points and :math:`s_{xy}` those of them that put both together:
 Of the candidate answers :math:`\pi` the one with the largest sum is taken,
 
 .. math:: \frac{1}{n} \sum_{x} \log f_{\pi(x)}(x) + \log \mathrm{DuNN}(\pi)
-   + \frac{1}{2} \log \frac{\min_k |C_k|}{n} + \frac{1}{2} \overline{\mathrm{ARI}}(\pi)
+   + \frac{1}{2} \log \left( \frac{\min_k |C_k|}{n / K} + \frac{1}{5} \right)
+   + \frac{1}{2} \overline{\mathrm{ARI}}(\pi)
 
 with :math:`f_k` the Gaussian density fitted to cluster :math:`C_k` times its share of the points,
 :math:`\mathrm{DuNN}` the DuNN-OWA index (a smooth smallest distance between near points of
-different clusters), and :math:`\overline{\mathrm{ARI}}` the mean adjusted Rand index with the other
-candidates.
+different clusters), K its number of clusters, and :math:`\overline{\mathrm{ARI}}` the mean adjusted
+Rand index with the other candidates. A mixture has 0.15 more.
 """,
     "cspa": r"""
 The graph of the points has the weights :math:`S_{xy}`, and is cut into K parts of nearly equal size
@@ -166,7 +167,7 @@ whose clusters it is most often:
 """,
     "median_partition": r"""
 The partition with the least sum of distances to the inputs is sought, by default of the Mirkin
-distance, the number of pairs that are together in one and apart in the other:
+distance, twice the number of pairs that are together in one and apart in the other:
 
 .. math:: \min_{\pi} \sum_{i} w_i\, d(\pi, \pi_i), \qquad
    d_M(\pi, \pi') = \sum_{k} |C_k|^2 + \sum_{l} |C'_l|^2 - 2 \sum_{k, l} |C_k \cap C'_l|^2

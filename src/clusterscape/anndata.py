@@ -16,6 +16,7 @@ What is written follows scanpy's habits: a categorical column of text in ``obs``
 from __future__ import annotations
 
 import fnmatch
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -59,7 +60,8 @@ def consensus(
         of ``obs``, or patterns such as ``"leiden_*"``. Nothing is clustered then, and parameters
         of the making of clusterings, such as ``n_partitions``, are refused.
     key_added : str
-        Name of what is written, see Notes.
+        Name of what is written, see Notes. An answer of clusterscape with this name is replaced;
+        of another column it is said that it is lost.
     random_state : int, generator or None
         The same seed gives the same result.
     **parameters
@@ -262,6 +264,7 @@ def write_result(
             f"the model has {len(labels):,} points and the object {adata.n_obs:,} cells; give the "
             "object that the model was fitted on."
         )
+    _warn_of_loss(adata, key_added)
     numbers = sorted(set(labels.tolist()), key=lambda c: (c < 0, c))
     texts = [str(c) for c in numbers]
     adata.obs[key_added] = pd.Categorical([str(c) for c in labels], categories=texts)
@@ -279,6 +282,20 @@ def write_result(
         "clusterscape": versions()["clusterscape"],
     }
     adata.uns[f"{key_added}_colors"] = np.array(cluster_colors(numbers), dtype=object)
+
+
+def _warn_of_loss(adata: Any, key: str) -> None:
+    """Warn where a column that clusterscape did not write is written over."""
+    held = adata.uns.get(key)
+    own = isinstance(held, Mapping) and "clusterscape" in held
+    lost = [name for name in (key, f"{key}_confidence") if name in adata.obs]
+    if lost and not own:
+        warnings.warn(
+            f"obs[{lost[0]!r}] was there already, and is written over; give another name with "
+            "key_added to keep it.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _storable(value: Any) -> Any:

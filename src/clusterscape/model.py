@@ -54,6 +54,7 @@ from clusterscape.ensemble import BlockedEnsemble, Ensemble, as_ensemble
 from clusterscape.generate import EnsembleGenerator, diverse_precomputed, generator_for
 from clusterscape.generate.assign import Assigner
 from clusterscape.generate.features import (
+    Features,
     count_distinct_rows,
     has_distinct_rows,
     point_ids,
@@ -197,7 +198,9 @@ class ConsensusClustering(
     consensus_ : estimator
         The fitted consensus function; None when there is one cluster.
     consensus_choice_ : MethodChoice or None
-        What ``consensus="auto"`` chose and why; None when a method was named.
+        What ``consensus="auto"`` chose and why; None when a method was named. Where several answers
+        were compared, ``consensus_.runner_up_`` is the next best and ``consensus_.agreement_`` its
+        adjusted Rand index with the one that was taken.
     k_selection_ : KSelection or None
         How the number of clusters was chosen; None when it was given.
     structure_ : StructureVerdict or None
@@ -342,7 +345,7 @@ class ConsensusClustering(
         X = validated_features(self, X, contiguous=False)
         n = X.shape[0]
         self._check_count(X)
-        known = constraints_of(constraints, None, n)
+        known = constraints_of(constraints, None, n, names=ids)
         seeds = self._seeds()
         generator = self._generator(X.shape, seeds[0], sparse=sparse.issparse(X))
         metric = generator.distance
@@ -350,14 +353,15 @@ class ConsensusClustering(
         warn_of_features(X, names, who=type(self).__name__, metric=metric, stacklevel=2)
         with showing(self.progress), self._workers():
             # First, because it refuses a store of another run and counts that do not fit.
-            made = generator.generate_with_assigner(X, sample_weight=sample_weight, index=ids)
+            features = Features.of(X, ids)
+            made = generator.generate_with_assigner(features, sample_weight=sample_weight)
             log.info("%s", made.ensemble)
             self.structure_ = self._test(X, metric, seeds[2])
             self.ensemble_ = weighed(made.ensemble, known)
             self.k_selection_: KSelection | None = None
             if self._asked is None:
                 self._choose_k(X, seeds[1])
-                made = self._with_chosen_k(made, X, metric)
+                made = self._with_chosen_k(made, features, X.shape, metric)
             self._conclude(made.ensemble, seeds[1], X, known)
             self.assigner_: Assigner = made.assigner
             self.transfer_ = LabelTransfer.of(
@@ -391,7 +395,7 @@ class ConsensusClustering(
             if self._asked is None:
                 self._choose_k(rows, seeds[1])
                 with rows.workers.joblib():
-                    made = self._with_chosen_k(made, rows, metric)
+                    made = self._with_chosen_k(made, rows, rows.shape, metric)
                 self.ensemble_ = made.ensemble
             self._combine(seeds[1], rows, 1)
             self.violations_ = Constraints(1).violations(np.zeros(1, dtype=np.int64))
@@ -425,7 +429,7 @@ class ConsensusClustering(
     ) -> Self:
         """Fit to distances or similarities."""
         relation, seeds = relations.views[0], self._seeds()
-        known = constraints_of(constraints, None, relation.shape[0])
+        known = constraints_of(constraints, None, relation.shape[0], names=relations.index)
         generator = self._generator(relation.shape, seeds[0], graph=relation.is_graph)
         self.structure_ = self.k_selection_ = None
         self._forget_features()
@@ -464,7 +468,7 @@ class ConsensusClustering(
         self._forget_features()
         with showing(self.progress), self._workers():
             votes = as_ensemble(ensemble)
-            known = constraints_of(constraints, None, votes.n_points)
+            known = constraints_of(constraints, None, votes.n_points, names=votes.index)
             self._conclude(votes, self._seeds()[1], features, known)
         return self
 
@@ -579,7 +583,9 @@ class ConsensusClustering(
                     raise
         raise AssertionError("unreachable")
 
-    def _with_chosen_k(self, made: Generated, X: Any, metric: Any) -> Generated:
+    def _with_chosen_k(
+        self, made: Generated, X: Any, shape: tuple[int, ...], metric: Any
+    ) -> Generated:
         """Add members with the number of clusters that was chosen, where others are "diverse".
 
         Where the number is not known hardly any member has it, and what a kind makes of just k
@@ -590,8 +596,8 @@ class ConsensusClustering(
         k = self.k_selection_.n_clusters
         if self.generator != "diverse" or k == 1:
             return made
-        shape = {"n_points": X.shape[0], "n_features": X.shape[1]}
-        kinds = generate.diverse(n_clusters=k, metric=metric, **shape).algorithm
+        size = {"n_points": shape[0], "n_features": shape[1]}
+        kinds = generate.diverse(n_clusters=k, metric=metric, **size).algorithm
         more = EnsembleGenerator(
             max(self.n_partitions // _SHARE, 1),
             algorithm=[kind for kind in kinds if kind.n_clusters == k],
@@ -750,13 +756,14 @@ class ConsensusClustering(
         Parameters
         ----------
         X : (m, d) array, sparse matrix or data frame
-            Features, or the distances (or similarities) of the new points to those of ``fit``.
+            Features, or the distances (or similarities) of the new points to those of ``fit``; of a
+            sparse matrix only what is stored counts, as in a graph of near neighbours.
 
         Returns
         -------
         (m,) array
-            Labels as in ``labels_``; -1 for a point that no member puts in a cluster. A point gets
-            a cluster however far it is from all others.
+            Labels as in ``labels_``; -1 for a point that no member puts in a cluster, or that is
+            linked to no point of ``fit``. A point gets a cluster however far it is from all others.
         """
         check_is_fitted(self)
         if self.metric is not None:
@@ -877,7 +884,7 @@ class ConsensusClustering(
         return self.assigner_.assign(X, n_jobs=self.n_jobs)
 
     def _predict_relations(self, X: Any) -> np.ndarray:
-        links = check_array(X, dtype=[np.float64, np.float32])
+        links = check_array(X, dtype=[np.float64, np.float32], accept_sparse="csr")
         if links.shape[1] != len(self.labels_):
             raise ValueError(
                 f"X has {links.shape[1]} columns, but fit saw {len(self.labels_)} points; give "
@@ -885,7 +892,14 @@ class ConsensusClustering(
             )
         placed = np.flatnonzero(self.labels_ >= 0)
         near = links[:, placed] if self.metric == "precomputed" else -links[:, placed]
-        return self.labels_[placed[near.argmin(axis=1)]]
+        if not sparse.issparse(near):
+            return self.labels_[placed[near.argmin(axis=1)]]
+        found = np.full(near.shape[0], -1, dtype=self.labels_.dtype)
+        near = near.tocoo()
+        order = np.lexsort((near.col, near.data, near.row))
+        rows, first = np.unique(near.row[order], return_index=True)
+        found[rows] = self.labels_[placed[near.col[order[first]]]]
+        return found
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,6 +9,7 @@ end at once.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import secrets
@@ -51,13 +52,24 @@ def atomic_path(target: str | os.PathLike[str], *, sweep: bool = True) -> Iterat
             yield path
             _flush(path, os.O_RDWR)
             os.replace(path, target)
-        except BaseException:
+        except BaseException as error:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
+            _refuse_full_disk(error, target)
             raise
     if os.name == "posix":
         # The new name is an entry of the directory, which has its own place on the disk.
         _flush(target.parent, os.O_RDONLY)
+
+
+def _refuse_full_disk(error: BaseException, target: Path) -> None:
+    """Say which disk is full, and what to do."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        reason = (
+            f"no space is left for {target}. Make room and repeat the call; what was finished "
+            "before is whole, and nothing half written is left"
+        )
+        raise OSError(error.errno, reason) from None
 
 
 def write_bytes(target: str | os.PathLike[str], content: bytes, *, sweep: bool = True) -> None:

@@ -6,13 +6,14 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from clusterscape._core.atomic import sweep_folder
+from clusterscape._core.atomic import atomic_path, sweep_folder, write_bytes
 from clusterscape._core.rows import RowSource
 from clusterscape._core.store import StoreError, member_path, read_member, write_member
 from clusterscape._core.workers import Workers
@@ -67,6 +68,84 @@ def write_block(folder: str, i: int, arrays: Mapping[str, np.ndarray]) -> None:
     write_member(folder, i, arrays=arrays, meta={})
 
 
+_MARK = ".clusterscape-blocks"  # in a folder of tables: whose they are
+
+
+def write_frames(
+    source: RowSource,
+    folder: str | os.PathLike[str],
+    digest: str,
+    frame_of: Callable[..., pd.DataFrame],
+    given: Sequence[Any],
+) -> int:
+    """Write one Parquet file for each block of a source; return how many were written now.
+
+    Each is written whole or not at all, by the workers that read the blocks. Files that are there
+    already are left, if they are of the same answer.
+
+    Parameters
+    ----------
+    source : RowSource
+        The blocks.
+    folder : path
+        Made if it does not exist. It must be empty, or hold files of the same answer.
+    digest : str
+        Tells one answer from another.
+    frame_of : callable
+        ``frame_of(i, block, *given)`` is the table of a block.
+    given : sequence
+        Further arguments.
+
+    Returns
+    -------
+    int
+    """
+    home = Path(folder).absolute()
+    _claim(home, digest)
+    if not source.workers.sees(str(home)):
+        raise ValueError(
+            f"the workers of {source.workers.name} do not see the folder {home}; give one on a "
+            "disk that all of them share."
+        )
+    shared = (str(home), frame_of, tuple(given))
+    return sum(source.workers.map(_write_part, source, shared, label="writing"))
+
+
+def _claim(home: Path, digest: str) -> None:
+    """Mark a folder as that of an answer, or refuse one that holds something else."""
+    if home.exists() and not home.is_dir():
+        raise NotADirectoryError(f"{home} is a file; name a folder.")
+    home.mkdir(parents=True, exist_ok=True)
+    sweep_folder(home)
+    mark = home / _MARK
+    if mark.is_file():
+        if mark.read_text(encoding="utf8").strip() != digest:
+            raise FileExistsError(
+                f"{home} holds the blocks of another answer; name another folder, or remove it."
+            )
+        return
+    if any(not name.startswith(".") for name in os.listdir(home)):
+        raise FileExistsError(f"{home} is not empty; name another folder.")
+    write_bytes(mark, f"{digest}\n".encode())
+
+
+def _write_part(
+    i: int,
+    rows: np.ndarray,
+    home: str,
+    frame_of: Callable[..., pd.DataFrame],
+    given: tuple[Any, ...],
+) -> bool:
+    """Write the table of one block, unless it is there."""
+    target = Path(home) / f"part-{i:05d}.parquet"
+    if target.exists():  # it was written whole
+        return False
+    frame = frame_of(i, rows, *given).reset_index()
+    with atomic_path(target, sweep=False) as path:
+        frame.to_parquet(path, index=False, write_page_checksum=True)
+    return True
+
+
 class BlockFiles(RowSource):
     """One array of the files of a folder.
 
@@ -92,12 +171,14 @@ class BlockFiles(RowSource):
         return super().__getstate__() | {"_keep": None}
 
     def block(self, i: int) -> np.ndarray:
+        path = member_path(self.folder, i)
         try:
-            return read_member(member_path(self.folder, i))[0][self.name]
-        except FileNotFoundError:
+            return read_member(path)[0][self.name]
+        except (FileNotFoundError, StoreError) as error:
+            what = "is damaged" if isinstance(error, StoreError) else "is gone"
             raise StoreError(
-                f"{member_path(self.folder, i)} is gone: a block of rows that this result is made "
-                "of. Repeat the run; with a store only what is missing is computed."
+                f"{path} {what}: a block of rows that this result is made of. Repeat the run; with "
+                "a store only what is missing or damaged is computed again."
             ) from None
 
 

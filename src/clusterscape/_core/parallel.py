@@ -101,9 +101,33 @@ def parallel_map(
         # joblib itself takes one worker where the hint makes it leave its default for threads.
         n_jobs = get_active_backend()[1]
     workers = Parallel(n_jobs=n_jobs, return_as="generator", **how)
-    with showing(progress if label else None), one_thread():
+    with showing(progress if label else None), one_thread(), known_losses("the Dask cluster"):
         results = workers(delayed(_run)(function, task, wish()) for task in tasks)
         return list(track(results, len(tasks) + done, label=label, progress=progress, done=done))
+
+
+class ClusterLostError(ConnectionError):
+    """Work on a cluster could not be finished, because its scheduler or its workers were lost."""
+
+
+# What the scheduler's client raises then, and joblib hands on.
+_LOST = ("FutureCancelledError", "KilledWorker", "CommClosedError")
+
+
+@contextmanager
+def known_losses(name: str) -> Iterator[None]:
+    """Say of a lost cluster what to do, in place of what its client raises."""
+    try:
+        yield
+    except Exception as error:
+        kind = type(error)
+        if kind.__name__ not in _LOST or not kind.__module__.startswith("distributed."):
+            raise
+        reason = str(error).split("\n")[0][:200]
+        raise ClusterLostError(
+            f"{name} lost its scheduler, or workers again and again ({kind.__name__}: {reason}). "
+            "Start it again, and repeat the call: with a store it goes on where it ended."
+        ) from error
 
 
 def thread_counts() -> list[tuple[str, int]]:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from joblib import parallel_config
 from joblib.parallel import get_active_backend
 
-from clusterscape._core.parallel import one_thread, parallel_map
+from clusterscape._core.parallel import known_losses, one_thread, parallel_map
 from clusterscape._core.progress import track
 
 _KEPT = 2**27  # bytes that a worker keeps from the system
@@ -32,10 +32,6 @@ class Readable(Protocol):
 
     def block(self, i: int) -> Any:
         """Return one block; it may be called on any worker."""
-
-
-class BlockError(RuntimeError):
-    """A pass over blocks of rows could not be finished, because the cluster lost it."""
 
 
 class LocalWorkers:
@@ -123,37 +119,33 @@ class DaskWorkers:
         """Yield the number of every finished block and its result, as they come."""
         from dask import delayed
         from distributed import as_completed
-        from distributed.client import FutureCancelledError
-        from distributed.scheduler import KilledWorker
 
-        # As the result of a task, so that it can be made again where a worker is lost.
-        common = self.client.submit(_same, tuple(shared), pure=False)
-        boxed = hasattr(source, "mapped")
-        if boxed:
-            tasks = source.mapped(partial(_given, function), delayed(common))
-            # Dask itself lets a worker begin no more blocks than it can work on.
-            futures = self.client.compute([tasks[i] for i in blocks], retries=_RETRIES)
-        else:
-            reader = self.client.submit(_same, source, pure=False)
-            futures = [
-                self.client.submit(
-                    _remote, function, i, reader, common, pure=False, retries=_RETRIES
-                )
-                for i in blocks
-            ]
-        numbers = dict(zip(futures, blocks, strict=True))
-        try:
-            for future, value in as_completed(futures, with_results=True):
-                yield numbers.pop(future), value[0] if boxed else value
-        except (KilledWorker, FutureCancelledError, OSError) as error:
-            raise BlockError(
-                f"{self.name} lost a block of rows again and again, or cannot be reached "
-                f"({type(error).__name__}: {str(error).split(chr(10))[0][:200]}). Start it again, "
-                "and repeat the call: with a store it goes on where it ended."
-            ) from error
-        finally:
-            for future in numbers:
-                future.release()
+        with known_losses(self.name):
+            # As the result of a task, so that it can be made again where a worker is lost.
+            common = self.client.submit(_same, tuple(shared), pure=False)
+            boxed = hasattr(source, "mapped")
+            if boxed:
+                tasks = source.mapped(partial(_given, function), delayed(common))
+                # Dask itself lets a worker begin no more blocks than it can work on.
+                futures = self.client.compute([tasks[i] for i in blocks], retries=_RETRIES)
+            else:
+                reader = self.client.submit(_same, source, pure=False)
+                futures = [
+                    self.client.submit(
+                        _remote, function, i, reader, common, pure=False, retries=_RETRIES
+                    )
+                    for i in blocks
+                ]
+            numbers = dict(zip(futures, blocks, strict=True))
+            try:
+                for future, value in as_completed(futures, with_results=True):
+                    if isinstance(value, BaseException):
+                        # Of a block that was cancelled the error comes as if it were a result.
+                        raise value
+                    yield numbers.pop(future), value[0] if boxed else value
+            finally:
+                for future in numbers:
+                    future.release()
 
     def joblib(self) -> AbstractContextManager[Any]:
         """Return the joblib configuration of these workers."""

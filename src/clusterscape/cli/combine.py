@@ -42,7 +42,7 @@ def combine(
     from clusterscape.report import findings
 
     quiet = printing.quiet
-    opt.check_consensus(consensus, clusters)
+    consensus = opt.checked_consensus(consensus, clusters)
     inputs.check_features(consensus, features)
     read = inputs.all_inputs(files, features)
     if output is not None:

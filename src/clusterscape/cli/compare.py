@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -42,6 +43,15 @@ def compare(
             show_default="singletons",
         ),
     ] = None,
+    plot: Annotated[
+        Path | None,
+        opt.output_option(
+            "--plot",
+            metavar="FILE",
+            help="Picture (.png, .pdf or .svg) of which clusterings are alike: a tree beside the "
+            "matrix of distances, one row for each measure.",
+        ),
+    ] = None,
     features: opt.Features = None,
     join: opt.Join = "same",
     scale: opt.Scale = "auto",
@@ -55,13 +65,13 @@ def compare(
     """Compare every clustering with every other, and write the table of all pairs as CSV.
 
     With several measures the tables stand below each other, and the first two columns say the
-    measure and the clustering. With --json the tables, and a file for them, are JSON. The picture
-    of which clusterings are alike is that of `clusterscape plot dendrogram labels.csv`, of one
-    table with a column for each clustering.
+    measure and the clustering. With --json the tables, and a file for them, are JSON. --plot draws
+    which clusterings are alike; a similarity is drawn as what is missing to 1.
 
     Example: `clusterscape compare kmeans.csv ward.csv --metric ari,nmi,vi`
+
+    Example: `clusterscape compare labels.csv --metric ari --plot alike.png`
     """
-    from clusterscape._core.atomic import write_bytes
     from clusterscape.cli import inputs
     from clusterscape.cli import output as out
 
@@ -73,6 +83,8 @@ def compare(
     read = inputs.all_inputs(files, features)
     if output is not None:
         out.check_file(output, read, [".json" if printing.json else ".csv"], force=force)
+    if plot is not None:
+        out.check_file(plot, read, out.PICTURES, force=force, option="--plot")
     ensemble, titles, X = inputs.read_clusterings(
         files, features, reading, join=join, scale=scale, quiet=quiet
     )
@@ -84,10 +96,14 @@ def compare(
     options = {m.name: _options(m, spatial, seed) for m in measures}
     tables = [_table(ensemble, m, options[m.name], settings) for m in measures]
     text = _json(tables, titles, options) if printing.json else _csv(tables, titles)
+    contents = {} if output is None else {output: text.encode()}
+    if plot is not None:
+        contents[plot] = out.picture_bytes(_picture(tables, titles), plot.suffix.lower())
+    out.write_all(contents)
     if output is None:
         typer.echo(text, nl=False)
-    else:
-        write_bytes(output, text.encode())
+    if plot is not None:
+        say(f"{plot}: which clusterings are alike.", quiet=quiet)
     for measure in measures:
         best = "0 means equal" if measure.direction == "distance" else "larger is more alike"
         say(f"{measure.name}: a {measure.direction}, {best}.", quiet=quiet)
@@ -111,6 +127,21 @@ def _table(
     if options.get("kernel") == "discrete" or not measure.needs_features:
         settings = settings | {"features": None}
     return pairwise(ensemble, measure.name, metric_params={measure.name: options}, **settings)
+
+
+def _picture(tables: list[PairwiseResult], names: list[str]) -> Any:
+    """Draw a tree and a matrix for each measure."""
+    from matplotlib.figure import Figure
+
+    from clusterscape.plot import DendrogramDisplay, DistanceMatrixDisplay
+
+    high = min(max(3.2, 1.4 + 0.22 * len(names)), 12.0)
+    figure = Figure(figsize=(12.0, high * len(tables)), layout="constrained")
+    axes = figure.subplots(len(tables), 2, squeeze=False, width_ratios=(3, 2))
+    for table, (left, right) in zip(tables, axes, strict=True):
+        DendrogramDisplay.from_pairwise(table, names=names, ax=left)
+        DistanceMatrixDisplay.from_pairwise(table, names=names, ax=right)
+    return figure
 
 
 def _json(

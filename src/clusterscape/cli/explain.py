@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from clusterscape.compare import Explanation
     from clusterscape.ensemble import Ensemble
 
-_PICTURES = (".png", ".pdf", ".svg")
 _SHOWN = 10  # moves on the console
 _WIDE = 28  # characters of a name there
 _CONTENTS = {
@@ -132,7 +131,7 @@ def _check_files(inputs: list[str], wanted: dict[str, Path | None], *, force: bo
 
     for option, path in wanted.items():
         if path is not None:
-            endings = _PICTURES if option == "--plot" else (".csv",)
+            endings = out.PICTURES if option == "--plot" else (".csv",)
             out.check_file(path, inputs, endings, force=force, option=option)
     out.keep_apart(wanted)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from clusterscape.cli import options as opt
-from clusterscape.cli.console import say, verb
+from clusterscape.cli.console import verb
 
 if TYPE_CHECKING:
     from clusterscape.ensemble import Ensemble
@@ -58,34 +57,31 @@ def generate(
 
     Example: `clusterscape generate wine.csv --exclude class -r 200 -o ensemble.npz`
     """
-    from clusterscape.cli import inputs
+    from clusterscape.cli import gaps, inputs
     from clusterscape.cli import output as out
     from clusterscape.model import ConsensusClustering
 
     given, generator = generator, opt.chosen_generator(generator, algorithm)
     out.check_file(output, [data], out.ENSEMBLES, force=force)
     quiet = printing.quiet
-    if reading.missing == "members":
-        if resume or given is not None or preparing != opt.Preparing():
-            raise typer.BadParameter(
-                "clusterings on the columns that points have take no --generator, --resume, --log, "
-                "--top-variable and --pca; leave these out.",
-                param_hint="--missing",
-            )
-        ensemble = _on_present_columns(
-            data, reading, clusters=clusters, partitions=partitions, algorithm=algorithm,
+    if gaps.on_present_columns(reading, preparing, generator=given, resume=resume):
+        table, _ = inputs.read_table(data, reading, compares=False, keep=True, quiet=quiet)
+        ensemble = gaps.clusterings(
+            table, gaps.generator_of(clusters, algorithm), partitions,
             scale=scale, seed=seed, jobs=jobs, quiet=quiet,
         )  # fmt: skip
         _written(ensemble, output, printing)
         return
-    table, _ = inputs.read_table(data, reading, compares=False, keep=True, quiet=quiet)
-    done = inputs.scaling(table.X, scale, algorithm)
+    tried = inputs.tried(scale, preparing)
+    table, _ = inputs.read_table(data, reading, compares=False, keep=True, done=tried, quiet=quiet)
+    done = inputs.scaling_of(table, reading, scale, algorithm)
     X = inputs.transformed(
         table, inputs.steps(table, reading, preparing, scale=done, seed=seed, quiet=quiet)
     )
     model = ConsensusClustering(
         clusters,
         generator=generator,
+        metric=gaps.metric(reading),
         n_partitions=partitions,
         random_state=seed,
         n_jobs=jobs,
@@ -110,45 +106,6 @@ def _written(ensemble: Ensemble, output: Path, printing: opt.Printing) -> None:
         typer.echo(f"{output}: {ensemble.describe()}.")
         for i, why in ensemble.failures[:3]:
             typer.echo(f"Clustering {i} failed and holds no labels: {why}")
-
-
-def _on_present_columns(
-    data: str,
-    reading: opt.Reading,
-    *,
-    clusters: int | None,
-    partitions: int,
-    algorithm: str | None,
-    scale: str,
-    seed: int,
-    jobs: int,
-    quiet: bool,
-) -> Ensemble:
-    """Return clusterings on columns that many points have, of a table with missing values."""
-    from clusterscape.cli import inputs
-    from clusterscape.generate import EnsembleGenerator, present_columns
-
-    kept = dataclasses.replace(reading, missing="impute")  # left as they are by keep
-    table, _ = inputs.read_table(data, kept, compares=False, keep=True, quiet=quiet)
-    X, _ = inputs.scaled(inputs.framed(table.X, table), scale, algorithm)
-    ensemble = present_columns(
-        X,
-        partitions,
-        generator=EnsembleGenerator(
-            algorithm=algorithm or "kmeans", n_clusters=(clusters or 2, "sqrt")
-        ),
-        index=table.ids,
-        random_state=seed,
-        n_jobs=jobs,
-        progress=False if quiet else None,
-    )
-    seen = (ensemble.labels != -2).sum(axis=1)
-    say(
-        f"{table.source}: every point is in {seen.min():,} to {seen.max():,} of the "
-        f"{partitions:,} clusterings.",
-        quiet=quiet,
-    )
-    return ensemble
 
 
 def choose_algorithm(model: ConsensusClustering, algorithm: str | None, table: Table) -> None:

@@ -142,21 +142,23 @@ def _of_table(file: str, found: TableSummary, arguments: opt.DescribeArguments) 
     from clusterscape.io import Suspicion
 
     suggestion, remarks = _suggested(file, found, arguments)
+    named = found.id_column or _text_ids(found, arguments)
     facts = {
         "kind": "table",
         "file": file,
         "n_points": found.n_points,
         "n_features": sum(column.is_feature for column in found.columns),
-        "id_column": found.id_column,
-        "has_ids": found.has_ids,
+        "id_column": named,
+        "has_ids": found.has_ids or named is not None,
         "density": found.density,
         "columns": [dataclasses.asdict(column) for column in found.columns],
         "notes": found.notes,
+        **({"parts": found.parts} if found.parts else {}),
         "suggestion": suggestion,
     }
     ids = "no ids" if not found.has_ids else "ids"
-    if found.id_column is not None:
-        ids = f"ids in column {found.id_column!r}"
+    if named is not None:
+        ids = f"ids in column {named!r}"
     sparse = "" if found.density is None else f", sparse ({found.density:.2%} of the cells)"
     columns = "1 column" if len(found.columns) == 1 else f"{len(found.columns):,} columns"
     lines = [
@@ -170,10 +172,33 @@ def _of_table(file: str, found: TableSummary, arguments: opt.DescribeArguments) 
         lines.append(
             f"Column {s.column!r} {s.reason}: {'is that right' if far else 'is it a measurement'}?"
         )
-    lines += remarks
+    lines += remarks + _of_parts(file, found)
     if suggestion is not None:
         lines.append(f"To cluster it: {suggestion}")
     return facts, lines
+
+
+def _of_parts(file: str, found: TableSummary) -> list[str]:
+    """Say what else an h5ad file holds, with the commands that read it."""
+    quoted, lines = shlex.quote(file), []
+    for what, option, note in (
+        ("obsm", "--obsm", " --scale none"),
+        ("layers", "--layer", ""),
+    ):
+        names = found.parts.get(what, ())
+        if names:
+            shown = next((name for name in names if name == "X_pca"), names[0])
+            lines.append(
+                f"Its {what} holds {', '.join(names)}: clusterscape run {quoted} {option} "
+                f"{shlex.quote(shown)}{note}"
+            )
+    names = found.parts.get("obs", ())
+    if names:
+        lines.append(
+            f"Its obs holds {', '.join(names)}, which may be clusterings: clusterscape combine "
+            f"{quoted} --obs {shlex.quote(','.join(names))}"
+        )
+    return lines
 
 
 def _column_lines(columns: tuple[ColumnSummary, ...]) -> list[str]:
@@ -222,7 +247,11 @@ def _suggested(
             gaps,
             "has missing values: --missing drop leaves their rows out, --missing impute fills them",
         ),
-        (text, "holds words or dates: --categories one-hot makes a column for each word"),
+        (
+            text,
+            "holds words or dates: --categories one-hot makes a column for each word, gower "
+            "compares words as they are",
+        ),
     ):
         if names:
             several = f" and {len(names) - 1:,} more" if len(names) > 1 else ""

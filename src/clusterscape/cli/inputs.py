@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 JOINS = ("same", "inner", "outer", "order")
+_MOST_GOWER = 10_000  # rows whose distances are computed
 _SHOWN = 20  # names of columns in a message
 _WARNED = 5  # columns of one kind that are warned of one by one
 _FEWEST_ROWS = 5  # below, clusters of one point each are nothing strange
@@ -44,18 +45,20 @@ def read_table(
     reference: str | None = None,
     compares: bool = True,
     keep: bool = False,
+    done: Sequence[str] = (),
     quiet: bool = False,
 ) -> tuple[Table, dict[str, Any]]:
     """Read the features, say which columns are used, and return them with their origin.
 
     The origin is what ``run.json`` says of the input. ``compares`` says that the verb has
     the option --reference. ``keep`` leaves gaps that are to be filled, and words that are to
-    become columns, to the first of the :func:`steps`.
+    become columns, to the first of the :func:`steps`. ``done`` are remedies against values that
+    are far from all others which the command was given already.
     """
     from clusterscape import io as tables
     from clusterscape.io.results import file_digest
 
-    arguments = reading.table_arguments(data)
+    arguments = (reading.kept() if keep else reading).table_arguments(data)
     if keep and arguments["missing"] == "impute":
         arguments["missing"] = "keep"
     if keep and arguments["categories"] == "one-hot":
@@ -70,7 +73,7 @@ def read_table(
     _refuse_tiny(table)
     suspicious = [] if arguments["columns"] else tables.suspicious_columns(table)
     suspicious.sort(key=lambda one: one.kind == "outlier")  # of which there may be very many
-    _tell_columns(table, suspicious, compares=compares, quiet=quiet)
+    _tell_columns(table, suspicious, compares=compares, done=done, quiet=quiet)
     odd = _suspicious(suspicious)
     origin = {
         "file": os.path.basename(table.source),
@@ -85,6 +88,11 @@ def read_table(
         "notes": [*table.notes, *odd],
     }
     return table, origin
+
+
+def tried(scale: str, preparing: Preparing) -> list[str]:
+    """Return the remedies against far values that the options hold."""
+    return ["--scale robust"] * (scale == "robust") + ["--log"] * preparing.log
 
 
 _TINY = 1e-150  # the squares of smaller numbers are 0
@@ -163,6 +171,8 @@ def steps(
 
     from clusterscape.preprocess import LogTransformer, TableEncoder, TopVariable
 
+    if reading.categories == "gower":
+        return [_gower(table, reading, preparing, scale)]
     made: list[Any] = []
     impute = reading.missing == "impute"
     if impute and sparse.issparse(table.X):
@@ -188,6 +198,37 @@ def steps(
         svd = sparse.issparse(table.X)
         made.append((TruncatedSVD if svd else PCA)(preparing.pca, random_state=seed))
     return made
+
+
+def scaling_of(table: Table, reading: Reading, how: str, algorithm: str | None) -> str:
+    """Return what is scaled: nothing where distances take every column over its range."""
+    if reading.categories == "gower" and how == "auto":
+        return "none"
+    return scaling(table.X, how, algorithm)
+
+
+def _gower(table: Table, reading: Reading, preparing: Preparing, scale: str) -> Any:
+    """Return the step to Gower's distances, which leaves nothing else to prepare."""
+    from scipy import sparse
+
+    from clusterscape.preprocess import GowerDistances
+
+    if preparing != Preparing() or scale != "none" or reading.missing == "impute":
+        raise typer.BadParameter(
+            "Gower's distance takes every column over its range, and passes over gaps; leave "
+            "--scale, --log, --top-variable, --pca and --missing impute out (--missing members "
+            "keeps the gaps).",
+            param_hint="--categories",
+        )
+    if sparse.issparse(table.X):
+        raise ValueError("a sparse table holds no words; leave --categories gower out.")
+    if table.n_points > _MOST_GOWER:
+        raise ValueError(
+            f"{table.source} has {table.n_points:,} rows, and Gower's distances between them would "
+            f"take {8e-9 * table.n_points**2:.1f} GB (at most {_MOST_GOWER:,} rows); use "
+            "--categories one-hot."
+        )
+    return GowerDistances()
 
 
 def _at_most(option: str, given: int, most: int, what: str) -> None:
@@ -244,7 +285,7 @@ def fitted(model: ConsensusClustering, table: Table, before: Any, *, jobs: int) 
 
 def as_in_run(reading: Reading, fitted: Any, run: Mapping[str, Any]) -> Reading:
     """Return how the table of a fitted model is read: gaps, words and direction as in its run."""
-    from clusterscape.preprocess import TableEncoder
+    from clusterscape.preprocess import GowerDistances, TableEncoder
 
     first = fitted.steps[0][1] if hasattr(fitted, "steps") else fitted
     changes: dict[str, Any] = {}
@@ -257,6 +298,20 @@ def as_in_run(reading: Reading, fitted: Any, run: Mapping[str, Any]) -> Reading:
         )
     done = run.get("parameters")
     done = done if isinstance(done, dict) else {}
+    distances = isinstance(first, GowerDistances)
+    for option, value, same in (
+        ("missing", "members", done.get("missing") == "members"),
+        ("categories", "gower", distances),
+    ):
+        if getattr(reading, option) == value and not same:
+            raise typer.BadParameter(
+                f"the run was not made with {value!r}; leave the option out.",
+                param_hint=f"--{option}",
+            )
+    if distances:
+        changes["categories"] = "gower"
+    if reading.missing == "refuse" and done.get("missing") == "members":
+        changes["missing"] = "members"
     if reading.missing == "refuse" and (fills or done.get("missing") == "drop"):
         changes["missing"] = "impute" if fills else "drop"
     if isinstance(first, TableEncoder) and any(w is not None for w in first.categories_):
@@ -281,6 +336,7 @@ def _tell_columns(
     *,
     file: str = "",
     compares: bool = False,
+    done: Sequence[str] = (),
     quiet: bool = False,
 ) -> None:
     """Say which columns are used, and which of them may be no measurements.
@@ -312,7 +368,7 @@ def _tell_columns(
         name = shlex.quote(prefix + one.column)
         say(
             f"{table.source}: warning: column {one.column!r} {one.reason}. "
-            f"{_advice(one, name, compares=compares)}",
+            f"{_advice(one, name, compares=compares, done=done)}",
             quiet=quiet,
         )
         rest = seen[one.kind] - _WARNED
@@ -334,13 +390,12 @@ def _suspicious(found: Sequence[Suspicion]) -> list[str]:
     return said
 
 
-def _advice(one: Suspicion, name: str, *, compares: bool) -> str:
+def _advice(one: Suspicion, name: str, *, compares: bool, done: Sequence[str]) -> str:
     """Say what can be done about a column that may be no measurement."""
     if one.kind == "outlier":
-        return (
-            "If it is a mistake, correct the cell: it may decide the clusters. If not, "
-            "consider --scale robust or --log."
-        )
+        mistake = "If it is a mistake, correct the cell: it may decide the clusters."
+        left = [remedy for remedy in ("--scale robust", "--log") if remedy not in done]
+        return f"{mistake} If not, consider {' or '.join(left)}." if left else mistake
     if one.kind == "sentinel":
         return f"If so, say --na {one.value:g} and what to do with it: --missing drop or impute."
     text = f"If it is not a measurement, leave it out with --exclude {name}"
@@ -440,32 +495,44 @@ class _Reader:
     def __init__(self, reading: Reading, files: Sequence[str]) -> None:
         self.reading = reading
         self.files = files
-        self.id_column = next(iter(reading.given("id_column", None, files)), None)
+        self.id_columns = reading.given("id_column", None, files)
         given = reading.given("exclude", None, files)
         parts = [part.strip() for value in given for part in value.split(",")]
-        self.names = dict.fromkeys([*given, *parts])
-        if self.id_column is not None:
-            self.names[self.id_column] = None
+        self.names = dict.fromkeys([*given, *parts, *self.id_columns])
         self.missing: dict[str, dict[str, UnknownColumn]] = {}
+        self.named_by: dict[str, str | None] = {}  # the column of ids that was asked for
+        self.with_ids: set[str] = set()
         self._stdin: bytes | None = None
 
     def read(self, file: str, read: Callable[..., T]) -> T:
         """Read one file without the names that it does not have."""
         from clusterscape.io import UnknownColumn, read_table
 
-        arguments: Any = self.reading.arguments(file, self.files)
+        own = self.reading.given("id_column", file)
+        names = [] if own else list(self.id_columns)  # one after the other, until one is there
+        of_file = [f"{file}={name}" for name in own]
+        reading = dataclasses.replace(self.reading, id_column=of_file or None)
+        arguments: Any = reading.arguments(file, self.files)
         if read is read_table:
-            arguments = self.reading.table_arguments(file, self.files)
-            arguments["columns"] = self.reading.given("columns", file) or None
+            arguments = reading.table_arguments(file, self.files)
+            arguments["columns"] = reading.given("columns", file) or None
         missing = self.missing.setdefault(file, {})
         while True:
+            if names:
+                arguments["id_column"] = names[0]
             try:
-                return read(self._content(file), **arguments)
+                found = read(self._content(file), **arguments)
             except UnknownColumn as error:
                 if error.column not in self.names or error.column in missing:
                     raise
                 missing[error.column] = error
+                names = [name for name in names if name != error.column]
                 arguments = _without(arguments, error.column)
+            else:
+                self.named_by[file] = names[0] if names else None
+                if getattr(found, "ids", None) is not None:
+                    self.with_ids.add(file)
+                return found
 
     def _content(self, file: str) -> Any:
         if file != "-":
@@ -481,10 +548,10 @@ class _Reader:
         if set(self.files) == set(files):
             self.check_names()
         tables = [file for file in files if not is_ensemble_file(file)]
-        lacking = [file for file in tables if self.id_column in self.missing[file]]
-        if self.id_column is None or not 0 < len(lacking) < len(tables):
+        lacking = [file for file in tables if file not in self.with_ids]
+        if not self.id_columns or not 0 < len(lacking) < len(tables):
             return
-        error = self.missing[lacking[0]][self.id_column]
+        error = self.missing[lacking[0]][self.id_columns[0]]
         raise ValueError(
             f"{error.for_shell()} Name the column of ids of one file alone with --id-column "
             f"{shlex.quote(lacking[0])}=NAME."
@@ -497,6 +564,13 @@ class _Reader:
             sentences = [error.for_shell() for error in errors if error is not None]
             if errors and len(sentences) == len(errors):
                 raise ValueError(" ".join(dict.fromkeys(sentences)))
+        idle = [name for name in self.id_columns if name not in self.named_by.values()]
+        if idle and set(self.named_by) == set(self.files):
+            raise typer.BadParameter(
+                f"{idle[0]!r} names the points of no file, because another name was found in each; "
+                "leave it out, or say FILE=NAME.",
+                param_hint="--id-column",
+            )
 
 
 def _without(arguments: ReadArguments, name: str) -> ReadArguments:

@@ -188,15 +188,15 @@ def _tell(told: list[dict[Any, Any]], model: Landscape, *, quiet: bool) -> None:
             f"{row['quality']:>7.4g}  {row['relative_quality']:>11.1%}",
             quiet=quiet,
         )
-    for view, columns in enumerate(model.views_):
+    for view, kind in enumerate(model.view_kinds_):
         about = [str(row["group"]) for row in told if row["view"] == view]
         if about:
             words = "group" if len(about) == 1 else "groups"
-            say(
-                f"  {words} {', '.join(about)}: best on {_named(model, columns)} alone, which do "
-                "not depend on the other columns.",
-                quiet=quiet,
-            )
+            where = "what is left without the directions of clearer clusterings"
+            if kind == "columns":
+                named = _named(model, model.views_[view])
+                where = f"{named} alone, which do not depend on the other columns"
+            say(f"  {words} {', '.join(about)}: best on {where}.", quiet=quiet)
     assert model.sampler_ is not None
     if not all(d.agrees for d in model.sampler_.diagnostics_.values()):
         say(

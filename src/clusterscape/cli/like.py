@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 import json
 import shlex
@@ -24,6 +25,8 @@ _MANY = ("columns", "exclude", "na")
 _TEXTS = ("generator", "algorithm", "consensus", "scale", "reference", "missing", "categories")
 _COUNTS = ("partitions", "references", "seed", "top_variable", "pca")
 _FLAGS = ("log", "transpose")
+
+_LOOKED_AT = 1 << 20  # bytes of a file whose encoding is not known
 
 
 def _list(value: Any) -> list[str] | None:
@@ -134,12 +137,33 @@ def with_layout_of(
     taken = {
         name: value
         for name, value in layout_of(run, data).items()
-        if getattr(reading, name) is None
+        if getattr(reading, name) is None and not (name == "encoding" and _says_its_encoding(data))
     }
     if taken:
         words = " ".join(_spelled(name, value) for name, value in taken.items())
         say(f"{data}: read as the table of the run was: {words}.", quiet=quiet)
     return dataclasses.replace(reading, **taken)
+
+
+def _says_its_encoding(data: str) -> bool:
+    """Say whether a text file is UTF-8 beyond ASCII, or begins with a byte order mark.
+
+    Text of another encoding is hardly ever valid UTF-8.
+    """
+    if data == "-" or data.lower().endswith(".gz"):
+        return False
+    try:
+        with open(data, "rb") as handle:
+            head = handle.read(_LOOKED_AT)
+    except OSError:
+        return False
+    if head.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return True
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return not text.isascii()
 
 
 def _spelled(name: str, value: Any) -> str:

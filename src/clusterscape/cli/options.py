@@ -7,7 +7,7 @@ parameter, and ``console.verb`` gives the command all of its options.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
@@ -161,7 +161,7 @@ class TableArguments(DescribeArguments):
 
 
 MISSING = ("refuse", "drop", "impute", "members")
-CATEGORIES = ("refuse", "drop", "one-hot")
+CATEGORIES = ("refuse", "drop", "one-hot", "gower")
 
 
 @dataclass(frozen=True)
@@ -296,17 +296,18 @@ class Reading:
             metavar="refuse|drop|impute|members",
             help="What is done with missing values of features: stop and say where they are; "
             "leave their rows out; put the median of the column (of words the most frequent one) "
-            "in their place; or, in 'generate', make each clustering on columns that many points "
-            "have. How many there were is always said.",
+            "in their place; or, in 'run' and 'generate', make each clustering on columns that "
+            "many points have. How many there were is always said.",
         ),
     ] = "refuse"
     categories: Annotated[
         str,
         reading_option(
             "--categories",
-            metavar="refuse|drop|one-hot",
-            help="What is done with features that are words: stop; leave them out (dates too); or "
-            "make one column of 0 and 1 for each word.",
+            metavar="refuse|drop|one-hot|gower",
+            help="What is done with features that are words: stop; leave them out (dates too); "
+            "make one column of 0 and 1 for each word; or, in 'run' and 'generate', cluster by "
+            "Gower's distances, where every column weighs the same (up to 10,000 rows).",
         ),
     ] = "refuse"
     transpose: Annotated[
@@ -375,10 +376,15 @@ class Reading:
         """Return the arguments of ``read_table``."""
         if self.missing == "members":
             raise typer.BadParameter(
-                "only 'clusterscape generate' makes clusterings on the columns that points have; "
-                f"say 'clusterscape generate {file} --missing members -o ensemble.npz', then "
-                "'clusterscape combine ensemble.npz'.",
+                "'members' is for 'run' and 'generate', which make clusterings on the columns that "
+                "points have; say drop or impute here.",
                 param_hint="--missing",
+            )
+        if self.categories == "gower":
+            raise typer.BadParameter(
+                "'gower' is for 'run' and 'generate', which can work on distances alone; say "
+                "one-hot or drop here.",
+                param_hint="--categories",
             )
         layout = self.describe_arguments(file, files)
         layout["columns"] = (
@@ -392,6 +398,17 @@ class Reading:
             "obsm": self._one("obsm", file, files),
             "layer": self._one("layer", file, files),
         }
+
+    def kept(self) -> Reading:
+        """Return how a table is read whose gaps and words are settled later."""
+        missing = "impute" if self.missing == "members" else self.missing
+        categories = "one-hot" if self.categories == "gower" else self.categories
+        return replace(self, missing=missing, categories=categories)
+
+    def recorded(self, file: str) -> dict[str, Any]:
+        """Return the arguments for one table, as run.json has them."""
+        own = {"missing": self.missing, "categories": self.categories}
+        return {**self.kept().table_arguments(file), **own}
 
     def _names(self, file: str, files: Sequence[str]) -> bool | Literal["auto"]:
         """Return whether the first row of a file holds names; what is said of it alone decides."""
@@ -633,14 +650,19 @@ def chosen_generator(given: str | None, algorithm: str | None) -> str:
     return generator
 
 
-def check_consensus(consensus: str, clusters: Any) -> None:
-    """Refuse unknown methods, clusters for a method that takes none, and missing packages."""
+def checked_consensus(consensus: str, clusters: Any) -> str:
+    """Return the name of a method, which may be spelled as its class in Python is.
+
+    Unknown methods, clusters for a method that takes none, and missing packages are refused.
+    """
     from clusterscape.combine import METHODS
     from clusterscape.ensemble import Ensemble
 
+    spelled = {m.estimator.__name__.lower(): name for name, m in METHODS.items()}
+    consensus = spelled.get(consensus.lower(), consensus)
     choose("--consensus", consensus, ["auto", *METHODS])
     if consensus == "auto":
-        return
+        return consensus
     method = METHODS[consensus]
     if clusters not in (None, "auto") and not method.takes_k:
         raise typer.BadParameter(
@@ -651,6 +673,7 @@ def check_consensus(consensus: str, clusters: Any) -> None:
         # The method itself knows which packages it imports: four points are enough to find out
         # whether they are there, before the work rather than after it.
         method.estimator(n_clusters=2).fit(Ensemble.from_labels([[0, 0, 1, 1], [0, 1, 1, 0]]))
+    return consensus
 
 
 # ---- distances in space ---------------------------------------------------------------------

@@ -37,6 +37,7 @@ DEMO_FILES = {
 
 # Endings of files of labels, and of ensembles with the method that writes them.
 LABELS = (".csv", ".parquet", ".pq")
+PICTURES = (".png", ".pdf", ".svg")
 ENSEMBLES = {".npz": "to_npz", ".parquet": "to_parquet", ".pq": "to_parquet", ".csv": "to_csv"}
 
 
@@ -279,7 +280,11 @@ def show_run(report: dict[str, Any], folder: Path, *, json: bool, quiet: bool) -
     for line in sentences(report["result"], report["input"]["n_points"]):
         typer.echo(line)
     typer.echo("")
-    for name, what in (DEMO_FILES | FILES).items():
+    files = DEMO_FILES | FILES
+    made = report["parameters"]
+    if made.get("missing") == "members" and made.get("categories") != "gower":
+        files |= {"model.npz": "the consensus, for Python; it places no other points"}
+    for name, what in files.items():
         if name == "run.json" or name in report["outputs"]:
             typer.echo(f"{folder / name}: {what}")
 

@@ -216,9 +216,16 @@ def _feature_occurrence(s: Sources, figure: Any) -> Any:
 
 
 def _trajectory(s: Sources, figure: Any) -> Any:
+    from clusterscape.combine import SCA
     from clusterscape.plot import TrajectoryDisplay
 
-    return TrajectoryDisplay.from_estimator(s.model, ax=figure)
+    model = getattr(s.model, "consensus_", None)
+    if not (s.is_answer and isinstance(model, SCA)):
+        k = None if s.labels is None else int(s.labels.max(initial=0)) + 1
+        model = SCA(k, random_state=0).fit(s.ensemble)
+        note = "SCA, fitted to the clusterings; its groups are its own, not those of another answer"
+        figure.supxlabel(note, fontsize=8)
+    return TrajectoryDisplay.from_estimator(model, ax=figure)
 
 
 def _consensus_distribution(s: Sources, figure: Any) -> Any:
@@ -342,7 +349,11 @@ PICTURES: dict[str, Picture] = {
     "feature_occurrence": Picture(
         "which clusterings used which columns", ("clusterings",), _feature_occurrence
     ),
-    "trajectory": Picture("the evolution of the chain of SCA", ("model",), _trajectory),
+    "trajectory": Picture(
+        "the evolution of the chain of SCA: of the run where it used SCA, or of the clusterings",
+        ("clusterings",),
+        _trajectory,
+    ),
 }
 
 # What a folder or a file of labels does not hold, and how it is drawn.

@@ -12,8 +12,6 @@ import typer
 from clusterscape.cli import options as opt
 from clusterscape.cli.console import say, verb
 
-_PICTURES = (".png", ".pdf", ".svg")
-
 
 @verb
 def plot(
@@ -114,7 +112,7 @@ def plot(
         raise typer.BadParameter("name a folder of results, or a file.", param_hint="SOURCE")
     file = Path(f"{picture}.png") if output is None else output
     read = [str(path) for path in (source, data, choices) if path is not None]
-    out.check_file(file, read, _PICTURES, force=force)
+    out.check_file(file, read, out.PICTURES, force=force)
     if table is not None:
         out.check_file(table, read, (".csv",), force=force, option="--table")
     asked = _Asked(source, data, clustering, other, choices, reference, scale, join)

@@ -13,7 +13,7 @@ from clusterscape.cli import options as opt
 from clusterscape.cli.console import say, verb
 
 if TYPE_CHECKING:
-    from clusterscape.io import Table, UnknownColumn
+    from clusterscape.io import Table, TableError, UnknownColumn
 
 _SHOWN = 12  # names of columns in a message
 
@@ -41,7 +41,8 @@ def predict(
     values, words, logarithms, choice of columns, scaling, components); columns that the run did not
     use are left out, and a message names them. A point gets the cluster that
     the members of the run agree on for it, however far it lies from the points of the run; the
-    confidence is that of the run's own points. A cluster forest gives no confidence. With
+    confidence is that of the run's own points. A cluster forest gives no confidence, nor does a run
+    on distances (--categories gower), where a point gets the cluster of the nearest one. With
     --choices points get the clusters that were taken and merged, and a column with their names. The
     file written ends in .csv or .parquet.
 
@@ -50,7 +51,7 @@ def predict(
     from clusterscape.cli import inputs
     from clusterscape.cli import output as out
     from clusterscape.cli.like import id_column_of, read_with_ids, with_layout_of
-    from clusterscape.io import UnknownColumn
+    from clusterscape.io import TableError, UnknownColumn
     from clusterscape.io.results import json_text, labels_csv, labels_frame, write_frame
 
     quiet = printing.quiet
@@ -67,6 +68,8 @@ def predict(
         )
     except UnknownColumn as error:
         raise _lacking(error, names or []) from None
+    except TableError as error:
+        raise _of_known_columns(error, names or []) from None
     X = matched(table, names, fitted, ids=id_column_of(made), quiet=quiet)
     for note in _filled(fitted, X, table):
         say(f"{table.source}: {note}", quiet=quiet)
@@ -122,7 +125,13 @@ def _placed(
 
     own = last_step(fitted)
     chosen = None if choices is None else Choices.read(choices).applied_to(own)
-    if not hasattr(own, "predict_frame") and chosen is None:
+    if getattr(own, "metric", None) is not None and chosen is not None:
+        raise typer.BadParameter(
+            "new points of a run on distances take the cluster of the nearest point, not what was "
+            "chosen; leave it out.",
+            param_hint="--choices",
+        )
+    if chosen is None and not (hasattr(own, "predict_frame") and own.metric is None):
         return fitted.predict(X), None, None
     unable = own.assigner_.unable if hasattr(own, "assigner_") else ()
     if unable:
@@ -153,6 +162,13 @@ def _loaded(path: Path) -> tuple[Any, list[str] | None, Mapping[str, Any]]:
             f"{file} holds a model of type {type(last_step(fitted)).__name__}, which combines "
             "clusterings and cannot place other points; give a model that was fitted on features."
         )
+    own = last_step(fitted)
+    if getattr(own, "metric", "") is None and not hasattr(own, "assigner_"):
+        raise ValueError(
+            f"{file} holds a consensus of clusterings that say nothing of other points (each was "
+            "made on the columns that points have); run again with --missing impute for a model "
+            "that places them."
+        )
     run = (read_run(path) or {}) if path.is_dir() else {}
     return fitted, column_names(fitted, run), run
 
@@ -179,6 +195,26 @@ def _lacking(error: UnknownColumn, names: list[str]) -> Exception:
         return error
     problem = f"{error.problem}, which the model was fitted on ({_listed(names)})"
     return UnknownColumn(error.column, problem, error.remedy, **error.options)
+
+
+def _of_known_columns(error: TableError, names: list[str]) -> TableError:
+    """Return an error on the cells of columns that the model needs: none can be left out."""
+    from clusterscape.io import TableError
+
+    excluded = error.options.get("exclude")
+    excluded = [excluded] if isinstance(excluded, str) else list(excluded or ())
+    needed = [name for name in excluded if name in names]
+    if not needed:
+        return error
+    listed = _listed(needed).replace("{", "{{").replace("}", "}}")
+    remedy = f"the run was made with {listed}, which cannot be left out: correct the file"
+    if "missing__drop" in error.options:
+        return TableError(
+            error.problem,
+            remedy + ", or leave such rows out with {missing}",
+            missing=error.options["missing__drop"],
+        )
+    return TableError(error.problem, remedy)
 
 
 def matched(

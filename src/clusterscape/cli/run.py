@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from clusterscape.cli import options as opt
 from clusterscape.cli.console import say, verb
+
+if TYPE_CHECKING:
+    from clusterscape.generate import EnsembleGenerator
+    from clusterscape.io import Table
+    from clusterscape.model import ConsensusClustering
 
 
 @verb
@@ -80,22 +85,23 @@ def run(
 
     Example: `clusterscape run new.csv --like result/run.json -o new-result`
     """
-    from clusterscape.cli import blocks, inputs
+    from clusterscape.cli import blocks, gaps, inputs
     from clusterscape.cli import output as out
     from clusterscape.cli.generate import choose_algorithm
     from clusterscape.cli.like import id_column_of_file, read_with_ids
-    from clusterscape.io import check_results_folder, save_results
     from clusterscape.model import ConsensusClustering
     from clusterscape.report import findings
 
     quiet = printing.quiet
+    present = gaps.on_present_columns(reading, preparing, generator=generator, resume=resume)
     generator = opt.chosen_generator(generator, algorithm)
-    opt.check_consensus(consensus, clusters)
+    consensus = opt.checked_consensus(consensus, clusters)
     model = ConsensusClustering(
         clusters,
         generator=generator,
         n_partitions=partitions,
         consensus=consensus,
+        metric=gaps.metric(reading),
         n_references=references,
         random_state=seed,
         progress=False if quiet else None,
@@ -104,44 +110,99 @@ def run(
     if dask is not None:
         beside = {"algorithm": algorithm, "reference": reference, "write_h5ad": write_h5ad}
         blocks.refuse_beside(beside | {"like": like}, preparing, reading)
-        how = blocks.How(dask, scale, jobs, force, printing)
-        blocks.run_in_blocks(data, output, model, how)
+        blocks.run_in_blocks(data, output, model, blocks.How(dask, scale, jobs, force, printing))
         return
-    check_results_folder(output, names=list(out.FILES), overwrite=force)
-    out.keep_inputs([output / name for name in out.FILES], [data])
-    out.check_h5ad(write_h5ad, [data], force=force)
+    _check_outputs(data, output, write_h5ad, force=force)
     ids = None if like is None else id_column_of_file(like)
-    table, origin = read_with_ids(data, reading, ids, reference=reference, keep=True, quiet=quiet)
-    done = inputs.scaling(table.X, scale, algorithm)
-    before = inputs.steps(table, reading, preparing, scale=done, seed=seed, quiet=quiet)
-    choose_algorithm(model, algorithm, table)
+    how: Any = {"keep": True, "done": inputs.tried(scale, preparing), "quiet": quiet}
+    table, origin = read_with_ids(data, reading, ids, reference=reference, **how)
+    done = inputs.scaling_of(table, reading, scale, algorithm)
     sparse = hasattr(table.X, "tocsr") and preparing.pca is None
-    searched = generator == "diverse" and not isinstance(clusters, int)
-    say(_announced(table, partitions, searched, f"{generator}, scaling: {done}"), quiet=quiet)
-    whole = inputs.fitted(model, table, before, jobs=jobs)
+    if present:
+        generator = None
+        made = gaps.generator_of(clusters, algorithm)
+        how = {"scale": done, "seed": seed, "jobs": jobs, "quiet": quiet}
+        whole: Any = _fitted_on_parts(model, table, made, **how)
+    else:
+        before = inputs.steps(table, reading, preparing, scale=done, seed=seed, quiet=quiet)
+        choose_algorithm(model, algorithm, table)
+        say(_announced(table, model, generator, scale=done), quiet=quiet)
+        whole = inputs.fitted(model, table, before, jobs=jobs)
     parameters: dict[str, Any] = {
         "clusters": clusters, "partitions": partitions, "generator": generator,
         "algorithm": algorithm, "consensus": consensus, "scale": scale, "scaled": done,
         "references": references, "seed": seed, "jobs": jobs, "resume": resume,
         "reference": reference, "like": None if like is None else like.name,
-        **dataclasses.asdict(preparing), **reading.table_arguments(data),
+        **dataclasses.asdict(preparing), **reading.recorded(data),
     }  # fmt: skip
     found = findings.of_model(model, reference=table.labels)
-    made: dict[str, Any] = {"origin": origin, "parameters": parameters, "result": found}
-    report = out.run_report(model, command="run", **made, sparse=sparse)
-    X = inputs.framed(table.X, table)
-    files = out.pictures(model) | out.page(whole, X, run=report, reference=table.labels)
-    report = save_results(output, whole, run=report, files=files, overwrite=force)
+    report = out.run_report(
+        model, command="run", origin=origin, parameters=parameters, result=found, sparse=sparse
+    )
+    report = _written(output, whole, table, report, force=force)
     if write_h5ad is not None:
         used = {name: parameters[name] for name in ("obsm", "layer") if parameters[name]}
         out.write_h5ad(write_h5ad, data, model, params=used, quiet=quiet)
     out.show_run(report, output, json=printing.json, quiet=quiet)
 
 
-def _announced(table: Any, partitions: int, searched: bool, how: str) -> str:
+def _written(
+    output: Path, whole: Any, table: Table, report: dict[str, Any], *, force: bool
+) -> dict[str, Any]:
+    """Write all files of a run, and return what run.json holds."""
+    from clusterscape.cli import inputs
+    from clusterscape.cli import output as out
+    from clusterscape.io import save_results
+    from clusterscape.io.models import last_step
+
+    X = inputs.framed(table.X, table)
+    page = out.page(whole, X, run=report, reference=table.labels)
+    files = out.pictures(last_step(whole)) | page
+    return save_results(output, whole, run=report, files=files, overwrite=force)
+
+
+def _check_outputs(data: str, output: Path, h5ad: Path | None, *, force: bool) -> None:
+    """Refuse places that cannot be written, or whose content would be lost."""
+    from clusterscape.cli import output as out
+    from clusterscape.io import check_results_folder
+
+    check_results_folder(output, names=list(out.FILES), overwrite=force)
+    out.keep_inputs([output / name for name in out.FILES], [data])
+    out.check_h5ad(h5ad, [data], force=force)
+
+
+def _fitted_on_parts(
+    model: ConsensusClustering,
+    table: Table,
+    generator: EnsembleGenerator,
+    *,
+    scale: str,
+    seed: int,
+    jobs: int,
+    quiet: bool,
+) -> ConsensusClustering:
+    """Combine clusterings that were each made on columns that many points have."""
+    import joblib
+
+    from clusterscape.cli import gaps
+
+    said = _announced(table, model, "each on columns that many points have", scale=scale)
+    say(said, quiet=quiet)
+    count = model.n_partitions
+    votes = gaps.clusterings(
+        table, generator, count, scale=scale, seed=seed, jobs=jobs, quiet=quiet
+    )
+    with joblib.parallel_config(n_jobs=jobs):
+        model.set_params(generator=generator).fit_ensemble(votes)
+    return model.set_params(progress=None, store=None)
+
+
+def _announced(table: Table, model: ConsensusClustering, how: str, *, scale: str) -> str:
     """Return what is said before the work."""
+    searched = how == "diverse" and not isinstance(model.n_clusters, int) and model.metric is None
     more = ", and a fifth as often again with the number of clusters found" if searched else ""
+    done = f"scaling: {scale}" if model.metric is None else "Gower's distances"
     return (
         f"clustering {table.n_points:,} points with {table.n_features:,} features "
-        f"{partitions:,} times{more} ({how})."
+        f"{model.n_partitions:,} times{more} ({how}, {done})."
     )

@@ -13,8 +13,6 @@ from clusterscape.cli.console import say, verb
 if TYPE_CHECKING:
     from clusterscape.validate import Certificates
 
-_PICTURES = (".png", ".pdf", ".svg")
-
 
 @verb
 def validate(
@@ -98,7 +96,7 @@ def validate(
         read = inputs.all_inputs([labels], data)
     for option, path, endings in (
         ("--output", output, (".csv",)),
-        ("--plot", plot, _PICTURES),
+        ("--plot", plot, out.PICTURES),
     ):
         if path is not None:
             out.check_file(path, read, endings, force=force, option=option)

@@ -8,7 +8,7 @@ the means, so one loop serves them all, and no step of it raises the cost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Protocol, Self
@@ -147,7 +147,8 @@ def minimise(
         if chosen.size > GUESS_SIZE:
             chosen = np.sort(rng.choice(chosen, size=GUESS_SIZE, replace=False))
         with one_thread():
-            centroids = _guessed(objective.subset(chosen), guess(chosen), n_clusters, rng)
+            part = objective.subset(chosen)
+            centroids = part.centroids(*sums(part, guess(chosen), n_clusters), rng)
             found.append(descend(sample, centroids, rng, max_iter=max_iter, tol=tol))
     best = min(found, key=lambda run: run.cost)
     if sample is not objective:
@@ -177,7 +178,7 @@ def improve(
     """Go on from given groups: no iteration raises their cost."""
     rng = np.random.default_rng(seed)
     with one_thread():
-        centroids = _guessed(objective, groups, n_clusters, rng)
+        centroids = objective.centroids(*sums(objective, groups, n_clusters), rng)
         return descend(objective, centroids, rng, max_iter=max_iter, tol=tol)
 
 
@@ -237,8 +238,7 @@ def starting_centroids(
     groups = np.zeros(n, dtype=np.int32)
     for _ in range(3):
         objective.assign(centroids, groups)
-        totals = points.rows.totals(groups, points.weight, len(chosen))
-        group_mass = objective.group_mass(totals, groups)
+        totals, group_mass = sums(objective, groups, len(chosen))
         centroids = objective.centroids(totals, group_mass, rng)
     filled = np.bincount(groups, minlength=len(chosen)) > 0
     merged = merge(objective, totals[:, filled], group_mass[..., filled], n_clusters)
@@ -278,22 +278,17 @@ def _draw(weights: np.ndarray, count: int, rng: Generator) -> list[int]:
     return [int(x) for x in np.unique(np.minimum(places, weights.size - 1))]
 
 
-def _guessed(
-    objective: Objective, groups: np.ndarray, n_clusters: int, rng: Generator
-) -> Centroids:
-    """Return the centroids of given groups."""
+def sums(objective: Objective, groups: np.ndarray, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``totals`` and ``group_mass`` of groups of all rows."""
     points = objective.points
-    totals = points.rows.totals(groups, points.weight, n_clusters)
-    return objective.centroids(totals, objective.group_mass(totals, groups), rng)
+    totals = points.rows.totals(groups, points.weight, n_groups)
+    return totals, objective.group_mass(totals, groups)
 
 
-def _single_rows(objective: Objective, chosen: Iterable[int]) -> tuple[np.ndarray, np.ndarray]:
+def _single_rows(objective: Objective, chosen: list[int]) -> tuple[np.ndarray, np.ndarray]:
     """Return the sums of groups that are single rows."""
-    part = objective.subset(np.array(chosen))
-    points = part.points
-    alone = np.arange(points.rows.n_points, dtype=np.int32)
-    totals = points.rows.totals(alone, points.weight, alone.size)
-    return totals, part.group_mass(totals, alone)
+    alone = np.arange(len(chosen), dtype=np.int32)
+    return sums(objective.subset(np.array(chosen)), alone, alone.size)
 
 
 def merge(
@@ -426,7 +421,8 @@ def minimise_in_blocks(
         if places.size > GUESS_SIZE:
             places = np.sort(rng.choice(places, size=GUESS_SIZE, replace=False))
         with one_thread():
-            centroids = _guessed(sample.subset(places), guess(sample, places), n_clusters, rng)
+            part = sample.subset(places)
+            centroids = part.centroids(*sums(part, guess(sample, places), n_clusters), rng)
             found.append(descend(sample, centroids, rng, max_iter=max_iter, tol=tol))
     best = min(found, key=lambda run: run.cost)
     descent = _Descent(blocks, model, sample, rng)
@@ -551,10 +547,8 @@ def _scored(
 def _summed(i: int, labels: np.ndarray, rule: CentroidRule, bounds: np.ndarray) -> _Sums:
     objective, groups, values, _ = _scored(i, labels, rule, bounds)
     points = objective.points
-    totals = points.rows.totals(groups, points.weight, rule.n_groups)
     return _Sums(
-        totals,
-        objective.group_mass(totals, groups),
+        *sums(objective, groups, rule.n_groups),
         np.bincount(groups, minlength=rule.n_groups),
         float(points.mass @ (points.base + values)),
         float(points.mass @ points.base),
@@ -568,9 +562,7 @@ def _summed_by(
     _, groups, _, places = _scored(i, labels, rule, bounds)
     objective = model.of(labels[places - int(bounds[i])])
     points = objective.points
-    totals = points.rows.totals(groups, points.weight, rule.n_groups)
-    mass = objective.group_mass(totals, groups)
-    return totals, mass, float(points.mass @ points.base)
+    return *sums(objective, groups, rule.n_groups), float(points.mass @ points.base)
 
 
 def _worst(

@@ -17,7 +17,14 @@ from clusterscape._core.labels import NOISE, canonical
 from clusterscape._core.params import Rules, check_params
 from clusterscape._core.rows import as_rows
 from clusterscape._core.weights import computable_weights
-from clusterscape.combine.blocked import BlockedCombined, BlockedLabels, OnColumns, tally
+from clusterscape.combine.blocked import (
+    BlockedCombined,
+    BlockedLabels,
+    DistinctRule,
+    OnColumns,
+    memberships_in_blocks,
+    tally,
+)
 from clusterscape.combine.result import ResultMixin
 from clusterscape.combine.scores import mean_coassociation
 from clusterscape.compare.tables import check_same_points
@@ -105,6 +112,9 @@ class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
     _accepts_soft: ClassVar[bool] = True
     _features: ClassVar[Literal["none", "used", "needed"]] = "none"
     _source: ClassVar[str] = ""  # authors and year
+    # Whether the distinct rows of labels and their numbers of points are all that counts; "noise":
+    # where points that are noise in some partition are rows of their own. See :meth:`_in_blocks`.
+    _distinct: ClassVar[bool | Literal["noise"]] = False
 
     def fit(
         self, ensemble: Any, y: Any = None, *, features: Any = None, sample_weight: Any = None
@@ -180,9 +190,11 @@ class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
     def _fit_blocks(self, whole: BlockedEnsemble, features: Any, sample_weight: Any) -> Self:
         """Find the consensus of an ensemble whose labels are in blocks."""
         if not self._in_blocks():
-            raise BlockedLabelsError(whole.refusal(type(self).__name__))
+            raise BlockedLabelsError(whole.refusal(self._as_set()))
         if sample_weight is not None:
             raise BlockedLabelsError(whole.refusal("sample_weight"))
+        if features is not None and self._distinct and self._features != "none":
+            raise BlockedLabelsError(whole.refusal(f"{type(self).__name__} with features"))
         self._check_size(whole)
         usable = _usable(whole)
         weights = computable_weights(whole.weights)
@@ -199,6 +211,9 @@ class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
         self.cost_ = outcome.cost
         for name, value in outcome.details.items():
             setattr(self, name, value)
+        if outcome.is_soft:
+            membership: Any = memberships_in_blocks(labels, rule)
+            self.membership_ = membership
         asked = getattr(self, "n_clusters", None)
         if asked is not None and self.n_clusters_ < asked:
             warning = ConsensusWarning(
@@ -211,10 +226,43 @@ class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
 
     def _in_blocks(self) -> bool:
         """Say whether the method, as it is set, takes ensembles whose labels are in blocks."""
-        return type(self)._combine_blocks is not BaseConsensus._combine_blocks
+        own = type(self)._combine_blocks is not BaseConsensus._combine_blocks
+        return own or bool(self._distinct)
+
+    def _as_set(self) -> str:
+        """Return the name of the method, and what keeps it from working in blocks as it is set."""
+        return type(self).__name__
 
     def _combine_blocks(self, ensemble: BlockedEnsemble, features: Any) -> BlockedCombined:
-        raise NotImplementedError
+        """Combine the distinct rows of an ensemble in blocks, each weighted by its points."""
+        small, inverse = ensemble.compress(keep_noise_apart=self._distinct == "noise")
+        inside = small.in_clusters()
+        work = small if inside.all() else small.subset(inside)
+        outcome = self._combine(work, None)
+        if self._parts_copies(work, outcome.labels):
+            raise BlockedLabelsError(
+                ensemble.refusal(
+                    f"{type(self).__name__}, which here parts points with equal labels,"
+                )
+            )
+        known = np.full(small.n_points, NOISE, dtype=np.int64)
+        known[inside] = outcome.labels
+        share = None
+        if outcome.membership is not None:
+            share = np.zeros((small.n_points, outcome.membership.shape[1]))
+            share[inside] = outcome.membership
+        distinct = inverse.shared[-1]  # type: ignore[attr-defined]
+        details = self._of_points(outcome.details, distinct.points[inside])
+        rule = DistinctRule(distinct, known, share)
+        return BlockedCombined(rule, outcome.cost, details, share is not None)
+
+    def _parts_copies(self, ensemble: Ensemble, labels: np.ndarray) -> bool:
+        """Say whether points with the same distinct row would not be in one group."""
+        return False
+
+    def _of_points(self, details: Mapping[str, Any], points: np.ndarray) -> Mapping[str, Any]:
+        """Return what was found of distinct rows as said of ``points``, the first with each row."""
+        return details
 
     def _warn_of_fewer(self, ensemble: Ensemble, asked: int) -> None:
         """Say why there are fewer clusters than asked for."""

@@ -18,6 +18,7 @@ from clusterscape._core.rows import MappedRows
 from clusterscape.combine.scores import ConsensusScores, _one_opinion, _vote_shares
 from clusterscape.combine.transfer import LabelTransfer
 from clusterscape.ensemble import BlockedEnsemble
+from clusterscape.ensemble.blocked import DistinctRows
 from clusterscape.linalg.rowspace import RowSpace
 
 
@@ -47,6 +48,11 @@ class OnColumns:
     def groups(self, labels: np.ndarray, first: int) -> np.ndarray:
         """Return the groups of rows."""
         return self.rule.groups(np.ascontiguousarray(labels[:, self.columns]), first)
+
+    def shares(self, labels: np.ndarray, first: int) -> np.ndarray:
+        """Return how far each row belongs to each group."""
+        some = np.ascontiguousarray(labels[:, self.columns])
+        return self.rule.shares(some, first)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,29 @@ class TransferRule:
 
 
 @dataclass(frozen=True)
+class DistinctRule:
+    """Equal rows are in one group, that of their distinct row, and have its memberships."""
+
+    distinct: DistinctRows
+    known: np.ndarray
+    share: np.ndarray | None
+
+    @property
+    def n_groups(self) -> int:
+        """Groups, empty ones included."""
+        return int(self.known.max()) + 1
+
+    def groups(self, labels: np.ndarray, first: int) -> np.ndarray:
+        """Return the groups of rows."""
+        return self.known[self.distinct.places(labels, first)]
+
+    def shares(self, labels: np.ndarray, first: int) -> np.ndarray:
+        """Return how far each row belongs to each group."""
+        assert self.share is not None
+        return self.share[self.distinct.places(labels, first)]
+
+
+@dataclass(frozen=True)
 class OneGroup:
     """Every row that is in a cluster of some partition is in one group."""
 
@@ -105,11 +134,14 @@ class BlockedCombined:
         The method's objective, where it has one.
     details : mapping
         Fitted attributes of the method, by name.
+    is_soft : bool
+        Whether ``rule.shares`` says how far rows belong to groups.
     """
 
     rule: RowRule
     cost: float | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+    is_soft: bool = False
 
 
 @dataclass(frozen=True)
@@ -217,6 +249,32 @@ def _numbered(
     i: int, labels: np.ndarray, bounds: np.ndarray, rule: RowRule, rank: np.ndarray
 ) -> np.ndarray:
     return rank[_placed(labels, rule, int(bounds[i]))]
+
+
+def memberships_in_blocks(labels: BlockedLabels, rule: Any) -> MappedRows:
+    """Return the memberships of all points by the shares of a rule, in blocks.
+
+    The columns are the clusters as they are numbered in the end; rows sum to one.
+    """
+    bounds, _, rank = labels.shared
+    k = labels.tally.counts.size
+    order = np.argsort(rank[:-1], kind="stable")[rank.size - 1 - k :]
+    shared = (bounds, rule, rank, order)
+    shape = (len(labels), k)
+    return MappedRows(_memberships, labels.source, shared, shape=shape, dtype=np.float64)
+
+
+def _memberships(
+    i: int, rows: np.ndarray, bounds: np.ndarray, rule: Any, rank: np.ndarray, order: np.ndarray
+) -> np.ndarray:
+    groups = _numbered(i, rows, bounds, rule, rank)
+    inside = np.flatnonzero(groups >= 0)
+    full = np.zeros((len(rows), order.size))
+    full[inside, groups[inside]] = 1.0
+    share = rule.shares(rows, int(bounds[i]))[inside][:, order]
+    total = share.sum(axis=1, keepdims=True)
+    full[inside] = np.divide(share, total, out=full[inside], where=total > 0)
+    return full
 
 
 def transfer_in_blocks(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -88,7 +89,8 @@ class ConsensusChoice(BaseConsensus):
       leading principal components (at most 30);
     - *gap*: the logarithm of the DuNN-OWA index, the distance between the nearest points of
       different clusters (a smooth minimum, under mutual reachability);
-    - *balance*: half the logarithm of the smallest cluster's share, against clusters of outliers;
+    - *balance*: half the logarithm of the smallest cluster's size over the mean size, plus 0.2,
+      against clusters of outliers;
     - *agreement*: half the mean adjusted Rand index with the other answers, which decides where
       clusters overlap and the first three hardly differ.
 
@@ -252,10 +254,12 @@ class ConsensusChoice(BaseConsensus):
         if features is not None and features.shape[0] > 1:
             view = _View(features, sample.sample_weight, self.n_neighbors, self.metric)
         labels, members = self._candidates(groups, sample, combining, view)
-        judged = self._judged(labels, view)
+        same = _agreements(list(labels.values()))
+        judged = self._judged(labels, same, view)
         order = sorted(judged, key=lambda name: -judged[name].score)
         chosen = order[0]
-        alike = {name: _alike(labels[chosen], labels[name]) for name in order[1:]}
+        with_chosen = dict(zip(labels, same[list(labels).index(chosen)].tolist(), strict=True))
+        alike = {name: with_chosen[name] for name in order[1:]}
         others = [name for name in alike if alike[name] < 1]
         criterion = "agreement" if features is None else "features"
         details = {
@@ -357,13 +361,11 @@ class ConsensusChoice(BaseConsensus):
             return part
         return sample.select(np.sort(np.concatenate([which, groups[_EXACT]])))
 
-    def _judged(self, labels: Mapping[str, np.ndarray], view: _View | None) -> dict[str, Judgement]:
+    def _judged(
+        self, labels: Mapping[str, np.ndarray], same: np.ndarray, view: _View | None
+    ) -> dict[str, Judgement]:
         """Return the scores of each candidate."""
         names = list(labels)
-        same = np.ones((len(names), len(names)))
-        for i, name in enumerate(names):
-            for j in range(i):
-                same[i, j] = same[j, i] = _alike(labels[name], labels[names[j]])
         others = max(len(names) - 1, 1)
         agreement = dict(zip(names, (same.sum(axis=1) - 1) / others, strict=True))
         if len(names) == 1:
@@ -459,8 +461,12 @@ def _has_single(labels: np.ndarray) -> bool:
     return bool((np.bincount(labels[labels >= 0]) == 1).any())
 
 
-def _alike(left: np.ndarray, right: np.ndarray) -> float:
-    return float(adjusted_rand(left, right))
+def _agreements(labels: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the adjusted Rand index of every two candidates."""
+    same = np.ones((len(labels), len(labels)))
+    for i, j in combinations(range(len(labels)), 2):
+        same[i, j] = same[j, i] = float(adjusted_rand(labels[j], labels[i]))
+    return same
 
 
 def _gap(edges: NeighborEdges, labels: np.ndarray, metric: str) -> float:

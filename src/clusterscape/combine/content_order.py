@@ -40,6 +40,7 @@ def content_order(ensemble: Ensemble) -> np.ndarray:
     """
     colour = _ranks(ensemble.sample_weight)
     heard = _mixed(_ranks(ensemble.weights) + np.uint64(1))
+    last = 0
     for _ in range(_ROUNDS):
         total = np.zeros(colour.size, dtype=np.uint64)
         seen = _mixed(colour + np.uint64(1))
@@ -51,9 +52,20 @@ def content_order(ensemble: Ensemble) -> np.ndarray:
             # Whole numbers that wrap around: the sums do not depend on the order of the terms.
             np.add.at(clusters, own, seen[inside])
             total[inside] += _mixed(_mixed(clusters) + weight)[own]
-        colour = np.unique(np.column_stack([colour, total]), axis=0, return_inverse=True)[1]
-        colour = colour.reshape(-1).astype(np.uint64)
-    return np.argsort(colour, kind="stable")
+        order = np.lexsort((total, colour))
+        colour = _refined(colour, total, order)
+        before, last = last, int(colour.max(initial=0))
+        if last == before:
+            break  # another round would tell no more apart
+    return order
+
+
+def _refined(colour: np.ndarray, total: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Return the rank of each pair of numbers, given the order of the pairs."""
+    differs = (np.diff(colour[order]) != 0) | (np.diff(total[order]) != 0)
+    ranks = np.zeros(colour.size, dtype=np.uint64)
+    ranks[order[1:]] = np.cumsum(differs)
+    return ranks
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:

@@ -98,6 +98,7 @@ class CSPA(BaseConsensus):
     """
 
     _source: ClassVar[str] = "Strehl and Ghosh 2002"
+    _distinct = True
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Integer(1)],
         "neighbors": [Choice("auto", "all"), Integer(1)],

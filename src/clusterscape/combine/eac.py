@@ -120,6 +120,7 @@ class EAC(BaseConsensus):
     """
 
     _source: ClassVar[str] = "Fred and Jain 2002, 2005"
+    _distinct = "noise"
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Null(), Integer(1)],
         "linkage": [Choice(*_METHODS, "genie")],
@@ -192,6 +193,10 @@ class EAC(BaseConsensus):
             "precision_": precision,
         }
         return Combined(labels, details=details)
+
+    def _parts_copies(self, ensemble: Ensemble, labels: np.ndarray) -> bool:
+        # Rows that are alone even from their own copies have numbers beyond those of the rows.
+        return bool((ensemble.sample_weight[labels >= ensemble.n_points] > 1).any())
 
     def _tree(
         self, small: Ensemble, column: np.ndarray | None

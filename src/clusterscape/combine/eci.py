@@ -10,8 +10,8 @@ from scipy import sparse
 
 from clusterscape._core.labels import NOISE
 from clusterscape._core.params import Choice, Null, Number, Rules, checked
-from clusterscape.compare.tables import Columns, Tables
-from clusterscape.ensemble import BlockedEnsemble, BlockedLabelsError, Ensemble, as_ensemble
+from clusterscape.compare.tables import Tables, columns_of
+from clusterscape.ensemble import BlockedEnsemble, Ensemble, as_ensemble
 from clusterscape.linalg.coassociation import Coassociation, Normalize
 
 Weighting = Literal["eci"] | None
@@ -26,7 +26,7 @@ def column_weights(ensemble: Ensemble, weighting: Weighting, theta: float) -> np
     Parameters
     ----------
     ensemble : Ensemble
-        Not compressed, or noise points of weights below 1 would be counted as one.
+        Not compressed, or noise points of weights below 1 would be counted as one. In blocks, too.
     weighting : {None, "eci"}
         None leaves the weights of the partitions.
     theta : float
@@ -38,43 +38,6 @@ def column_weights(ensemble: Ensemble, weighting: Weighting, theta: float) -> np
     """
     column = np.repeat(ensemble.weights, ensemble.n_clusters)
     return column if weighting is None else column * cluster_reliability(ensemble, theta=theta)
-
-
-def blocked_column_weights(
-    ensemble: BlockedEnsemble, weighting: Weighting, theta: float
-) -> np.ndarray:
-    """Return :func:`column_weights` of an ensemble in blocks, by one pass of D x D sums.
-
-    Parameters
-    ----------
-    ensemble : BlockedEnsemble
-        Without noise, where reliabilities are asked for.
-    weighting, theta
-        As in :func:`column_weights`.
-
-    Returns
-    -------
-    (D,) array
-    """
-    column = np.repeat(ensemble.weights, ensemble.n_clusters)
-    if weighting is None:
-        return column
-    if ensemble.has_noise:
-        raise BlockedLabelsError(ensemble.refusal("the reliability of clusters beside noise"))
-    together = ensemble.gram()
-    width = len(together)
-    entropy, parts = np.zeros(width), np.zeros(width)
-    for i, weight in enumerate(ensemble.weights):
-        part = together[:, ensemble.offsets[i] : ensemble.offsets[i + 1]].astype(np.float64)
-        mass = part.sum(axis=1)
-        logs = np.log2(part, out=np.zeros_like(part), where=part > 0)
-        seen = mass > 0
-        own = np.zeros(width)
-        own[seen] = np.log2(mass[seen]) - (part * logs).sum(axis=1)[seen] / mass[seen]
-        entropy += weight * np.maximum(own, 0.0)
-        parts += weight * seen
-    mean = np.divide(entropy, parts, out=np.zeros(width), where=parts > 0)
-    return column * np.exp(-mean / theta)
 
 
 def weighted_counts(ensemble: Ensemble, weighting: Weighting, theta: float) -> Coassociation:
@@ -171,9 +134,11 @@ def cluster_reliability(
     """
     ensemble = as_ensemble(ensemble)
     # Tables take no weights below 1; shares do not depend on the unit of the masses.
-    weight = ensemble.sample_weight
-    unit = min(1.0, float(weight[weight > 0].min()))
-    columns = Columns.of(ensemble, sample_weight=weight / unit)
+    unit = 1.0
+    if not isinstance(ensemble, BlockedEnsemble):
+        weight = ensemble.sample_weight
+        unit = min(1.0, float(weight[weight > 0].min()))
+    columns = columns_of(ensemble, unit=unit)
     alone = _noise_logs(ensemble, unit) if noise == "singletons" else None
     own = [(i, i) for i in ensemble.soft]  # clusters of one soft partition overlap, too
     every = [*itertools.combinations(range(ensemble.n_partitions), 2), *own]

@@ -80,6 +80,7 @@ class GCC(BaseConsensus):
     """
 
     _source: ClassVar[str] = "Strehl and Ghosh 2002"
+    _distinct = True
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Integer(1)],
         "imbalance": [Number(0, 1)],

@@ -98,6 +98,7 @@ class HBGF(BaseConsensus):
     """
 
     _source: ClassVar[str] = "Fern and Brodley 2004"
+    _distinct = True
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Integer(1)],
         "partitioner": [Choice("metis", "spectral")],
@@ -167,8 +168,7 @@ class HBGF(BaseConsensus):
     ) -> tuple[np.ndarray, float]:
         """Return the parts of all rows by eigenvectors, and the weight of the edges cut."""
         k, weight = self.n_clusters, small.sample_weight
-        membership = small.membership().matrix if small.is_soft else None
-        space = RowSpace(small.labels, small.offsets, membership)
+        space = RowSpace.of(small)
         sizes = small.cluster_sizes()
         link = np.divide(column, sizes, out=np.zeros_like(column), where=sizes > 0)
         found = bipartite_spectrum(space, k, column_weight=link, sample_weight=weight)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 
 from clusterscape import kernels
 from clusterscape._core.params import Integer, Null, Number, Rules, Seed
@@ -14,7 +13,7 @@ from clusterscape._core.seeds import RandomState, sklearn_seed, spawn
 from clusterscape.combine.base import BaseConsensus, Combined
 from clusterscape.combine.eci import WEIGHTING, Weighting, column_weights
 from clusterscape.combine.registry import consensus_method
-from clusterscape.ensemble import Ensemble
+from clusterscape.ensemble import BlockedEnsemble, Ensemble
 from clusterscape.linalg.graphcut import partition_hypergraph
 from clusterscape.linalg.rowspace import RowSpace
 
@@ -87,6 +86,7 @@ class HGPA(BaseConsensus):
     """
 
     _source: ClassVar[str] = "Strehl and Ghosh 2002"
+    _distinct = True
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Integer(1)],
         "imbalance": [Number(0, 1)],
@@ -189,6 +189,25 @@ class Hyperedges:
         first_column[of_column[order[::-1]]] = order[::-1]
         return cls(first_column, weight, of_column)
 
+    @classmethod
+    def of_blocks(
+        cls, ensemble: BlockedEnsemble, gram: np.ndarray, column_weight: np.ndarray
+    ) -> Hyperedges:
+        """Return the hyperedges of an ensemble in blocks, whose clusters share ``gram`` points."""
+        sizes = ensemble.cluster_sizes()
+        given = (ensemble.blocks.bounds, ensemble.offsets)
+        ranks = np.min(ensemble.blocks.workers.map(_first_points, ensemble.blocks, given), axis=0)
+        partition = np.repeat(np.arange(ensemble.n_partitions), ensemble.n_clusters)
+        of_column = np.full(ranks.size, -1, dtype=np.int64)
+        first_column: list[int] = []
+        for c in np.lexsort((ranks, partition)):
+            if of_column[c] < 0:  # neither it nor an equal one was seen
+                equal = (gram[c] == sizes[c]) & (sizes == sizes[c])
+                of_column[equal] = len(first_column)
+                first_column.append(c)
+        weight = np.bincount(of_column, weights=column_weight, minlength=len(first_column))
+        return cls(np.array(first_column, dtype=np.int64), weight, of_column)
+
     def pins(self, ensemble: Ensemble) -> list[np.ndarray]:
         """Return the points of each hyperedge, of an ensemble with the same columns of B."""
         matrix = ensemble.membership(dtype=np.int8).matrix.tocsc()
@@ -201,6 +220,17 @@ class Hyperedges:
         rows = RowSpace(ensemble.labels, ensemble.offsets)
         parts = (rows.totals(labels, np.ones(labels.size), n_parts) > 0).sum(axis=1)
         return float(self.weight[parts[self.column] > 1].sum())
+
+
+def _first_points(
+    i: int, labels: np.ndarray, bounds: np.ndarray, offsets: np.ndarray
+) -> np.ndarray:
+    """Return the first point of each cluster in a block, the number of all points for none."""
+    ranks = np.full(int(offsets[-1]), int(bounds[-1]), dtype=np.int64)
+    for p, start in enumerate(offsets[:-1]):
+        inside = np.flatnonzero(labels[:, p] >= 0)[::-1]
+        ranks[start + labels[inside, p].astype(np.int64)] = int(bounds[i]) + inside
+    return ranks
 
 
 def _signature(points: np.ndarray, labels: np.ndarray) -> tuple[int, int]:
@@ -234,7 +264,7 @@ class Sample:
 
     def shares(self, labels: np.ndarray, n_parts: int) -> np.ndarray:
         """Return the share of each cluster's sampled points that went to each part."""
-        totals = _space(self.ensemble).totals(labels, self.weight, n_parts)
+        totals = RowSpace.of(self.ensemble).totals(labels, self.weight, n_parts)
         mass = totals.sum(axis=1, keepdims=True)
         return np.divide(totals, mass, out=np.zeros_like(totals), where=mass > 0)
 
@@ -246,12 +276,7 @@ class Sample:
         """
         groups = np.full(whole.n_points, -1, dtype=np.int64)
         scale = np.ones(whole.n_points)
-        _space(whole).assign(table, np.zeros(table.shape[1]), scale=scale, groups=groups)
+        RowSpace.of(whole).assign(table, np.zeros(table.shape[1]), scale=scale, groups=groups)
         if (np.bincount(groups, minlength=table.shape[1]) == 0).any():
             groups[self.rows] = labels
         return groups
-
-
-def _space(ensemble: Ensemble) -> RowSpace:
-    membership = sparse.csr_matrix(ensemble.membership().matrix) if ensemble.is_soft else None
-    return RowSpace(ensemble.labels, ensemble.offsets, membership)

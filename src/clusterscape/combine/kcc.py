@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy import sparse
 
-from clusterscape._core.labels import NOISE
+from clusterscape._core.labels import NOISE, UNSAMPLED
 from clusterscape._core.params import N_JOBS, Choice, Flag, Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine import _row_kmeans
@@ -20,7 +20,7 @@ from clusterscape.combine.eci import WEIGHTING, Weighting, cluster_reliability
 from clusterscape.combine.registry import consensus_method
 from clusterscape.compare import utilities
 from clusterscape.compare.utilities import UtilityName
-from clusterscape.ensemble import BlockedEnsemble, BlockedLabelsError, Ensemble
+from clusterscape.ensemble import BlockedEnsemble, Ensemble
 from clusterscape.linalg.rowspace import RowSpace
 
 _EPSILON = 2.2e-16  # a cluster that never occurs in a group costs about 52 bits there
@@ -186,24 +186,26 @@ class KCC(BaseConsensus):
         return Combined(best.labels, best.cost, details)
 
     def _combine_blocks(self, ensemble: BlockedEnsemble, features: Any) -> BlockedCombined:
-        if not ensemble.is_complete or ensemble.has_noise:
-            raise BlockedLabelsError(
-                ensemble.refusal("KCC of partitions with noise or unsampled points")
-            )
-        sizes, seen = ensemble.cluster_sizes(), np.full(ensemble.n_partitions, ensemble.n_points)
+        parts = ensemble.blocks.workers.map(_seen_and_noisy, ensemble.blocks)
+        seen, noisy = np.sum(parts, axis=0)
+        sizes = ensemble.cluster_sizes()
         how: dict[str, Any] = {"utility": self.utility, "p": self.p}
-        whole = utilities.concentration(
-            sizes[:, None], seen[:, None].astype(np.float64), ensemble.offsets, **how
-        )
+        whole = utilities.concentration(sizes[:, None], seen[:, None], ensemble.offsets, **how)
         weights = utilities.effective_weights(
-            ensemble.weights, whole[:, 0], seen.astype(np.float64), normalized=self.normalized
+            ensemble.weights, whole[:, 0], seen, normalized=self.normalized
         )
-        useful = np.flatnonzero((weights > 0) & (ensemble.n_clusters > 0))
-        if useful.size == 0:
+        useful = (weights > 0) & (ensemble.n_clusters > 0)
+        if not useful.any():
             raise ValueError(_ONE_CLUSTER_EACH)
-        counts = ensemble.n_clusters[useful]
-        offsets = np.concatenate([[0], np.cumsum(counts)])
-        model = _DivergenceRows(useful, offsets, weights[useful], **how)
+        factors = None
+        if self.weighting is not None:
+            factors = cluster_reliability(ensemble, theta=self.theta)
+            factors = factors[np.repeat(useful, ensemble.n_clusters)]
+        offsets = np.concatenate([[0], np.cumsum(ensemble.n_clusters[useful])])
+        noisy = np.flatnonzero(noisy[useful])
+        model = _DivergenceRows(
+            np.flatnonzero(useful), offsets, weights[useful], noisy, factors, **how
+        )
         sampling, *starts = spawn(self.random_state, self.n_init + 1)
         best = _row_kmeans.minimise_in_blocks(
             ensemble.blocks,
@@ -219,30 +221,35 @@ class KCC(BaseConsensus):
         details = {"utility_": None, "n_iter_": best.n_iter, "start_size_": best.start_size}
         return BlockedCombined(best.rule, best.cost, details)
 
-    def _in_blocks(self) -> bool:
-        return self.weighting is None
+
+def _seen_and_noisy(i: int, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many points of a block each partition saw, and how many are noise there.
+
+    Points that are in no cluster of any partition do not count.
+    """
+    inside = labels[(labels >= 0).any(axis=1)]
+    return (inside != UNSAMPLED).sum(axis=0) * 1.0, (inside == NOISE).sum(axis=0) * 1.0
 
 
 @dataclass(frozen=True)
 class _DivergenceRows:
-    """Makes the objective of any rows of labels without noise."""
+    """Makes the objective of any rows of labels."""
 
     useful: np.ndarray
     offsets: np.ndarray
     weights: np.ndarray
+    noisy: np.ndarray
+    factors: np.ndarray | None
     utility: str
     p: float
 
     def of(self, labels: np.ndarray) -> Divergence:
         """Return the objective on some rows."""
-        rows = RowSpace(np.ascontiguousarray(labels[:, self.useful]), self.offsets)
-        column = np.repeat(self.weights, np.diff(self.offsets))
-        unit = rows.product(column[:, None]).ravel()
-        base = np.zeros_like(unit) if self.utility == "entropy" else unit.copy()
+        labels = np.ascontiguousarray(labels[:, self.useful])
+        rows = RowSpace(*_with_noise(labels, self.offsets, self.noisy))
+        how: dict[str, Any] = {"utility": self.utility, "p": self.p, "factors": self.factors}
         ones = np.ones(len(labels))
-        points = Points(rows, ones, ones, np.ones_like(unit), base, unit)
-        none = np.empty(0, dtype=np.int64)
-        return Divergence(points, self.weights, self.offsets, none, self.utility, self.p)
+        return Divergence.of_rows(rows, self.noisy, self.weights, self.offsets, ones, **how)
 
 
 @dataclass(frozen=True)
@@ -288,21 +295,40 @@ class Divergence:
                 factors = factors[np.repeat(useful, ensemble.n_clusters)]
             ensemble, weights = ensemble.select(useful), weights[useful]
         rows, noisy = _rows_with_noise(ensemble)
-        column = np.repeat(weights, ensemble.n_clusters)
+        base = None
+        if ensemble.is_soft:
+            base = _soft_base(ensemble, weights, factors, utility=utility, p=p)
+        how: dict[str, Any] = {"utility": utility, "p": p, "factors": factors, "base": base}
+        return cls.of_rows(rows, noisy, weights, ensemble.offsets, weight, **how)
+
+    @classmethod
+    def of_rows(
+        cls,
+        rows: RowSpace,
+        noisy: np.ndarray,
+        weights: np.ndarray,
+        offsets: np.ndarray,
+        weight: np.ndarray,
+        *,
+        utility: str,
+        p: float,
+        factors: np.ndarray | None,
+        base: np.ndarray | None = None,
+    ) -> Divergence:
+        """Return the objective of rows with columns for noise; ``base`` where rows are soft."""
+        column = full = np.repeat(weights, np.diff(offsets))
         if factors is not None:
             column = column * factors
         unit = rows.product(np.concatenate([column, weights[noisy]])[:, None]).ravel()
         if factors is not None:
-            full = np.repeat(weights, ensemble.n_clusters)
-            full = rows.product(np.concatenate([full, weights[noisy]])[:, None]).ravel()
-            weight = weight * np.divide(full, unit, out=np.zeros_like(unit), where=unit > 0)
-        base = np.zeros_like(unit)
-        if ensemble.is_soft:
-            base = _soft_base(ensemble, weights, factors, utility=utility, p=p)
-        elif utility != "entropy":
-            base = rows.product(np.concatenate([column, np.zeros(noisy.size)])[:, None]).ravel()
+            all_of = rows.product(np.concatenate([full, weights[noisy]])[:, None]).ravel()
+            weight = weight * np.divide(all_of, unit, out=np.zeros_like(unit), where=unit > 0)
+        if base is None:
+            base = np.zeros_like(unit)
+            if utility != "entropy":
+                base = rows.product(np.concatenate([column, np.zeros(noisy.size)])[:, None]).ravel()
         points = Points(rows, weight, weight, np.ones_like(unit), base, unit)
-        return cls(points, weights, ensemble.offsets, noisy, utility, p, factors)
+        return cls(points, weights, offsets, noisy, utility, p, factors)
 
     def subset(self, points: np.ndarray) -> Self:
         """Return the objective on some of the points."""
@@ -407,17 +433,21 @@ def _rows_with_noise(ensemble: Ensemble) -> tuple[RowSpace, np.ndarray]:
         [i for i in range(ensemble.n_partitions) if (labels[:, i] == NOISE).any()], dtype=np.int64
     )
     membership = ensemble.membership().matrix if ensemble.is_soft else None
+    if membership is not None and noisy.size:
+        is_noise = sparse.csr_matrix(labels[:, noisy] == NOISE, dtype=np.float64)
+        membership = sparse.csr_matrix(sparse.hstack([membership, is_noise]))
+    return RowSpace(*_with_noise(labels, ensemble.offsets, noisy), membership), noisy
+
+
+def _with_noise(
+    labels: np.ndarray, offsets: np.ndarray, noisy: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return labels and offsets with one more partition of one cluster for each column of noise."""
     if noisy.size == 0:
-        return RowSpace(labels, ensemble.offsets, membership), noisy
-    is_noise = labels[:, noisy] == NOISE
-    if membership is not None:
-        membership = sparse.csr_matrix(
-            sparse.hstack([membership, sparse.csr_matrix(is_noise, dtype=np.float64)])
-        )
-    # A column of noise is one more partition, with one cluster.
-    labels = np.concatenate([labels, np.where(is_noise, 0, -2).astype(labels.dtype)], axis=1)
-    offsets = np.concatenate([ensemble.offsets, ensemble.offsets[-1] + 1 + np.arange(noisy.size)])
-    return RowSpace(labels, offsets, membership), noisy
+        return labels, offsets
+    noise = np.where(labels[:, noisy] == NOISE, 0, -2).astype(labels.dtype)
+    offsets = np.concatenate([offsets, offsets[-1] + 1 + np.arange(noisy.size)])
+    return np.concatenate([labels, noise], axis=1), offsets
 
 
 def _soft_base(

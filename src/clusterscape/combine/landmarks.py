@@ -60,8 +60,7 @@ def extend(
         Share of the landmarks' weight that would be given its own group by the other landmarks.
     """
     k = int(groups.max()) + 1
-    membership = ensemble.membership().matrix if ensemble.is_soft else None
-    space = RowSpace(ensemble.labels, ensemble.offsets, membership)
+    space = RowSpace.of(ensemble)
     together = with_weighted_columns(ensemble, column, "counts")
     marks = space.subset(rows)
     table = together.column_weights[:, None] * marks.totals(groups.astype(np.int32), weights, k)

@@ -62,7 +62,7 @@ class MajorityVote(BaseConsensus):
     References
     ----------
     .. [1] A. Fred, "Finding consistent clusters in data partitions", Multiple Classifier Systems,
-       Lecture Notes in Computer Science 2096, 309-318, 2001. doi:10.1007/3-540-48219-9_31
+       Lecture Notes in Computer Science 2096, 309-318, 2001.
 
     Examples
     --------
@@ -73,6 +73,7 @@ class MajorityVote(BaseConsensus):
     """
 
     _source: ClassVar[str] = "Fred 2001"
+    _distinct = "noise"
     _parameter_rules: ClassVar[Rules] = {"threshold": [Number(0, 1)], **WEIGHTING}
 
     def __init__(
@@ -104,6 +105,16 @@ class MajorityVote(BaseConsensus):
             own = with_weighted_columns(small, column).diagonal()
             labels = _weak_copies_apart(own, labels, inverse, above)
         return Combined(labels, details={"n_micro_clusters_": small.n_points})
+
+    def _in_blocks(self) -> bool:
+        # Copies of a point may otherwise be in different clusters.
+        return self.weighting is None and self.threshold < 1
+
+    def _as_set(self) -> str:
+        if self._in_blocks():
+            return super()._as_set()
+        why = "weighting" if self.weighting is not None else "threshold"
+        return f"MajorityVote with {why}={getattr(self, why)!r}"
 
     def k_rule(self) -> str:
         """Return the rule by which the number of clusters is found."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,12 +12,14 @@ from scipy import sparse
 from clusterscape._core.params import Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, sklearn_seed, spawn
 from clusterscape.combine.base import BaseConsensus, Combined
+from clusterscape.combine.blocked import BlockedCombined, OnColumns
 from clusterscape.combine.eci import WEIGHTING, Weighting, column_weights
 from clusterscape.combine.hgpa import Hyperedges
 from clusterscape.combine.registry import consensus_method
-from clusterscape.compare.tables import Columns
-from clusterscape.ensemble import Ensemble
+from clusterscape.compare.tables import Columns, GramColumns, columns_of
+from clusterscape.ensemble import BlockedEnsemble, Ensemble
 from clusterscape.linalg.graphcut import partition_graph
+from clusterscape.linalg.rowspace import RowSpace
 
 
 @consensus_method("mcla", cost="n r^2 + D^2", memory="n (r + K) + D^2", extra="graph")
@@ -122,24 +125,121 @@ class MCLA(BaseConsensus):
         small, inverse = ensemble.compress()
         if small.n_points <= self.n_clusters:
             return Combined(inverse, membership=np.eye(small.n_points)[inverse])
+        # Jaccard coefficients do not depend on the unit of the weights; tables count in points.
+        unit = float(small.sample_weight.min())
+        columns = columns_of(small, unit=unit)
+        rule, cost = self._compete(small, columns, Hyperedges.of(small, column), column, unit)
+        membership = small.membership().matrix if small.is_soft else None
+        won, share = rule.competed(RowSpace(small.labels, small.offsets, membership))
+        if small.n_points < ensemble.n_points:
+            won, share = won[inverse], share[inverse]
+        return Combined(won, cost, membership=share)
+
+    def _combine_blocks(self, ensemble: BlockedEnsemble, features: Any) -> BlockedCombined:
+        """Group the clusters by the D x D table of what they share; rows follow one by one."""
+        column = column_weights(ensemble, self.weighting, self.theta)
+        informative = (ensemble.n_clusters > 1) | ensemble.misses_points()
+        kept = np.arange(ensemble.n_partitions)
+        work = ensemble
+        if informative.any() and not informative.all():
+            rest = ensemble.select(informative)
+            if rest.in_clusters().all():
+                column = column[np.repeat(informative, ensemble.n_clusters)]
+                work, kept = rest, np.flatnonzero(informative)
+        if work.has_few_rows(self.n_clusters):
+            return super()._combine_blocks(ensemble, features)
+        columns = GramColumns.of(work)
+        edges = Hyperedges.of_blocks(work, columns.clusters(), column)
+        rule, cost = self._compete(work, columns, edges, column, 1.0)
+        return BlockedCombined(OnColumns(rule, kept), cost, is_soft=True)
+
+    def _compete(
+        self,
+        ensemble: Ensemble,
+        columns: Columns | GramColumns,
+        edges: Hyperedges,
+        column: np.ndarray,
+        unit: float,
+    ) -> tuple[MetaRule, float]:
+        """Return the rule by which meta-clusters win points, and the weight of the edges cut."""
         cutting, tying = spawn(self.random_state, 2)
-        edges = Hyperedges.of(small, column)
         cut = partition_graph(
-            meta_graph(small, edges),
+            meta_graph(ensemble, edges, columns, unit),
             self.n_clusters,
-            vertex_weights=small.cluster_sizes()[edges.column] * edges.weight,
+            vertex_weights=ensemble.cluster_sizes()[edges.column] * edges.weight,
             imbalance=self.imbalance,
             seed=sklearn_seed(cutting),
         )
-        share = _association(small, column, cut.labels[edges.of_column], self.n_clusters)
-        won = _winners(share, np.random.default_rng(tying))
-        if small.n_points < ensemble.n_points:
-            won, share = won[inverse], share[inverse]
-        return Combined(won, cut.value, membership=share)
+        table = association_table(column, cut.labels[edges.of_column], self.n_clusters)
+        lots: Any = np.random.default_rng(tying).random(table.shape)
+        return MetaRule(table, lots, ensemble.offsets), cut.value
 
 
-def meta_graph(ensemble: Ensemble, edges: Hyperedges) -> sparse.csr_matrix:
+def association_table(column: np.ndarray, meta: np.ndarray, n_parts: int) -> np.ndarray:
+    """Return the table with which B makes mean memberships in the clusters of meta-clusters.
+
+    Parameters
+    ----------
+    column : (D,) array
+        Weights of the columns of B.
+    meta : (D,) array
+        The meta-cluster of each.
+    n_parts : int
+        Meta-clusters.
+
+    Returns
+    -------
+    (D, n_parts) array
+    """
+    total = np.bincount(meta, weights=column, minlength=n_parts)
+    table = np.zeros((meta.size, n_parts))
+    table[np.arange(meta.size), meta] = column / total[meta]
+    return table
+
+
+@dataclass(frozen=True)
+class MetaRule:
+    """Rows of labels go to the meta-cluster with the clusters of which they are most associated.
+
+    Equal associations draw lots, which are sums over the clusters of a row: equal rows draw the
+    same, wherever they are.
+    """
+
+    table: np.ndarray
+    lots: np.ndarray
+    offsets: np.ndarray
+
+    @property
+    def n_groups(self) -> int:
+        """Groups, empty ones included."""
+        return self.table.shape[1]
+
+    def groups(self, labels: np.ndarray, first: int) -> np.ndarray:
+        """Return the groups of rows."""
+        return self.competed(RowSpace(labels, self.offsets))[0]
+
+    def shares(self, labels: np.ndarray, first: int) -> np.ndarray:
+        """Return the mean membership of rows in the clusters of each meta-cluster."""
+        return RowSpace(labels, self.offsets).product(self.table)
+
+    def competed(self, space: RowSpace) -> tuple[np.ndarray, np.ndarray]:
+        """Return the winners of rows, and their associations."""
+        share = space.product(self.table)
+        best = share.max(axis=1)
+        won = share.argmax(axis=1)
+        close = share >= (best - 1e-9 * best)[:, None]
+        tied = np.flatnonzero(close.sum(axis=1) > 1)
+        drawn = space.subset(tied).product(self.lots)
+        won[tied] = np.where(close[tied], drawn, -1.0).argmax(axis=1)
+        return won, share
+
+
+def meta_graph(
+    ensemble: Ensemble, edges: Hyperedges, columns: Columns | GramColumns, unit: float
+) -> sparse.csr_matrix:
     """Return the Jaccard coefficients of distinct clusters, times the weights of both.
+
+    ``columns`` count the points that clusters share, in units of ``unit``.
 
     Soft clusters have the extended coefficient ``a.b / (a.a + b.b - a.b)``, which is Jaccard's on
     hard ones.
@@ -151,9 +251,6 @@ def meta_graph(ensemble: Ensemble, edges: Hyperedges) -> sparse.csr_matrix:
         norm = np.asarray(matrix.multiply(matrix).T @ weight)
     number = np.full(norm.size, -1, dtype=np.int32)
     number[edges.column] = np.arange(edges.column.size)
-    # Jaccard coefficients do not depend on the unit of the weights; tables count in points.
-    unit = float(weight.min())
-    columns = Columns.of(ensemble, sample_weight=weight / unit)
     own = [(i, i) for i in ensemble.soft]  # clusters of one soft partition overlap, too
     every = [*itertools.combinations(range(ensemble.n_partitions), 2), *own]
     pairs = np.array(every, dtype=np.int64).reshape(-1, 2)
@@ -177,23 +274,3 @@ def meta_graph(ensemble: Ensemble, edges: Hyperedges) -> sparse.csr_matrix:
     half = sparse.csr_matrix((values, (a, b)), shape=(m, m))
     del parts, a, b, values  # the graph is the largest thing there is; one copy is enough
     return half + half.T
-
-
-def _association(
-    ensemble: Ensemble, column: np.ndarray, meta: np.ndarray, n_parts: int
-) -> np.ndarray:
-    """Return each point's mean membership in the clusters of each meta-cluster."""
-    total = np.bincount(meta, weights=column, minlength=n_parts)
-    table = np.zeros((meta.size, n_parts))
-    table[np.arange(meta.size), meta] = column / total[meta]
-    return ensemble.coassociation().expand(table)
-
-
-def _winners(association: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return the strongest meta-cluster of every point; equal ones draw lots."""
-    best = association.max(axis=1)
-    won = association.argmax(axis=1)
-    close = association >= (best - 1e-9 * best)[:, None]
-    tied = np.flatnonzero(close.sum(axis=1) > 1)
-    won[tied] = np.where(close[tied], rng.random((tied.size, close.shape[1])), -1.0).argmax(axis=1)
-    return won

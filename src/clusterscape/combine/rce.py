@@ -118,6 +118,7 @@ class RCE(BaseConsensus):
     """
 
     _source: ClassVar[str] = "Zhou, Du, Wang, Shi and Shen 2015; our reading"
+    _distinct = True
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Integer(1)],
         "sparsity": [Number(0, 100, open_low=True)],

@@ -6,20 +6,17 @@ import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from clusterscape._core.atomic import atomic_path, sweep_folder, write_bytes
+from clusterscape._core.block_files import write_frames
 from clusterscape._core.frames import Library, in_library
 from clusterscape.combine.blocked import BlockedLabels, block_scores, scores_in_blocks
 from clusterscape.combine.scores import ConsensusScores, scores_of, warn_of_one_opinion
 from clusterscape.ensemble import Ensemble
-
-_MARK = ".clusterscape-blocks"  # in a folder of blocks: whose they are
 
 
 @dataclass(frozen=True)
@@ -182,16 +179,9 @@ class ResultMixin:
         check_is_fitted(self, ("labels_", "ensemble_"))
         if not isinstance(self.labels_, BlockedLabels):
             raise ValueError("the points were not read in blocks; use to_frame().to_parquet(path).")
-        home = Path(folder).absolute()
-        _claim(home, answer_digest(self.labels_, membership))
-        if not self.labels_.workers.sees(str(home)):
-            raise ValueError(
-                f"the workers of {self.labels_.workers.name} do not see the folder {home}; give "
-                "one on a disk that all of them share."
-            )
-        given = (*self._scores().confidence.shared, membership, str(home))
-        source = self.labels_.source
-        return sum(source.workers.map(_write_part, source, given, label="writing"))
+        given = (*self._scores().confidence.shared, membership)
+        digest = answer_digest(self.labels_, membership)
+        return write_frames(self.labels_.source, folder, digest, frame_of_block, given)
 
     def _blocks(self) -> range:
         return range(self.labels_.n_blocks)  # type: ignore[attr-defined]
@@ -235,43 +225,6 @@ def answer_digest(labels: BlockedLabels, membership: bool) -> str:
     for array in (labels.bounds, found.counts, found.first, found.totals, found.voted):
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
-
-
-def _claim(home: Path, digest: str) -> None:
-    """Mark a folder as that of an answer, or refuse one that holds something else."""
-    if home.exists() and not home.is_dir():
-        raise NotADirectoryError(f"{home} is a file; name a folder.")
-    home.mkdir(parents=True, exist_ok=True)
-    sweep_folder(home)
-    mark = home / _MARK
-    if mark.is_file():
-        if mark.read_text(encoding="utf8").strip() != digest:
-            raise FileExistsError(
-                f"{home} holds the blocks of another answer; name another folder, or remove it."
-            )
-        return
-    if any(not name.startswith(".") for name in os.listdir(home)):
-        raise FileExistsError(f"{home} is not empty; name another folder.")
-    write_bytes(mark, f"{digest}\n".encode())
-
-
-def _write_part(
-    i: int,
-    rows: np.ndarray,
-    ensemble: Any,
-    labels: Any,
-    fixed: float | None,
-    membership: bool,
-    home: str,
-) -> bool:
-    """Write the table of one block, unless it is there."""
-    target = Path(home) / f"part-{i:05d}.parquet"
-    if target.exists():  # it was written whole
-        return False
-    frame = frame_of_block(i, rows, ensemble, labels, fixed, membership).reset_index()
-    with atomic_path(target, sweep=False) as path:
-        frame.to_parquet(path, index=False, write_page_checksum=True)
-    return True
 
 
 def frame_of_block(

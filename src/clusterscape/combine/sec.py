@@ -21,7 +21,6 @@ from clusterscape.combine.blocked import BlockedCombined
 from clusterscape.combine.eci import (
     WEIGHTING,
     Weighting,
-    blocked_column_weights,
     column_weights,
 )
 from clusterscape.combine.registry import consensus_method
@@ -202,9 +201,9 @@ class SEC(BaseConsensus):
         sampling, *starts, drawing, guessing = spawn(self.random_state, self.n_init + 3)
         column = column_weights(ensemble, self.weighting, self.theta)
         whole = NormalisedCut.of(ensemble, column, blockwise=self.incomplete == "blockwise")
-        used = self._projected(whole, ensemble, drawing)
+        used = whole if self.projection is None else self._projected(whole, ensemble, drawing)
         best, start_size = _row_kmeans.minimise(
-            whole if used is None else used,
+            used,
             self.n_clusters,
             sampling=sampling,
             starts=starts,
@@ -217,7 +216,7 @@ class SEC(BaseConsensus):
             else None,
         )
         details: dict[str, Any] = {"n_iter_": best.n_iter, "start_size_": start_size}
-        if used is None:
+        if used is whole:
             details |= {"n_dims_": None, "projection_error_": None}
             return Combined(best.labels, best.cost, details)
         cost = whole.cost(best.labels, self.n_clusters)
@@ -240,10 +239,11 @@ class SEC(BaseConsensus):
 
     def _combine_blocks(self, ensemble: BlockedEnsemble, features: Any) -> BlockedCombined:
         sampling, *starts, drawing, guessing = spawn(self.random_state, self.n_init + 3)
-        column = blocked_column_weights(ensemble, self.weighting, self.theta)
+        column = column_weights(ensemble, self.weighting, self.theta)
         sizes = ensemble.cluster_sizes()
         unit = float((column * sizes**2).sum() / ensemble.n_points)  # the mean degree
-        model = _CutRows(ensemble.offsets, column, sizes, unit)
+        apart = self.incomplete == "blockwise" and not ensemble.is_complete
+        model = _CutRows(ensemble.offsets, column, sizes, unit, apart)
         if self.projection is not None and self.n_dims < len(column):
             projection = sparse_projection(
                 len(column), self.n_dims, n_blocks=self.n_blocks, seed=drawing
@@ -286,15 +286,18 @@ class SEC(BaseConsensus):
         return BlockedCombined(found.rule, found.cost, details)
 
     def _in_blocks(self) -> bool:
-        # Singular vectors of all rows, and blocks of partitions that differ from row to row.
-        return self.projection != "svd" and self.incomplete == "zero"
+        # The singular vectors of all rows, and projections, are of partitions that see every point.
+        return self.projection != "svd" and not (self.projection and self.incomplete != "zero")
+
+    def _as_set(self) -> str:
+        if self._in_blocks():
+            return super()._as_set()
+        return f"SEC with projection={self.projection!r}"
 
     def _projected(
         self, whole: NormalisedCut, ensemble: Ensemble, seed: SeedSequence
-    ) -> NormalisedCut | None:
-        """Return the objective on projected rows, or None where nothing is to be projected."""
-        if self.projection is None:
-            return None
+    ) -> NormalisedCut:
+        """Return the objective on projected rows, or itself where that would not be smaller."""
         if self.incomplete == "blockwise":
             raise ValueError(
                 f"projection={self.projection!r} mixes the blocks of the partitions, so "
@@ -308,7 +311,7 @@ class SEC(BaseConsensus):
                 ConsensusWarning,
                 stacklevel=4,
             )
-            return None
+            return whole
         if self.projection == "svd":
             return whole.on_rows(_leading_rows(ensemble, whole, self.n_dims, seed))
         matrix = _mixed_rows(ensemble, whole, self.n_dims, n_blocks=self.n_blocks, seed=seed)
@@ -334,8 +337,7 @@ class NormalisedCut:
     @classmethod
     def of(cls, ensemble: Ensemble, column: np.ndarray, *, blockwise: bool) -> NormalisedCut:
         """Return the objective of an ensemble whose columns of B have some weights."""
-        membership = ensemble.membership().matrix if ensemble.is_soft else None
-        rows = RowSpace(ensemble.labels, ensemble.offsets, membership)
+        rows = RowSpace.of(ensemble)
         sampled = None
         if blockwise and not ensemble.is_complete:
             sampled = (ensemble.labels != UNSAMPLED).astype(np.float64)
@@ -455,8 +457,7 @@ class NormalisedCut:
     def cost(self, groups: np.ndarray, n_clusters: int) -> float:
         """Return the cost of a grouping."""
         points = self.points
-        totals = points.rows.totals(groups, points.weight, n_clusters)
-        energy = self.energy(totals, self.group_mass(totals, groups))
+        energy = self.energy(*_row_kmeans.sums(self, groups, n_clusters))
         return float(points.mass @ points.base - energy.sum())
 
 
@@ -468,12 +469,15 @@ class _CutRows:
     column: np.ndarray
     sizes: np.ndarray
     unit: float
+    blockwise: bool
     projection: Any = None
 
     def of(self, labels: np.ndarray) -> NormalisedCut:
         """Return the objective on some rows."""
         rows = RowSpace(labels, self.offsets)
-        whole = NormalisedCut.of_rows(rows, self.column, self.sizes, weight=np.ones(len(labels)))
+        sampled = (labels != UNSAMPLED).astype(np.float64) if self.blockwise else None
+        ones = np.ones(len(labels))
+        whole = NormalisedCut.of_rows(rows, self.column, self.sizes, weight=ones, sampled=sampled)
         if self.projection is None:
             return whole
         scale = np.sqrt(self.column)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -10,18 +10,25 @@ from numpy.random import SeedSequence
 
 from clusterscape import kernels
 from clusterscape._core.params import Choice, Integer, Null, Rules, Seed
+from clusterscape._core.rows import RowSource
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.combine.base import BaseConsensus, Combined
-from clusterscape.combine.blocked import BlockedCombined
+from clusterscape.combine.blocked import BlockedCombined, tally
 from clusterscape.combine.eci import WEIGHTING, Weighting, column_weights
 from clusterscape.combine.registry import consensus_method
 from clusterscape.ensemble import BlockedEnsemble, Ensemble
 from clusterscape.linalg.kmeans import kmeans
 from clusterscape.linalg.ncut import eigengap
 from clusterscape.linalg.rowspace import RowSpace
-from clusterscape.linalg.transfer_cut import bipartite_spectrum
+from clusterscape.linalg.transfer_cut import (
+    BipartiteSpectrum,
+    Incidence,
+    bipartite_spectrum,
+    spectrum_of_gram,
+)
 
 _START_SIZE = 20_000
+_TOLERANCE = 1e-6  # of the cost: an iteration over all blocks that gains less is the last
 
 
 @consensus_method(
@@ -155,25 +162,57 @@ class SpectralConsensus(BaseConsensus):
         cut = self._cut_of(some, drawing, starting)
         labels = cut.labels
         if some is not ensemble:
-            labels = cut.found.nearest(_space_of(ensemble), cut.centers, unit=cut.unit)
+            labels = cut.found.nearest(RowSpace.of(ensemble), cut.centers, unit=cut.unit)
         return Combined(labels, cut.cost, cut.details)
 
     def _combine_blocks(self, ensemble: BlockedEnsemble, features: Any) -> BlockedCombined:
         drawing, starting, picking = spawn(self.random_state, 3)
-        most = min(self.max_points or _START_SIZE, ensemble.n_points)
+        if self.max_points is None or ensemble.n_points <= self.max_points:
+            return self._cut_of_blocks(ensemble, drawing, starting)
+        most = self.max_points
         some = ensemble.subset(_some_rows(ensemble.n_points, most, picking), keep_empty=True)
         some = some.subset(some.in_clusters(), keep_empty=True)
         cut = self._cut_of(some, drawing, starting)
         rule = NearestCentre(cut.found, ensemble.offsets, cut.centers, cut.unit)
         return BlockedCombined(rule, cut.cost, cut.details)
 
-    def _in_blocks(self) -> bool:
-        # All points at once need their rows of eigenvectors in memory.
-        return self.max_points is not None
+    def _cut_of_blocks(
+        self, ensemble: BlockedEnsemble, drawing: SeedSequence, starting: SeedSequence
+    ) -> BlockedCombined:
+        """Return the spectral cut of all points, by sums over the blocks.
+
+        The spectrum is that of the D x D table of the clusters, and k-means goes on from the best
+        start with passes of K x m sums: Lloyd's steps, where points in memory are exchanged.
+        """
+        sizes = ensemble.cluster_sizes()
+        column = self._links(column_weights(ensemble, self.weighting, self.theta), sizes)
+        wanted = self.max_clusters + 1 if self.n_clusters is None else self.n_clusters
+        found = spectrum_in_blocks(ensemble, wanted, column)
+        k, gaps = self.n_clusters, None
+        if k is None:
+            k, gaps = eigengap(found.values, max_clusters=self.max_clusters)
+        n, unit = ensemble.n_points, self.rows == "unit"
+        sample = np.arange(n)
+        if n > _START_SIZE:
+            rng = np.random.default_rng(drawing)
+            sample = np.sort(rng.choice(n, size=_START_SIZE, replace=False))
+        rule = NearestCentre(found, ensemble.offsets, np.empty((0, k)), unit)
+        rows, mass, _ = rule.rows(ensemble.blocks[sample])
+        first = kmeans(
+            rows, min(k, len(rows)), n_init=self.n_init, max_iter=self.max_iter,
+            sample_weight=mass, seed=starting,
+        )  # fmt: skip
+        rule = replace(rule, centers=first.centers)
+        if len(sample) < n:
+            rule = settled(rule, ensemble.blocks, self.max_iter)
+        totals = tally(ensemble, rule).totals
+        cost = _cut(totals, column, found.column_degree @ totals)
+        details = _details(found, gaps, start_size=len(rows), sample_size=n)
+        return BlockedCombined(rule, cost, details)
 
     def _cut_of(self, some: Ensemble, drawing: SeedSequence, starting: SeedSequence) -> _Cut:
         """Return the spectral cut of some points."""
-        space = _space_of(some)
+        space = RowSpace.of(some)
         column = self._links(column_weights(some, self.weighting, self.theta), some.cluster_sizes())
         wanted = self.max_clusters + 1 if self.n_clusters is None else self.n_clusters
         found = bipartite_spectrum(
@@ -187,18 +226,13 @@ class SpectralConsensus(BaseConsensus):
         XT = found.rows(space, n_vectors=k, unit=unit).T
         mass = some.sample_weight * (1.0 if unit else degree)
         labels, start_size = self._partition(XT, mass, k, drawing, starting)
-        cost = _cut(space, column, degree, some.sample_weight, labels)
+        totals = space.totals(labels, some.sample_weight, int(labels.max()) + 1)
+        volume = np.bincount(labels, weights=some.sample_weight * degree)
+        cost = _cut(totals, column, volume)
         sizes = np.bincount(labels, weights=mass)
         sums = [np.bincount(labels, weights=mass * line) for line in XT]
         centers = np.column_stack(sums)[sizes > 0] / sizes[sizes > 0, None]
-        details = {
-            "eigenvalues_": found.values,
-            "gaps_": gaps,
-            "residual_": found.residual,
-            "solver_": f"{found.solver}, {found.side}",
-            "start_size_": start_size,
-            "sample_size_": some.n_points,
-        }
+        details = _details(found, gaps, start_size=start_size, sample_size=some.n_points)
         return _Cut(labels, cost, found, centers, unit, details)
 
     def _links(self, column: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -277,22 +311,81 @@ class NearestCentre:
         space = RowSpace(labels, self.offsets)
         return self.found.nearest(space, self.centers, unit=self.unit)
 
+    def rows(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the rows of eigenvectors of points that are in a cluster, their masses, labels."""
+        space = RowSpace(labels[(labels >= 0).any(axis=1)], self.offsets)
+        rows = self.found.rows(space, n_vectors=self.centers.shape[1], unit=self.unit)
+        mass = np.ones(len(rows))
+        if not self.unit:
+            mass = space.product(self.found.column_degree[:, None]).ravel()
+        return rows, mass, space.labels
+
+
+def settled(rule: NearestCentre, blocks: RowSource, max_iter: int) -> NearestCentre:
+    """Return the rule after Lloyd's steps over all blocks, whose sums are added in their order."""
+    before = np.inf
+    for _ in range(max_iter):
+        parts = blocks.workers.map(_step, blocks, (rule,))
+        sums, mass, cost = (sum(values[1:], values[0]) for values in zip(*parts, strict=True))
+        centers = rule.centers.copy()
+        filled = mass > 0
+        centers[filled] = sums[filled] / mass[filled, None]
+        rule = replace(rule, centers=centers)
+        if before - cost <= _TOLERANCE * abs(cost):
+            break
+        before = cost
+    return rule
+
+
+def _step(i: int, labels: np.ndarray, rule: NearestCentre) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return the sums of the rows of a block by their nearest centres, masses, and the cost."""
+    rows, mass, labels = rule.rows(labels)
+    centers = rule.centers[:, : rows.shape[1]]
+    k = len(centers)
+    groups = rule.groups(labels, 0)
+    sums = np.zeros(rule.centers.shape)
+    for j, line in enumerate(rows.T):
+        sums[:, j] = np.bincount(groups, weights=mass * line, minlength=k)
+    away = rows - centers[groups]
+    cost = float(mass @ np.einsum("ij,ij->i", away, away))
+    return sums, np.bincount(groups, weights=mass, minlength=k), cost
+
+
+def spectrum_in_blocks(
+    ensemble: BlockedEnsemble, n_values: int, column: np.ndarray, *, seed: int = 0
+) -> BipartiteSpectrum:
+    """Return the spectrum of the co-association with weighted columns, by sums over the blocks."""
+    degree = column * ensemble.cluster_sizes()
+    given = (ensemble.offsets, column, degree)
+    gram = ensemble.sum_of_tables(_scaled_gram, given, int(ensemble.offsets[-1]))
+    return spectrum_of_gram(gram, n_values, column_weight=column, column_degree=degree, seed=seed)
+
+
+def _scaled_gram(
+    i: int, labels: np.ndarray, offsets: np.ndarray, column: np.ndarray, degree: np.ndarray
+) -> np.ndarray:
+    """Return ``W^1/2 B^T D^-1 B W^1/2`` of the points of a block."""
+    space = RowSpace(labels, offsets)
+    own = space.product(degree[:, None]).ravel()
+    scale = np.divide(1.0, own, out=np.zeros_like(own), where=own > 0)
+    return Incidence(space).gram(scale, np.sqrt(column))
+
+
+def _details(found: BipartiteSpectrum, gaps: Any, **sizes: int) -> dict[str, Any]:
+    return {
+        "eigenvalues_": found.values,
+        "gaps_": gaps,
+        "residual_": found.residual,
+        "solver_": f"{found.solver}, {found.side}",
+        **{f"{name}_": size for name, size in sizes.items()},
+    }
+
 
 def _some_rows(n: int, size: int, seed: SeedSequence) -> np.ndarray:
     return np.sort(np.random.default_rng(seed).choice(n, size=size, replace=False))
 
 
-def _space_of(ensemble: Ensemble) -> RowSpace:
-    membership = ensemble.membership().matrix if ensemble.is_soft else None
-    return RowSpace(ensemble.labels, ensemble.offsets, membership)
-
-
-def _cut(
-    space: RowSpace, column: np.ndarray, degree: np.ndarray, weight: np.ndarray, labels: np.ndarray
-) -> float:
+def _cut(totals: np.ndarray, column: np.ndarray, volume: np.ndarray) -> float:
     """Return the normalised cut of the co-association: clusters less their inner shares."""
-    k = int(labels.max()) + 1
-    totals = space.totals(labels, weight, k)
     inside = (column[:, None] * totals**2).sum(axis=0)
-    volume = np.bincount(labels, weights=weight * degree, minlength=k)
     return float((1.0 - inside[volume > 0] / volume[volume > 0]).sum())

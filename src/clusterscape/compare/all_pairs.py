@@ -24,14 +24,14 @@ from clusterscape._core.params import (
 from clusterscape.compare.registry import MEASURES, Measure
 from clusterscape.compare.tables import (
     POLICIES,
-    Columns,
-    GramColumns,
     Noise,
     check_same_points,
+    columns_of,
     coverage,
 )
-from clusterscape.ensemble import BlockedEnsemble, Ensemble, as_ensemble
+from clusterscape.ensemble import BlockedEnsemble, BlockedLabelsError, Ensemble, as_ensemble
 from clusterscape.ensemble.ensemble import ids_or_count
+from clusterscape.lifting.lifted import lift
 
 _TASK_BATCHES = 32
 
@@ -259,11 +259,7 @@ class _Comparison:
         if not measures:
             return {}
         pairs, r = self.pairs, self.partitions.n_partitions
-        columns: Any
-        if isinstance(self.partitions, BlockedEnsemble):
-            columns = GramColumns.of(self.partitions)
-        else:
-            columns = Columns.of(self.partitions, sample_weight=self.partitions.sample_weight)
+        columns = columns_of(self.partitions)
         batches = list(columns.batches(pairs))
         tasks = [[pairs[b] for b in run] for run in _runs(batches)]
         policy = POLICIES[0] if self.noise is None else self.noise
@@ -285,6 +281,8 @@ class _Comparison:
         known: list[tuple[Any, dict[str, Any], Any]] = []
         for m in measures:
             assert m.prepare is not None
+            if isinstance(self.partitions, BlockedEnsemble) and m.prepare is not lift:
+                raise BlockedLabelsError(self.partitions.refusal(m.name))
             first, second = m.split(self.options.get(m.name, {}))
             given = {"noise": self.noise or m.noise[0], "n_jobs": self.n_jobs} | first
             prepared = next((k[2] for k in known if k[0] is m.prepare and k[1] == given), None)

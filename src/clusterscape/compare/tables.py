@@ -14,7 +14,7 @@ from scipy import sparse
 from clusterscape import kernels
 from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.labels import NOISE, UNSAMPLED
-from clusterscape.ensemble import BlockedEnsemble, BlockedLabelsError, Ensemble
+from clusterscape.ensemble import BlockedEnsemble, Ensemble
 from clusterscape.ensemble.inputs import (
     first_difference,
     may_be_joined,
@@ -29,7 +29,6 @@ POLICIES: tuple[str, ...] = ("singletons", "cluster", "drop")
 _BATCH_CELLS = 1 << 18
 _MAX_GB = 2.0  # of one dense table
 # Points whose labels are read at a time when coverage is counted.
-_BATCH_CELLS = 2**20  # of tables that are made at once
 _COVERAGE_CHUNK = 1 << 14
 
 
@@ -273,10 +272,7 @@ class Columns:
         """
         is_soft = np.isin(pairs, list(self.soft)).any(axis=1)
         for group in (np.flatnonzero(~is_soft), np.flatnonzero(is_soft)):
-            filled = np.cumsum(self._capacity(pairs[group]))
-            limits = np.arange(_BATCH_CELLS, filled[-1:].sum(), _BATCH_CELLS)
-            cuts = np.unique(np.searchsorted(filled, limits))
-            yield from (batch for batch in np.split(group, cuts) if batch.size)
+            yield from _batches(group, self._capacity(pairs[group]))
 
     def _capacity(self, pairs: np.ndarray) -> np.ndarray:
         """Return how many cells each pair's table can have at most."""
@@ -353,39 +349,77 @@ class GramColumns:
     """Partitions of an ensemble in blocks, by the table of all pairs of their clusters."""
 
     gram: np.ndarray
-    offsets: np.ndarray
-    total: float
+    n_clusters: np.ndarray
+    extra: int  # 1 where the noise of a partition is one more cluster of the table, its first
+    n_points: int
 
     @classmethod
     def of(cls, ensemble: BlockedEnsemble) -> GramColumns:
         """Count all pairs of clusters in one pass over the blocks."""
-        if not ensemble.is_complete or ensemble.has_noise:
-            raise BlockedLabelsError(
-                ensemble.refusal("comparing partitions with noise or unsampled points")
-            )
-        return cls(ensemble.gram(), ensemble.offsets, float(ensemble.n_points))
+        noise = ensemble.has_noise
+        gram = ensemble.gram(with_noise=noise)
+        return cls(gram, ensemble.n_clusters, int(noise), ensemble.n_points)
+
+    def clusters(self) -> np.ndarray:
+        """Return the table of the clusters alone, without noise."""
+        if not self.extra:
+            return self.gram
+        noise = np.concatenate([[0], np.cumsum(self.n_clusters + 1)[:-1]])
+        return np.delete(np.delete(self.gram, noise, axis=0), noise, axis=1)
 
     def batches(self, pairs: np.ndarray) -> Iterator[np.ndarray]:
-        """Give the positions of pairs whose tables are made at once."""
-        counts = np.diff(self.offsets)
-        step = max(1, _BATCH_CELLS // max(int(counts.max(initial=1)) ** 2, 1))
-        for start in range(0, len(pairs), step):
-            yield np.arange(start, min(start + step, len(pairs)))
+        """Yield positions of pairs as :meth:`Columns.batches` does, so that sums are the same."""
+        sizes = self.n_clusters[pairs] + 1
+        capacity = np.minimum(sizes[:, 0] * sizes[:, 1], self.n_points)
+        yield from _batches(np.arange(len(pairs)), capacity)
 
     def tables(self, pairs: np.ndarray, noise: str) -> Tables:
-        """Return the tables of one batch of pairs (m, 2); there is no noise."""
+        """Return the tables of one batch of pairs (m, 2)."""
+        starts = np.concatenate([[0], np.cumsum(self.n_clusters + self.extra)])
+        skipped = self.extra if noise == "drop" else 0
         cells = []
-        for i, j in pairs:
-            here, there = (slice(self.offsets[p], self.offsets[p + 1]) for p in (i, j))
+        for pair in pairs:
+            here, there = (slice(starts[p] + skipped, starts[p + 1]) for p in pair)
             table = self.gram[here, there]
-            cells.append((*np.nonzero(table), table[table != 0]))
-        starts = np.concatenate([[0], np.cumsum([len(mass) for *_, mass in cells])])
-        left = np.concatenate([cell[0] for cell in cells]).astype(np.int32)
-        right = np.concatenate([cell[1] for cell in cells]).astype(np.int32)
-        mass = np.concatenate([cell[2] for cell in cells])
-        sizes = np.diff(self.offsets)[pairs] + (noise == "cluster")
+            sides = zip(np.nonzero(table), pair, strict=True)
+            codes = [self._codes(found, p, noise, skipped) for found, p in sides]
+            cells.append((*codes, table[table != 0]))
+        left, right, mass = (np.concatenate(part) for part in zip(*cells, strict=True))
+        ends = np.concatenate([[0], np.cumsum([len(mass) for *_, mass in cells])])
+        sizes = self.n_clusters[pairs] + (noise == "cluster")
         whole = True  # points have no weights
-        return Tables(starts, left, right, mass, sizes, sizes, self.total, whole)
+        return Tables(ends, left, right, mass, sizes, sizes, float(self.n_points), whole)
+
+    def _codes(self, places: np.ndarray, p: int, noise: str, skipped: int) -> np.ndarray:
+        """Return rows or columns of a table as :class:`Tables` numbers them."""
+        codes = places + skipped - self.extra
+        if noise == "cluster":  # the last one there
+            codes[codes < 0] = self.n_clusters[p]
+        return codes.astype(np.int32)
+
+
+def _counted(i: int, labels: np.ndarray, lowest: int) -> np.ndarray:
+    """Return the points of a block that each two partitions both count."""
+    counted = (labels > lowest).astype(np.float64)
+    return counted.T @ counted
+
+
+def _batches(group: np.ndarray, capacity: np.ndarray) -> Iterator[np.ndarray]:
+    """Split positions of pairs where their tables, of so many cells, would be too many at once."""
+    filled = np.cumsum(capacity)
+    limits = np.arange(_BATCH_CELLS, filled[-1:].sum(), _BATCH_CELLS)
+    cuts = np.unique(np.searchsorted(filled, limits))
+    yield from (batch for batch in np.split(group, cuts) if batch.size)
+
+
+def columns_of(ensemble: Ensemble, *, unit: float = 1.0) -> Columns | GramColumns:
+    """Return the partitions of an ensemble, in memory or in blocks, as tables are made of them.
+
+    The points have the weights of the ensemble, in units of ``unit``; in blocks they have none.
+    """
+    if isinstance(ensemble, BlockedEnsemble):
+        return GramColumns.of(ensemble)
+    return Columns.of(ensemble, sample_weight=ensemble.sample_weight / unit)
 
 
 def _joined(parts: list[Tables]) -> Tables:
@@ -506,6 +540,9 @@ def coverage(ensemble: Ensemble, noise: str) -> np.ndarray:
     if ensemble.is_complete and not dropped:
         return np.ones((r, r))
     lowest = NOISE if dropped else UNSAMPLED
+    if isinstance(ensemble, BlockedEnsemble):
+        parts = ensemble.blocks.workers.map(_counted, ensemble.blocks, (lowest,))
+        return np.minimum(np.sum(parts, axis=0) / ensemble.n_points, 1.0)
     weights, shared = ensemble.sample_weight, np.zeros((r, r))
     for start in range(0, ensemble.n_points, _COVERAGE_CHUNK):
         part = slice(start, start + _COVERAGE_CHUNK)

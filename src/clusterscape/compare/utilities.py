@@ -291,8 +291,7 @@ def ensemble_utility(
         raise ValueError("labels: no point with a positive weight is in a cluster.")
     weight = np.where(inside, source.sample_weight, 0.0)
     groups, k = np.maximum(chosen.codes, 0).astype(np.int32), max(chosen.n_clusters, 1)
-    membership = source.membership().matrix if source.is_soft else None
-    totals = RowSpace(source.labels, source.offsets, membership).totals(groups, weight, k)
+    totals = RowSpace.of(source).totals(groups, weight, k)
     seen = seen_mass(source.labels, groups, weight, k)
     within = concentration(totals, seen, source.offsets, utility=utility, p=p).sum(axis=1)
     sizes, all_seen = totals.sum(axis=1, keepdims=True), seen.sum(axis=1, keepdims=True)

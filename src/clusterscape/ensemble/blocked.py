@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn import get_config
 
 from clusterscape import kernels
 from clusterscape._core.block_files import JoinedColumns, SomeColumns
-from clusterscape._core.labels import UNSAMPLED, smallest_type
-from clusterscape._core.rows import RowSource
+from clusterscape._core.labels import NOISE, UNSAMPLED, smallest_type
+from clusterscape._core.rows import MappedRows, RowSource
 from clusterscape._core.weights import checked_weights
-from clusterscape.ensemble.ensemble import Ensemble, _chosen, _unique_names
+from clusterscape.ensemble.ensemble import Compressed, Ensemble, _chosen, _unique_names
 from clusterscape.ensemble.inputs import Partition, frozen
 from clusterscape.ensemble.records import PartitionRecord
 
-_TABLES = 8  # of D x D numbers that are held at once
+_TABLES = 8  # of D x D numbers, or distinct rows of so many blocks, that are held at once
+_BESIDE = 64  # bytes for each distinct row beside its labels: weights, and tables to look it up
 _PROBE = 2000  # points on which it is first looked whether partitions differ
 
 
@@ -37,8 +40,8 @@ class BlockedEnsemble(Ensemble):
 
     :meth:`~clusterscape.generate.EnsembleGenerator.generate` gives one for rows that are read in
     blocks (:func:`clusterscape.io.open_rows`, Dask and Zarr arrays). Sizes of clusters, tables of
-    two partitions, selections, samples of points, and the consensus methods whose ``_in_blocks``
-    says so work block by block. ``labels`` itself, and all that needs it, is refused with the
+    two partitions, selections, samples of points, distinct rows, and most consensus methods work
+    block by block. ``labels`` itself, and all that needs it, is refused with the
     memory that it would take; :meth:`gather` returns an ordinary ensemble where that is meant.
 
     Attributes
@@ -155,6 +158,18 @@ class BlockedEnsemble(Ensemble):
         if (self._lowest >= 0).any():
             return np.ones(self.n_points, dtype=bool)
         return np.concatenate(self.blocks.workers.map(_inside, self.blocks))
+
+    def misses_points(self) -> np.ndarray:
+        """Say for each partition whether it leaves out points that are in a cluster of another."""
+        if not (self._lowest < 0).any():
+            return np.zeros(self.n_partitions, dtype=bool)
+        return np.any(self.blocks.workers.map(_missed, self.blocks), axis=0)
+
+    def has_few_rows(self, most: int) -> bool:
+        """Say whether the points have at most so many different rows of labels."""
+        parts = self.blocks.workers.map(_few, self.blocks, (most,))
+        rows = np.concatenate(parts)
+        return len(_few(0, rows, most)) <= most
 
     @property
     def is_weighted(self) -> bool:
@@ -387,33 +402,170 @@ class BlockedEnsemble(Ensemble):
         parts = self.blocks.workers.map(_table, self.blocks, (*places, shape))
         return np.sum(parts, axis=0).astype(np.float64)
 
-    def gram(self) -> np.ndarray:
+    def compress(self, *, keep_noise_apart: bool = False) -> Compressed:
+        """Merge the points that have the same row in every partition into weighted points.
+
+        The distinct rows of the blocks are merged in the order of the blocks, so that they are
+        those of :meth:`Ensemble.compress`, in the same order. They must fit into scikit-learn's
+        ``working_memory``; where there are too many it is said as soon as it is known.
+
+        Parameters
+        ----------
+        keep_noise_apart : bool
+            Never merge points that are noise in some partition.
+
+        Returns
+        -------
+        Compressed
+            The ensemble of distinct rows in memory, and ``inverse``, the row of each point, in
+            blocks: ``inverse[rows]``, ``inverse.block(i)``.
+        """
+        rows = np.empty((0, self.n_partitions), dtype=self.blocks.dtype)
+        counts: np.ndarray = np.empty(0)
+        points = np.empty(0, dtype=np.int64)
+        apart = np.empty(0, dtype=bool)
+        given = (self.blocks.bounds, keep_noise_apart)
+        for start in range(0, self.blocks.n_blocks, _TABLES):
+            which = list(range(start, min(start + _TABLES, self.blocks.n_blocks)))
+            parts = self.blocks.workers.map(_distinct, self.blocks, given, which=which)
+            rows = np.concatenate([rows, *(part[0] for part in parts)])
+            counts = np.concatenate([counts, *(part[1] for part in parts)])
+            points = np.concatenate([points, *(part[2] for part in parts)])
+            apart = np.concatenate([apart, *(part[3] for part in parts)])
+            first, inverse = kernels.rows.unique_rows(rows, apart)
+            counts = np.bincount(inverse, weights=counts, minlength=first.size)
+            rows, points, apart = rows[first], points[first], apart[first]
+            self._check_distinct(rows, which[-1] + 1)
+        small = self._small(rows).with_weights(sample_weight=counts)
+        shared = (self.blocks.bounds, DistinctRows(rows, points, apart))
+        places = MappedRows(_places, self.blocks, shared, shape=(self.n_points,), dtype=np.int64)
+        return Compressed(small, places)  # type: ignore[arg-type]
+
+    def _check_distinct(self, rows: np.ndarray, seen: int) -> None:
+        """Refuse more distinct rows than fit into memory, with what all of them would take."""
+        size = rows.nbytes + _BESIDE * len(rows)
+        limit = int(get_config()["working_memory"]) * 2**20
+        if size <= limit:
+            return
+        points = int(self.blocks.bounds[seen])
+        whole = size / points * self.n_points / 2**20
+        raise BlockedLabelsError(
+            f"{len(rows):,} of the first {points:,} points have labels of their own; the distinct "
+            f"rows of labels of all {self.n_points:,} points would take up to {whole:,.0f} MB, and "
+            f"scikit-learn's working_memory allows {limit / 2**20:,.0f} MB. SEC, KCC, LWGP, "
+            "SpectralConsensus and MCLA need no such table; fewer partitions, or partitions with "
+            "fewer clusters, have fewer distinct rows; "
+            "sklearn.set_config(working_memory=...) raises the limit."
+        )
+
+    def gram(self, *, with_noise: bool = False) -> np.ndarray:
         """Return the points that every two clusters of all partitions share, as a D x D table.
 
         Its blocks are the contingency tables of all pairs of partitions: one pass over the blocks
         of points, O(n r^2).
 
+        Parameters
+        ----------
+        with_noise : bool
+            Count the noise points of each partition as one more cluster, its first.
+
         Returns
         -------
-        (D, D) array
+        (D, D) or (D + r, D + r) array
         """
-        width = int(self.offsets[-1])
+        offsets = self.offsets + with_noise * np.arange(self.n_partitions + 1)
+        return self.sum_of_tables(_gram, (offsets, with_noise), int(offsets[-1]))
+
+    def sum_of_tables(self, function: Any, shared: tuple[Any, ...], width: int) -> np.ndarray:
+        """Return the sum of square tables of the blocks, added in the order of the blocks.
+
+        Parameters
+        ----------
+        function : callable
+            ``function(i, labels, *shared)`` is the table of a block.
+        shared : tuple
+            Further arguments.
+        width : int
+            Rows and columns of a table.
+
+        Returns
+        -------
+        (width, width) array
+        """
         total = np.zeros((width, width))
-        # Some blocks at a time: what comes back is D x D for each of them.
+        # Some blocks at a time: what comes back is a whole table for each of them.
         for start in range(0, self.blocks.n_blocks, _TABLES):
             which = list(range(start, min(start + _TABLES, self.blocks.n_blocks)))
-            for part in self.blocks.workers.map(_gram, self.blocks, (self.offsets,), which=which):
+            for part in self.blocks.workers.map(function, self.blocks, shared, which=which):
                 total += part
         return total
 
 
-def _gram(i: int, labels: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def _gram(i: int, labels: np.ndarray, offsets: np.ndarray, with_noise: bool) -> np.ndarray:
     width = int(offsets[-1])
     out = np.empty((width, width))
     columns = np.ascontiguousarray(labels.T)
+    if with_noise:  # -1 becomes 0, and -2, which was not seen, -1
+        columns = columns.astype(np.int32) + np.int32(1)
     ones = np.ones(len(labels)), np.ones(width)
     kernels.thresholded.cluster_gram(columns, offsets, *ones, out)
     return out
+
+
+def _distinct(
+    i: int, labels: np.ndarray, bounds: np.ndarray, keep_noise_apart: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the distinct rows of a block, how often they occur, where first, and which alone."""
+    apart = np.zeros(len(labels), dtype=bool)
+    if keep_noise_apart:
+        apart = (labels == NOISE).any(axis=1)
+    first, inverse = kernels.rows.unique_rows(np.ascontiguousarray(labels), apart)
+    counts = np.bincount(inverse, minlength=first.size).astype(np.float64)
+    return labels[first], counts, int(bounds[i]) + first, apart[first]
+
+
+@dataclass(frozen=True)
+class DistinctRows:
+    """The distinct rows of labels of an ensemble, and how the rows of points are found among them.
+
+    Attributes
+    ----------
+    rows : (m, r) array
+        In the order of their first appearance.
+    points : (m,) array
+        The first point with each row.
+    apart : (m,) array
+        Whether the row is that of this point alone, whatever rows others have.
+    """
+
+    rows: np.ndarray
+    points: np.ndarray
+    apart: np.ndarray
+
+    def places(self, labels: np.ndarray, start: int) -> np.ndarray:
+        """Return the number of the distinct row of each of some consecutive points.
+
+        Parameters
+        ----------
+        labels : (m, r) array
+            Their rows of labels.
+        start : int
+            The number of the first of them among all points.
+        """
+        low, high = np.searchsorted(self.points, [start, start + len(labels)])
+        own = low + np.flatnonzero(self.apart[low:high])
+        apart = np.zeros(len(labels), dtype=bool)
+        apart[self.points[own] - start] = True
+        # The distinct rows come first, so that equal ones of the points are given their numbers.
+        both = np.concatenate([self.rows, labels])
+        first, inverse = kernels.rows.unique_rows(both, np.concatenate([self.apart, apart]))
+        found = first[inverse[len(self.rows) :]]
+        found[self.points[own] - start] = own
+        return found
+
+
+def _places(i: int, labels: np.ndarray, bounds: np.ndarray, distinct: DistinctRows) -> np.ndarray:
+    return distinct.places(labels, int(bounds[i]))
 
 
 def _negatives(i: int, labels: np.ndarray) -> tuple[int, int]:
@@ -426,6 +578,17 @@ def _seen(i: int, labels: np.ndarray) -> np.ndarray:
 
 def _inside(i: int, labels: np.ndarray) -> np.ndarray:
     return np.asarray((labels >= 0).any(axis=1))
+
+
+def _missed(i: int, labels: np.ndarray) -> np.ndarray:
+    return np.asarray((labels[(labels >= 0).any(axis=1)] < 0).any(axis=0))
+
+
+def _few(i: int, labels: np.ndarray, most: int) -> np.ndarray:
+    """Return the distinct rows of points that are in a cluster, one more than ``most`` at most."""
+    labels = np.ascontiguousarray(labels[(labels >= 0).any(axis=1)])
+    first = kernels.rows.unique_rows(labels, np.zeros(len(labels), dtype=bool))[0]
+    return labels[first[: most + 1]]
 
 
 def _gone_alike(i: int, labels: np.ndarray, left: int, right: int) -> bool:

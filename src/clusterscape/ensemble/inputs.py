@@ -372,6 +372,30 @@ def first_difference(left: pd.Index, right: pd.Index) -> tuple[int, str, str]:
     return row, repr(pairs[row][0]), repr(pairs[row][1])
 
 
+def check_same_rows(X: Any, labels: Any) -> None:
+    """Refuse labels whose index names other points than that of the table, or in another order."""
+    if not (isinstance(X, pd.DataFrame) and isinstance(labels, pd.Series)):
+        return
+    if may_be_joined(X.index, labels.index):
+        return
+    row, mine, theirs = first_difference(X.index, labels.index)
+    raise ValueError(
+        f"X and labels have different indexes: row {row} of X is {mine}, and of labels {theirs}. "
+        "Give them in the same order, labels.loc[X.index]; where only the index is another one, "
+        "labels.to_numpy()."
+    )
+
+
+def refuse_other_names(left: pd.Index, right: pd.Index, what: str) -> None:
+    """Refuse names of points that are not the same ones in the same order."""
+    if not may_be_joined(left, right):
+        row, mine, other = first_difference(left, right)
+        raise ValueError(
+            f"{what} have different row names, at row {row} {mine} and {other}; both must be about "
+            "the same points in the same order."
+        )
+
+
 def _counts_up(index: pd.Index) -> bool:
     """Say whether ids only count the points: 0, 1, 2..."""
     if isinstance(index, pd.RangeIndex):

@@ -21,7 +21,7 @@ _ROWS, _BUDGET = 400, 20_000_000  # rows that dependence is read from; numbers h
 _LEVEL = 0.01  # chance of joining two groups that are independent, over all pairs of columns
 _LEAST_ROWS = 20
 _REFERENCES = 19
-_CLEAR = 2.5  # deviations of the references by which clusters must be clearer than theirs
+CLEAR = 2.5  # deviations of the references by which clusters must be clearer than theirs
 _FITTED_ROWS = 1000
 
 
@@ -125,5 +125,5 @@ def structured_views(
         ]
         clear = np.maximum(clear, found)
     order = np.argsort(-clear, kind="stable")
-    kept = [g for g in order if clear[g] > _CLEAR or groups[g].size > 1]
+    kept = [g for g in order if clear[g] > CLEAR or groups[g].size > 1]
     return [groups[g] for g in kept[:most]]

@@ -23,6 +23,34 @@ def grouped(
     return np.unique(groups, return_inverse=True)[1]
 
 
+def grouped_apart(
+    distances: np.ndarray,
+    counts: np.ndarray,
+    quality: np.ndarray,
+    k: int,
+    shown: np.ndarray,
+    *,
+    how: str,
+) -> np.ndarray:
+    """Return at most k groups as :func:`grouped` does, with each of ``shown`` in one of its own.
+
+    A group that has several of them is divided: its partitions go to the nearest. There are at
+    most k ``shown``.
+    """
+    for count in range(k, 0, -1):
+        groups = grouped(distances, counts, quality, count, how=how)
+        for g in np.unique(groups[shown]):
+            mine = np.flatnonzero(groups == g)
+            centres = shown[groups[shown] == g]
+            nearest = distances[np.ix_(mine, centres)].argmin(axis=1)
+            nearest[np.searchsorted(mine, centres)] = np.arange(centres.size)
+            moved = nearest > 0
+            groups[mine[moved]] = groups.max() + nearest[moved]
+        if groups.max() < k:
+            break
+    return groups
+
+
 def farthest_first(distances: np.ndarray, first: int, k: int) -> np.ndarray:
     """Return the nearest of k centres for each partition, each centre far from those before it.
 

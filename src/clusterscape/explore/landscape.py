@@ -15,20 +15,33 @@ from clusterscape._core import seeds as _seeds
 from clusterscape._core.errors import ParameterError
 from clusterscape._core.labels import NOISE, UNSAMPLED, canonical
 from clusterscape._core.params import Choice, Integer, Rules, check_params
-from clusterscape.compare import MEASURES, density_distances, pairwise
+from clusterscape.compare import MEASURES, adjusted_rand, density_distances, pairwise
 from clusterscape.compare.density import pair_distances
 from clusterscape.ensemble import Ensemble, PartitionRecord, as_ensemble
+from clusterscape.ensemble.inputs import refuse_other_names
 from clusterscape.explore.columns import structured_views
-from clusterscape.explore.grouping import GROUPINGS, best_of_groups, grouped, plane_of
+from clusterscape.explore.grouping import (
+    GROUPINGS,
+    best_of_groups,
+    grouped_apart,
+    plane_of,
+)
 from clusterscape.explore.quality import QUALITIES, Name, values_of
 from clusterscape.explore.sampler import N_CLUSTERS_RULES, SAMPLER_RULES, PartitionSampler
 from clusterscape.explore.space import Space
 from clusterscape.explore.starts import good_and_apart
-from clusterscape.explore.views import fitted, recurrence, view_partitions
-from clusterscape.generate.features import point_ids, validated_features
+from clusterscape.explore.views import (
+    ALIKE,
+    fitted,
+    recurrence,
+    remaining_views,
+    view_partitions,
+)
+from clusterscape.generate.features import point_ids, read_features, validated_features
 
 _GENERATED_COUNT, _POOL = 12, 10  # by default; partitions from which each of them is chosen
 _SAMPLED, _GENERATED, _GIVEN = "sampled", "generated", "given"
+_COLUMNS, _TABLE, _REMAINS = "columns", "table", "remains"  # kinds of views
 
 
 class Landscape(BaseEstimator):
@@ -37,6 +50,12 @@ class Landscape(BaseEstimator):
     Where points can be divided well in several ways, every way is a region of good partitions.
     Chains from different starts sample them (see :class:`PartitionSampler`), a distance between
     partitions groups the samples, and the best one of each group represents it.
+
+    A structure may be hidden from a quality on all columns by a stronger one. So views of the
+    points are looked at beside the table: groups of columns that are independent of one another;
+    what is left of the table without the directions of its clearest partition, and so on [4]_; or
+    other tables of the same points, which you give. A view has a share of the samples, its own
+    quality, and its best partition is among the representatives.
 
     Parameters
     ----------
@@ -57,12 +76,11 @@ class Landscape(BaseEstimator):
         Average linkage, in which a partition counts as often as it was sampled; or centres that
         are each as far as possible from those before, beginning with the best partition.
     n_generated : {"auto"} or int
-        Partitions by k-means on views of the columns, to be looked at beside the samples: first
-        one of each group of columns that is independent of the others and has a structure of its
-        own (``views_``); then, of ten times as many on few columns, related ones, or what is left
+        Partitions by k-means, to be looked at beside the samples: first one of each view
+        (``view_kinds_``); then, of ten times as many on few columns, related ones, or what is left
         without the directions of other partitions [4]_, those that are good on all columns, shown
-        by several views, and differ. They show structures that a stronger one hides from the
-        quality. "auto" is 12, and none with ``n_samples=0`` or with a kernel that is given.
+        by several of these, and differ. "auto" is 12, and none with ``n_samples=0`` or with a
+        kernel that is given; 0 also looks for no views.
     max_compared : int
         Different partitions whose distances are all computed. Of more, so many are drawn, with the
         best and, where they are at most half of it, all that were generated or given among them;
@@ -92,15 +110,24 @@ class Landscape(BaseEstimator):
         Quality of each.
     relative_quality_ : (m,) array
         Quality over the best one with the same number of clusters, by the weight's base (so that
-        it is never negative); with ``views_``, the largest of the whole table and the views. The
-        best partition of a group is chosen by it.
+        it is never negative); with views, the largest of the whole table and the views. The best
+        partition of a group is chosen by it.
     views_ : list of arrays
-        Columns that were judged by themselves as well: groups that are independent of one another
-        (distance correlation [5]_), except single columns whose clusters are not clearer than those
-        of points without any. Empty where all columns depend on each other, with
+        Columns that were looked at by themselves as well: groups that are independent of one
+        another (distance correlation [5]_), except single columns whose clusters are not clearer
+        than those of points without any. Empty where all columns depend on each other, with
         ``n_generated=0``, and with a kernel or a quality of your own.
+    view_kinds_ : list of str
+        One word for each view: "columns" for those of ``views_``, which come first; "table" for
+        those given to :meth:`fit`; "remains" for what is left of the table without the directions
+        along which the clusters of its clearest partition differ, then without those of the
+        clearest of that, as long as there are clusters clearer than those of points without any,
+        and other ones than those of the table and of ``views_``. They are looked for where no
+        views are given, in dense tables of at most 20 million numbers.
     view_ : (m,) array
-        The view in which each partition has its relative quality; -1 for all columns.
+        The view in which each partition has its relative quality; -1 for the whole table.
+    view_samplers_ : list of PartitionSampler
+        The sampler of each view; empty with ``n_samples=0``.
     groups_ : (m,) array
         Group of each partition, numbered by decreasing share.
     group_share_ : (g,) array
@@ -240,7 +267,7 @@ class Landscape(BaseEstimator):
         self.progress = progress
         self.store = store
 
-    def fit(self, X: Any, y: Any = None, *, ensemble: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, ensemble: Any = None, views: Any = None) -> Self:
         """Sample partitions of the rows of X, group them, and choose representatives.
 
         Parameters
@@ -252,6 +279,9 @@ class Landscape(BaseEstimator):
         ensemble : Ensemble or (n, r) array, optional
             Partitions from anywhere, to be looked at beside the samples, or alone with
             ``n_samples=0``. Noise points count as one more cluster.
+        views : (n, d) table or list of tables, optional
+            Other descriptions of the same points, row by row: other measurements, or X prepared in
+            a way that shows what X hides.
 
         Returns
         -------
@@ -266,17 +296,17 @@ class Landscape(BaseEstimator):
         generated = self.n_generated
         if generated == "auto":
             generated = _GENERATED_COUNT if self.n_samples > 0 and is_plain else 0
-        self.views_: list[np.ndarray] = []
-        if generated > 0 and is_plain and not callable(self.quality):
-            most = -(-int(generated) // len(self._counts))
-            self.views_ = structured_views(points, self._counts, most, viewing)
-        parts: list[tuple[str, Ensemble]] = []
-        self.sampler_: PartitionSampler | None = None
-        if self.n_samples > 0:
-            self.sampler_ = self._sampler(sampling)
-            parts.append((_SAMPLED, self.sampler_.generate(points, index=ids)))
+        tables = self._tables(
+            points,
+            _same_points(views, points.shape[0], ids, self.kernel),
+            int(generated) if is_plain and not callable(self.quality) else 0,
+            viewing,
+        )
+        parts = self._sampled(points, tables, sampling, ids)
         if generated > 0:
-            parts.append((_GENERATED, self._generated(points, int(generated), generating, ids)))
+            parts.append(
+                (_GENERATED, self._generated(points, tables, int(generated), generating, ids))
+            )
         if ensemble is not None:
             parts.append((_GIVEN, _complete(as_ensemble(ensemble), points.shape[0], ids)))
         if not parts:
@@ -287,29 +317,66 @@ class Landscape(BaseEstimator):
             )
         self.ensemble_ = Ensemble.concat([part for _, part in parts])
         self.origin_ = np.repeat([o for o, _ in parts], [p.n_partitions for _, p in parts])
-        self._judge(points, spacing)
-        self._compare(points, np.random.default_rng(comparing))
+        relative = self._judge(points, tables, spacing)
+        self._compare(points, relative, np.random.default_rng(comparing))
         return self
+
+    def _tables(self, points: Any, given: list[Any], generated: int, seed: Any) -> list[Any]:
+        """Return the table of each view, and set what views there are."""
+        self.views_: list[np.ndarray] = []
+        remains: list[np.ndarray] = []
+        if generated > 0:
+            most = -(-generated // len(self._counts))
+            self.views_ = structured_views(points, self._counts, most, seed)
+        known = [points[:, columns] for columns in self.views_]
+        if generated > 0 and not given:
+            remains = remaining_views(points, known, self._counts, most - len(known), seed)
+        kinds = {_COLUMNS: known, _TABLE: given, _REMAINS: remains}
+        self.view_kinds_ = [kind for kind, some in kinds.items() for _ in some]
+        return [*known, *given, *remains]
+
+    def _sampled(
+        self, points: Any, tables: list[Any], seed: Any, ids: Any
+    ) -> list[tuple[str, Ensemble]]:
+        """Return the samples of the whole table and of each view, in equal shares."""
+        self.sampler_: PartitionSampler | None = None
+        self.view_samplers_: list[PartitionSampler] = []
+        if self.n_samples == 0:
+            return []
+        of_views = seed.spawn(len(tables))
+        share = -(-self.n_samples // (1 + len(tables)))
+        self.sampler_ = self._sampler(seed, n_samples=share)
+        parts = [(_SAMPLED, self.sampler_.generate(points, index=ids))]
+        # A view has been looked for because of its one structure: few chains find that.
+        chains = min(self.n_chains, max(2, self.n_chains // (1 + len(tables))))
+        for number, (table, child) in enumerate(zip(tables, of_views, strict=True)):
+            beside = None if self.store is None else f"{os.fspath(self.store)}-view-{number}"
+            one = self._sampler(child, n_samples=share, n_chains=chains, store=beside)
+            parts.append((_SAMPLED, one.generate(table, index=ids)))
+            self.view_samplers_.append(one)
+        return parts
 
     @property
     def _counts(self) -> list[int]:
         given = self.n_clusters
         return [int(k) for k in given] if isinstance(given, Sequence) else [int(given)]
 
-    def _sampler(self, seed: Any) -> PartitionSampler:
+    def _sampler(self, seed: Any, **more: Any) -> PartitionSampler:
         names = set(PartitionSampler().get_params()) - {"random_state", "progress"}
-        own = {name: getattr(self, name) for name in names}
+        own = {name: getattr(self, name) for name in names} | more
         return PartitionSampler(**own, random_state=seed, progress=self.progress)
 
-    def _generated(self, points: Any, count: int, seed: Any, ids: Any) -> Ensemble:
-        """Return partitions that views of the columns show, good ones that differ."""
+    def _generated(
+        self, points: Any, tables: list[Any], count: int, seed: Any, ids: Any
+    ) -> Ensemble:
+        """Return partitions that views show, good ones that differ."""
         labels, records = [], []
         for k, child in zip(self._counts, seed.spawn(len(self._counts)), strict=True):
             share = -(-count // len(self._counts))
-            pooling, *fitting = child.spawn(1 + len(self.views_))
+            pooling, *fitting = child.spawn(1 + len(tables))
             of_views = [
-                canonical(fitted(points[:, columns], k, one, n_init=10))
-                for columns, one in zip(self.views_, fitting, strict=True)
+                canonical(fitted(table, k, one, n_init=10))
+                for table, one in zip(tables, fitting, strict=True)
             ]
             pool = view_partitions(points, k, _POOL * share, pooling)
             pool = [canonical(one) for one in pool]
@@ -320,7 +387,7 @@ class Landscape(BaseEstimator):
             best = int(np.argmax(values))
             gains = [gain, gain * recurrence(pool)]
             others = [best, *good_and_apart(pool[best], pool, gains, share - 1)]
-            mine = (of_views + [pool[i] for i in others])[:share]
+            mine = (of_views + [pool[i] for i in others])[: max(share, len(of_views))]
             labels += mine
             records += [PartitionRecord(generator="views", algorithm="kmeans", n_clusters=k)] * len(
                 mine
@@ -338,8 +405,11 @@ class Landscape(BaseEstimator):
         space = self._space(points, seed, is_view=is_view)
         return values_of(space, QUALITIES[self.quality], labels)
 
-    def _judge(self, points: Any, seed: Any) -> None:
-        """Set the quality of every partition."""
+    def _judge(self, points: Any, tables: list[Any], seed: Any) -> np.ndarray:
+        """Set the quality of every partition; return the relative ones, a row for each table.
+
+        The first row is that of the whole table.
+        """
         labels = np.ascontiguousarray(self.ensemble_.labels)
         known = 0
         shift = np.zeros(self.ensemble_.n_partitions)
@@ -352,14 +422,15 @@ class Landscape(BaseEstimator):
         if not callable(self.quality):
             quality = QUALITIES[self.quality]
             shift = np.array([quality.shift(int(k)) for k in self.ensemble_.n_clusters])
-        self.relative_quality_ = _over_best(self.quality_ + shift, self.ensemble_.n_clusters)
-        self.view_ = np.full(self.quality_.size, -1)
+        clusters = self.ensemble_.n_clusters
         first, inverse = self.ensemble_.distinct()
-        for v, columns in enumerate(self.views_):
-            values = self._values(points[:, columns], labels[:, first], seed, is_view=True)
-            there = _over_best(values[inverse] + shift, self.ensemble_.n_clusters)
-            self.view_[there > self.relative_quality_] = v
-            self.relative_quality_ = np.maximum(there, self.relative_quality_)
+        relative = [_over_best(self.quality_ + shift, clusters)]
+        for table in tables:
+            values = self._values(table, labels[:, first], seed, is_view=True)
+            relative.append(_over_best(values[inverse] + shift, clusters))
+        self.relative_quality_ = np.max(relative, axis=0)
+        self.view_ = np.argmax(relative, axis=0) - 1
+        return np.array(relative)
 
     def _space(self, points: Any, seed: Any, *, is_view: bool) -> Space:
         """Return the points as the quality sees them, with the sampler's bandwidth.
@@ -381,19 +452,22 @@ class Landscape(BaseEstimator):
 
     # -- groups -----------------------------------------------------------------------------------
 
-    def _compare(self, points: Any, rng: np.random.Generator) -> None:
+    def _compare(self, points: Any, relative: np.ndarray, rng: np.random.Generator) -> None:
         """Set distances, groups, representatives and the map."""
         first, inverse = self.ensemble_.distinct()
         counts = np.bincount(inverse, minlength=first.size).astype(np.float64)
-        chosen = self._drawn(first, counts, rng)
+        found = self._best_of_views(relative[:, first], first)
+        chosen = self._drawn(first, counts, found, rng)
         self.compared_, self.counts_ = first[chosen], counts[chosen]
         self.n_compared_ = int(chosen.size)
         self.distances_ = self._distances(points)
-        relative = self.relative_quality_[self.compared_]
-        groups = grouped(
-            self.distances_, self.counts_, relative, self.n_representatives, how=self.grouping
+        value = self.relative_quality_[self.compared_]
+        shown = np.searchsorted(chosen, found)
+        groups = grouped_apart(
+            self.distances_, self.counts_, value, self.n_representatives, shown, how=self.grouping
         )
-        best = best_of_groups(groups, relative)
+        value[shown] = np.inf
+        best = best_of_groups(groups, value)
         every = np.full(first.size, -1)
         every[chosen] = groups
         self._join(every, first, best, points)
@@ -403,14 +477,38 @@ class Landscape(BaseEstimator):
         placed[chosen] = place
         self.embedding_ = placed[inverse]
 
-    def _drawn(self, first: np.ndarray, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def _best_of_views(self, relative: np.ndarray, first: np.ndarray) -> np.ndarray:
+        """Return the best partition of the table and of each view, by numbers of clusters.
+
+        Each of them is to be a representative, except those that are nearly another one, and later
+        ones where more are asked for than there is room. None where there are no views.
+        """
+        found: list[int] = []
+        if len(relative) == 1:
+            return np.array(found, dtype=np.int64)
+        room = min(self.n_representatives, self.max_compared)
+        clusters = self.ensemble_.n_clusters[first]
+        for k in self._counts:
+            for values in relative:
+                mine = np.flatnonzero(clusters == k)
+                if mine.size == 0 or len(found) == room:
+                    continue
+                best = int(mine[np.argmax(values[mine])])
+                labels = self.ensemble_.labels[:, first[[best, *found]]].T
+                if all(adjusted_rand(labels[0], other) <= ALIKE for other in labels[1:]):
+                    found.append(best)
+        return np.array(found, dtype=np.int64)
+
+    def _drawn(
+        self, first: np.ndarray, counts: np.ndarray, found: np.ndarray, rng: np.random.Generator
+    ) -> np.ndarray:
         """Return which of the different partitions are compared with all others."""
         if first.size <= self.max_compared:
             return np.arange(first.size)
         kept = self.origin_[first] != _SAMPLED  # few, and each of them made on purpose
         if kept.sum() > self.max_compared // 2:
             kept[:] = False
-        kept[int(np.argmax(self.relative_quality_[first]))] = True
+        kept[found if found.size else int(np.argmax(self.relative_quality_[first]))] = True
         others = np.flatnonzero(~kept)
         # By their counts, so that the density of the samples stays what it was.
         share = counts[others] / counts[others].sum()
@@ -506,6 +604,26 @@ def _over_best(base: np.ndarray, n_clusters: np.ndarray) -> np.ndarray:
         best = base[mine].max()
         found[mine] = base[mine] / best if best > 0 else base[mine] - best + 1
     return found
+
+
+def _same_points(views: Any, n: int, ids: Any, kernel: Any) -> list[Any]:
+    """Return the tables of the views that were given."""
+    if views is None:
+        return []
+    if isinstance(kernel, str) and kernel == "precomputed":
+        raise ValueError(
+            "views are tables of the points, and with kernel='precomputed' X is none; leave views "
+            "out, or give X as a table."
+        )
+    read = read_features(views, name="views")
+    if read.n_points != n:
+        raise ValueError(
+            f"views has {read.n_points} rows and X {n}; each view must hold the same points in the "
+            "same order."
+        )
+    if read.index is not None and ids is not None:
+        refuse_other_names(pd.Index(ids), read.index, "X and views")
+    return list(read.views)
 
 
 def _complete(given: Ensemble, n: int, ids: Any) -> Ensemble:

@@ -14,16 +14,18 @@ from numpy.random import Generator, SeedSequence
 from scipy import sparse
 
 from clusterscape.combine.lift.groups import cut_tree
-from clusterscape.compare import pairwise
+from clusterscape.compare import adjusted_rand, pairwise
 from clusterscape.ensemble import Ensemble
+from clusterscape.explore.columns import CLEAR, clearness
 from clusterscape.linalg.kmeans import kmeans, nearest_center
 
 _SAMPLE = 2000  # rows that a k-means is fitted to
 _RESTARTS = 3
 _DEPTH = 5  # partitions in a row, each on what the earlier ones left
 _MOST_COLUMNS = 2000  # whose correlations are all computed
-_ALIKE = 0.8  # adjusted Rand index from which partitions are the same finding
+ALIKE = 0.8  # adjusted Rand index from which partitions are the same finding
 _MOST_GROUPS = 12  # groups that columns are divided into
+_MOST_NUMBERS = 20_000_000  # of a table that remains are taken of; each of them is held
 
 
 def fitted(points: Any, k: int, seed: SeedSequence, *, n_init: int) -> np.ndarray:
@@ -52,11 +54,45 @@ def view_partitions(points: Any, k: int, count: int, seed: SeedSequence) -> list
     return found[:count]
 
 
+def remaining_views(
+    points: Any, known: list[Any], counts: list[int], most: int, seed: SeedSequence
+) -> list[np.ndarray]:
+    """Return what is left of the points without the directions of partitions, one after another.
+
+    The partition taken out is that of the number of clusters, of ``counts``, that is clearest. What
+    is left is a view as long as it has clusters that are clearer than those of points without any,
+    and if neither the points nor the ``known`` tables show the same; at most ``most`` and four.
+    """
+    several = [k for k in counts if k > 1]
+    if not several or sparse.issparse(points) or points.size > _MOST_NUMBERS:
+        return []
+    left = np.array(points, dtype=np.float64)
+    left -= left.mean(axis=0)
+    floor = 1e-9 * np.linalg.norm(left)
+    shown = [left.copy(), *known]
+    found: list[np.ndarray] = []
+    for depth, child in enumerate(seed.spawn(_DEPTH)):
+        fitting, comparing, *judging = child.spawn(2 + len(several))
+        clear = [clearness(left, k, one) for k, one in zip(several, judging, strict=True)]
+        if max(clear) <= CLEAR:
+            break
+        k = several[int(np.argmax(clear))]
+        labels = fitted(left, k, fitting, n_init=10)
+        if depth > 0:
+            others = [fitted(table, k, comparing, n_init=10) for table in shown]
+            if all(adjusted_rand(labels, other) <= ALIKE for other in others):
+                found.append(left.copy())
+        without_directions(left, labels, k)
+        if len(found) == most or np.linalg.norm(left) <= floor:
+            break
+    return found
+
+
 def recurrence(partitions: list[np.ndarray]) -> np.ndarray:
     """Return a number from 1/3 to 1 for each partition: 1 if three views or more show it."""
     ensemble = Ensemble.from_labels(partitions)
     alike = pairwise(ensemble, "adjusted_rand", n_jobs=1, progress=False).matrix
-    return np.minimum((alike > _ALIKE).sum(axis=1) / 3.0, 1.0)
+    return np.minimum((alike > ALIKE).sum(axis=1) / 3.0, 1.0)
 
 
 def _by_columns(points: Any, k: int, seed: SeedSequence) -> Iterator[np.ndarray]:

@@ -24,7 +24,7 @@ from clusterscape.forest.grower import ForestGrower
 from clusterscape.forest.growth import count_distinct
 from clusterscape.forest.n_clusters import find_n_clusters
 from clusterscape.forest.parameters import GROWTH_RULES, RUN_RULES, documented
-from clusterscape.generate.features import point_ids, validated_features
+from clusterscape.generate.features import Features, point_ids, validated_features
 from clusterscape.linalg.thresholded import LARGEST_SCALE
 
 
@@ -266,7 +266,7 @@ class ClusterForest(ResultMixin, ClusterMixin, BaseEstimator):
         self.n_base_clusters_ = min(self.n_base_clusters or max(k, 2), distinct)
         if distinct > 1:
             grower = self._grower(self.n_base_clusters_, growing)
-            self.ensemble_ = grower.generate(X, sample_weight=given, index=ids)
+            self.ensemble_ = grower.generate(Features.of(X, ids), sample_weight=given)
         else:
             alike = vectors.one_cluster(X.shape[0], self.n_vectors, given)
             self.ensemble_ = alike.with_index(ids)

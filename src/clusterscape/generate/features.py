@@ -29,10 +29,19 @@ _BLOCK = 1 << 22  # entries looked at in one go
 
 @dataclass(frozen=True)
 class Features:
-    """One or several feature matrices (views) over the same points."""
+    """One or several feature matrices (views) over the same points, read and checked."""
 
     views: tuple[Matrix, ...]
     index: pd.Index | None = None
+
+    def __post_init__(self) -> None:
+        if self.index is not None and len(self.index) != self.n_points:
+            raise ValueError(f"index has {len(self.index)} entries, X has {self.n_points} rows.")
+
+    @classmethod
+    def of(cls, X: Matrix, index: Any = None) -> Features:
+        """Return a matrix that an estimator has validated, with the points' ids."""
+        return cls((X,), None if index is None else pd.Index(index))
 
     @property
     def n_points(self) -> int:
@@ -52,7 +61,9 @@ class Features:
         return digest.hexdigest()
 
 
-def read_features(X: Any, *, index: Any = None, contiguous: bool = True) -> Features:
+def read_features(
+    X: Any, *, index: Any = None, contiguous: bool = True, name: str = "X"
+) -> Features:
     """Return the checked views of ``X``: one matrix, or a list of matrices over the same points.
 
     float32 stays float32, other numbers become float64, sparse becomes CSR. Data frames must be
@@ -66,6 +77,8 @@ def read_features(X: Any, *, index: Any = None, contiguous: bool = True) -> Feat
         infinity (with the row and the column), masked values, an AnnData object, and views of
         unequal length or with different ids.
     """
+    if isinstance(X, Features):  # what an estimator has read is not read again
+        return X
     source = rows_of(X)
     if source is not None:
         if index is not None:
@@ -73,20 +86,32 @@ def read_features(X: Any, *, index: Any = None, contiguous: bool = True) -> Feat
         return Features((source,))
     several = isinstance(X, (list, tuple)) and len(X) > 0 and all(_is_matrix(v) for v in X)
     given = list(X) if several else [X]
-    names = [f"X[{i}]" for i in range(len(given))] if several else ["X"]
-    views = tuple(_read_matrix(v, name) for v, name in zip(given, names, strict=True))
+    names = [f"{name}[{i}]" for i in range(len(given))] if several else [name]
+    views = tuple(_read_matrix(v, called) for v, called in zip(given, names, strict=True))
     if contiguous:  # in one layout, or every member would lay the rows out for itself
         views = tuple(v if sparse.issparse(v) else np.ascontiguousarray(v) for v in views)
-    for view, name in zip(views, names, strict=True):
+    for view, called in zip(views, names, strict=True):
         if view.shape[0] != views[0].shape[0]:
             raise ValueError(
-                f"{name} has {view.shape[0]} rows and {names[0]} has {views[0].shape[0]}; views "
+                f"{called} has {view.shape[0]} rows and {names[0]} has {views[0].shape[0]}; views "
                 f"must hold the same points in the same order."
             )
-    found = _common_index(given, names) if index is None else pd.Index(index)
-    if found is not None and len(found) != views[0].shape[0]:
-        raise ValueError(f"index has {len(found)} entries, X has {views[0].shape[0]} rows.")
-    return Features(views, found)
+    return Features(views, _common_index(given, names) if index is None else pd.Index(index))
+
+
+def read_matrix(X: Any, *, contiguous: bool = True) -> Features:
+    """Return what :func:`read_features` does, of one matrix in memory.
+
+    Rows that are read in blocks are gathered. Several matrices are refused.
+    """
+    source = as_rows(X)
+    found = read_features(X if source is None else source.gather(), contiguous=contiguous)
+    if len(found.views) > 1:
+        raise ValueError(
+            f"X holds {len(found.views)} matrices, and one is needed; put the columns beside each "
+            "other, for example numpy.hstack(X)."
+        )
+    return found
 
 
 def rows_of(X: Any, *, n_jobs: int | None = None) -> RowSource | None:
@@ -132,6 +157,7 @@ def validated_features(
         ensure_all_finite=False,
         reset=reset,
     )
+    matrix = _canonical(matrix)
     _check_finite(matrix, "X", columns)
     check_range(matrix, "X", smallest=reset)
     return matrix
@@ -160,16 +186,21 @@ def point_ids(X: Any) -> pd.Index | None:
     return X.index if isinstance(X, pd.DataFrame) else None
 
 
-def refuse_unreadable(X: Any, name: str) -> None:
-    """Refuse what cannot be read as numbers, with a sentence on what could be given instead."""
+def refuse_several(X: Any, name: str) -> None:
+    """Refuse an AnnData object, which holds more than one matrix."""
     if not _is_frame(X) and all(hasattr(X, part) for part in ("X", "obs", "var", "obsm")):
         keys = [str(key) for key in X.obsm]
         key = next((k for k in keys if k == "X_pca"), keys[0] if keys else None)
         other = "" if key is None else f", or {name}.obsm[{key!r}]"
         raise TypeError(
-            f"{name} is of type {type(X).__name__}, which holds several matrices; give the one to "
-            f"cluster, for example {name}.X{other}."
+            f"{name} is of type {type(X).__name__}, which holds several matrices; give one of "
+            f"them, for example {name}.X{other}."
         )
+
+
+def refuse_unreadable(X: Any, name: str) -> None:
+    """Refuse what cannot be read as numbers, with a sentence on what could be given instead."""
+    refuse_several(X, name)
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         count = int(np.ma.count_masked(X))
         values = "1 masked value" if count == 1 else f"{count:,} masked values"
@@ -225,10 +256,7 @@ def _read_matrix(X: Any, name: str) -> Matrix:
         raise ValueError(
             f"{name} has no {what} (shape {matrix.shape}); there is nothing to cluster."
         )
-    matrix = _as_float(matrix, name)
-    if sparse.issparse(matrix) and not matrix.has_canonical_format:
-        matrix = matrix.copy()  # the caller's arrays may be shared
-        matrix.sum_duplicates()
+    matrix = _canonical(_as_float(matrix, name))
     _check_finite(matrix, name, columns)
     return matrix
 
@@ -338,6 +366,14 @@ def count_distinct_rows(X: Matrix) -> int:
     else:
         rows = np.asarray(X)
     return len(np.unique(rows + 0.0, axis=0))
+
+
+def _canonical(matrix: Matrix) -> Matrix:
+    """Return a sparse matrix with one entry for each place."""
+    if sparse.issparse(matrix) and not matrix.has_canonical_format:
+        matrix = matrix.copy()  # the caller's arrays may be shared
+        matrix.sum_duplicates()
+    return matrix
 
 
 def _as_float(matrix: Any, name: str) -> Matrix:

@@ -764,7 +764,7 @@ def generator_for(
         options["n_features"] = n_features
         options["max_clusters"] = max_clusters
     if preset == "usenc":
-        options["n_clusters"] = (20, max(60, 2 * (n_clusters or 0)))
+        options["n_clusters"] = (min(20, n_points), max(60, 2 * (n_clusters or 0)))
         options["n_landmarks"] = max(2, min(1000, n_points // 10))
     if preset == "random_projection":
         options["dims"] = min(5, n_features)

@@ -87,8 +87,23 @@ def warn_of_features(
     typical = float(np.median(np.delete(spread, column)[np.delete(spread, column) > 0]))
     if share >= _DOMINANT and spread[column] >= _WIDER * typical:
         name = f"column {column}" if names is None else f"the column {str(names[column])!r}"
-        text = scale_advice(who, f"{name} has {share:.0%} of the sum of squares")
+        what = f"{name} has {share:.0%} of the sum of squares"
+        row = _one_far_row(np.asarray(X)[:, column], _WIDER * typical)
+        text = scale_advice(who, what)
+        if row is not None:  # scales are not to blame
+            text = (
+                f"{who}: {what} because of one value, in row {row}, which decides the clusters. "
+                "Correct it if it is a mistake; if not, leave the row out, or take logarithms of "
+                "the column."
+            )
         warnings.warn(text, FeatureScaleWarning, stacklevel=stacklevel + 1)
+
+
+def _one_far_row(values: np.ndarray, wide: float) -> int | None:
+    """Return the row without which the spread would be less than ``wide``; None without one."""
+    row = int(np.abs(values - np.median(values)).argmax())
+    rest = np.delete(values, row)
+    return row if rest.std(dtype=np.float64) < wide else None
 
 
 def _are_counts(values: np.ndarray) -> bool:

@@ -278,7 +278,9 @@ def _with_text_ids(roles: Roles, names: Sequence[str], first: Opening) -> Roles:
     free = roles.ids is None and roles.labels != 0
     free &= 0 not in roles.features if roles.chosen else 0 in roles.features
     cells = [row[0].strip() for row in first.sample if row]
-    if not free or not all(cell and not cell[0].isdigit() and cell.isascii() for cell in cells):
+    if not free or not all(
+        cell and not cell[0].isdigit() and cell[0] != "'" and cell.isascii() for cell in cells
+    ):
         return roles
     note = f"column {names[0]!r} holds text, different in every row: it is taken as the ids."
     others = tuple(p for p in roles.features if p != 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -269,6 +269,9 @@ class TableSummary:
         Share of the cells that are stored, where the table is sparse.
     notes : tuple of str
         What was decided without being asked for.
+    parts : dict
+        What else an h5ad file holds: the names in its ``obsm`` and ``layers``, and the columns of
+        ``obs`` that may be clusterings.
     """
 
     source: str
@@ -278,6 +281,7 @@ class TableSummary:
     has_ids: bool = False
     density: float | None = None
     notes: tuple[str, ...] = ()
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
 
 
 def summary_of_table(table: Table) -> TableSummary:

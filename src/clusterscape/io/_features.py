@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,7 +41,7 @@ def table_of_frame(
     if not roles.features:
         others = [name for p, name in enumerate(names) if p not in (roles.ids, roles.labels)]
         if not others:
-            raise TableError(f"{where.name} has no column of numbers to cluster on")
+            raise _no_numbers(names, where)
         raise TableError(
             f"{where.name}: every column is left out",
             "keep at least one, for example {columns}",
@@ -61,6 +62,19 @@ def table_of_frame(
         tuple(name for p, name in enumerate(names) if p not in used),
     )
     return settle_missing(table, wanted, where)
+
+
+def _no_numbers(names: Sequence[str], where: Where) -> TableError:
+    """Return an error on a table of ids alone, which may be one whose separator is not known."""
+    problem = f"{where.name} has no column of numbers to cluster on"
+    mark = next((c for c in names[0] if not c.isalnum() and c not in "_-."), None)
+    if len(names) > 1 or mark is None:
+        return TableError(problem, "give a table with a column for each measurement")
+    return TableError(
+        problem,
+        "if {mark} separates its columns, say {delimiter}".replace("{mark}", repr(mark)),
+        delimiter={" ": "space", "\t": "tab"}.get(mark, mark),
+    )
 
 
 def take_first_text_column(
@@ -89,11 +103,25 @@ def take_first_text_column(
     others = [p for p in roles.features if p != 0]
     if not is_text(0):
         return roles
+    if frame.iloc[:, 0].astype(str).str.strip().map(_is_like_a_number).all():
+        return roles  # a measurement that is not understood is no name
     sure = beside and (roles.chosen or len(frame) >= _FEWEST)
     if not sure and any(is_text(p) for p in others):
         return roles
     note = f"column {names[0]!r} holds text, different in every row: it is taken as the ids."
     return Roles(0, roles.labels, tuple(others), roles.chosen, (*roles.notes, note), words=True)
+
+
+# 3±1, 5:30, 1/7, 12°30', 5.5D+02, 0x1f, 3k, 1.5***, 2½: numbers that are not read as such. A number
+# in quotation marks, '12, too; names such as 12-34, 7_b or A1 are none of these.
+_LIKE_A_NUMBER = re.compile(
+    r"'[+-]?[\d.,]+|0x[0-9a-f]+|[+-]?\d[\d.,]*\s*(±.*|[/:]\s*\d[\d.,:]*|d[+-]?\d+|[km]|\*+|°.*|[½¼¾²³])",
+    re.IGNORECASE,
+)
+
+
+def _is_like_a_number(cell: str) -> bool:
+    return _LIKE_A_NUMBER.fullmatch(cell) is not None
 
 
 # ---- features: numbers, words, gaps -----------------------------------------------------------

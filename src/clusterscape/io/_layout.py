@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Literal
@@ -145,9 +146,15 @@ def _refuse_nul(lines: Sequence[str], source: Source) -> None:
             )
 
 
+# What spreadsheet programs write before the table for one another.
+_HINT = re.compile(r"sep=[^\w\s]?|sep=\t", re.IGNORECASE)
+
+
 def _start(lines: Sequence[str], layout: Layout) -> tuple[int, list[str]]:
     """Return the number of lines before the table, and what is said of them."""
     start, comments = min(layout.skip, len(lines)), 0
+    if start + 1 < len(lines) and _HINT.fullmatch(lines[start].strip('\n\r"')):
+        return start + 1, [f"the line {lines[start].strip()!r} before the table: not read."]
     for line in lines[start:]:
         if not line.startswith("#"):
             break

@@ -532,6 +532,22 @@ def _h5ad_matrix(data: Any, source: Source, wanted: Wanted) -> tuple[Any, list[s
     return X, genes
 
 
+def h5ad_parts(source: Source) -> dict[str, tuple[str, ...]]:
+    """Return the names in ``obsm`` and ``layers``, and the columns of ``obs`` that hold categories.
+
+    A column with one category, or one for nearly every cell, is no clustering.
+    """
+    with open_h5ad(source, backed=True) as data:
+        obs = [
+            str(name)
+            for name, values in data.obs.items()
+            if isinstance(values.dtype, pd.CategoricalDtype)
+            and 1 < values.nunique() <= max(2, len(values) // 2)
+        ]
+        layers = tuple(str(key) for key in data.layers if key is not None)
+        return {"obsm": tuple(map(str, data.obsm)), "layers": layers, "obs": tuple(obs)}
+
+
 def h5ad_labels(source: Source, wanted: Wanted) -> Ensemble:
     """Read clusterings from the columns of ``obs``, by name or pattern."""
     given = split_names(wanted.columns)

@@ -25,6 +25,7 @@ from clusterscape.io._label_columns import LabelTable, labels_of_frame
 from clusterscape.io._layout import Header, Layout
 from clusterscape.io._matrices import (
     h5ad_labels,
+    h5ad_parts,
     is_ensemble_file,
     label_matrix,
     parquet_frame,
@@ -39,6 +40,8 @@ from clusterscape.io._sheets import sheet_frame
 from clusterscape.io._source import FORMATS, TEXT, PathOrStream, Source, open_source
 
 # Formats whose numbers are one matrix.
+_FEWEST_SUMMED = 4  # rows, below which a last row may be the sum of the others by chance
+
 _READERS: dict[str, Callable[[Source, Wanted], Table]] = {
     "npz": read_npz,
     "npy": read_npy,
@@ -174,7 +177,29 @@ def read_table(
         table = transposed(_table(source, layout, wanted))
         return settle_missing(table, Wanted(missing=missing), numbered_rows(source.name))
     wanted = Wanted(id_column, columns, exclude, label_column, missing, categories, **place)
-    return _without_class(_table(source, layout, wanted), label_column, layout.na)
+    return _without_class(_total_said(_table(source, layout, wanted)), label_column, layout.na)
+
+
+def _total_said(table: Table) -> Table:
+    """Warn of a last row that holds the sums of all others."""
+    X = table.X
+    if not isinstance(X, np.ndarray) or len(X) < _FEWEST_SUMMED or not np.isfinite(X[-1]).all():
+        return table
+    if (X[-1] != 0).sum() < 2:
+        return table
+    with np.errstate(all="ignore"):
+        sums = np.nansum(X[:-1], axis=0, dtype=np.float64)
+    if not np.allclose(sums, X[-1], rtol=1e-9, atol=0):
+        return table
+    name = "" if table.ids is None else f" ({str(table.ids[-1])!r})"
+    return replace(
+        table,
+        notes=(
+            *table.notes,
+            f"warning: the last row{name} holds the sums of all others; if it is no point, delete "
+            "it from the file.",
+        ),
+    )
 
 
 def _without_class(table: Table, column: str | None, na: Sequence[str]) -> Table:
@@ -514,7 +539,8 @@ def describe_table(
     layout = Layout(delimiter, header, decimal, thousands, _tokens(na), sheet, skip).checked()
     wanted = Wanted(id_column, columns, exclude, missing="keep", na=layout.na)
     if source.format in _READERS:
-        return summary_of_table(_READERS[source.format](source, wanted))
+        found = summary_of_table(_READERS[source.format](source, wanted))
+        return replace(found, parts=h5ad_parts(source)) if source.format == "h5ad" else found
     read = _read_frame(source, layout, wanted)
     if len(read.frame) == 0:
         raise TableError(f"{read.where.name} has column names but no rows of data")

@@ -17,6 +17,13 @@ def scatter(labels, offsets, values, out):
     """Add B^T @ values to ``out``; values is (n, m), out is (D, m)."""
     n, r = labels.shape
     m = values.shape[1]
+    if m == 1:  # half the time without the innermost loop
+        for x in range(n):
+            for i in range(r):
+                code = labels[x, i]
+                if code >= 0:
+                    out[offsets[i] + code, 0] += values[x, 0]
+        return
     for x in range(n):
         for i in range(r):
             code = labels[x, i]
@@ -31,6 +38,15 @@ def gather(labels, offsets, table, out):
     """Add B @ table to ``out``; table is (D, m), out is (n, m)."""
     n, r = labels.shape
     m = table.shape[1]
+    if m == 1:  # a fifth of the time, with the sum in a register
+        for x in range(n):
+            total = out[x, 0]
+            for i in range(r):
+                code = labels[x, i]
+                if code >= 0:
+                    total += table[offsets[i] + code, 0]
+            out[x, 0] = total
+        return
     for x in range(n):
         for i in range(r):
             code = labels[x, i]

@@ -71,6 +71,25 @@ def assign(labels, offsets, table, norms, scale, groups, values):
 
 
 @jit
+def least(products, norms, scale, best, values):
+    """Set ``best`` to the g with the least ``norms[g] - scale[x] * products[g, x]`` of each point.
+
+    Points are columns of ``products``, so that the inner loop has no branches and becomes vector
+    code. ``values`` are the scores; of equal ones the first wins.
+    """
+    values[:] = np.inf
+    best[:] = 0
+    for g in range(products.shape[0]):
+        line = products[g]
+        norm, name = norms[g], np.int32(g)
+        for x in range(line.size):
+            score, low, old = norm - scale[x] * line[x], values[x], best[x]
+            lower = score < low
+            values[x] = score if lower else low
+            best[x] = name if lower else old
+
+
+@jit
 def move(labels, offsets, old, new, weights, out):
     """Update ``out[c, g]``, the weight of cluster c's points in group g, for points that moved."""
     n, r = labels.shape

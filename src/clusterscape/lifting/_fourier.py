@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from scipy.special import ndtri
 from sklearn.utils.extmath import row_norms
 
 from clusterscape._core.parallel import one_thread, parallel_map
+from clusterscape._core.rows import RowSource
 from clusterscape.lifting._members import Members
 from clusterscape.linalg.distances import centre_of
 
@@ -60,6 +61,8 @@ class FourierMap:
         The points are cut into stretches by their number alone, and the blocks do not mix, so
         every figure comes from the same operations for any ``n_jobs``.
         """
+        if isinstance(X, RowSource):
+            return self._sums_of_blocks(X, members)
         n, edges = X.shape[0], self.edges
         width = int(edges[-1])
         stretches = min(16, n // _STRETCH, _PARTIAL // max(1, members.n_rows * width))
@@ -79,6 +82,18 @@ class FourierMap:
             total = np.zeros((members.n_rows, width))
             for (*_, (begin, end)), part in zip(tasks, parts, strict=True):
                 total[:, edges[begin] : edges[end]] += part
+        total *= np.sqrt(2.0 / width)
+        return total
+
+    def _sums_of_blocks(self, X: RowSource, members: Members) -> np.ndarray:
+        """Return the sums over points in blocks, added in the order of the blocks."""
+        width = int(self.edges[-1])
+        total = np.zeros((members.n_rows, width))
+        step = max(1, _PARTIAL // max(total.size, 1))
+        for start in range(0, X.n_blocks, step):
+            which = list(range(start, min(start + step, X.n_blocks)))
+            for part in X.workers.map(_block_sums, X, (self, members), which=which):
+                total += part
         total *= np.sqrt(2.0 / width)
         return total
 
@@ -217,6 +232,12 @@ def _orthogonal(m: int, d: int, rng: np.random.Generator) -> np.ndarray:
         lengths = np.sqrt(rng.chisquare(d, size=width))
         parts.append((directions * lengths).T[: m - start])
     return np.concatenate(parts)
+
+
+def _block_sums(i: int, X: np.ndarray, lift: FourierMap, members: Members) -> np.ndarray:
+    """Return the sums over the points of a block, whose labels are read beside them."""
+    here = replace(members, labels=members.labels.block(i))
+    return _partial_sums((lift, X, here, (0, len(X)), (0, len(lift.blocks))))
 
 
 def _partial_sums(task: tuple[FourierMap, Any, Members, Any, Any]) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from clusterscape import kernels
+from clusterscape.ensemble import BlockedEnsemble
 
 _CHUNK = 4096  # points whose labels are widened at a time
 
@@ -45,7 +46,7 @@ class Members:
     n_rows: int
     weight: np.ndarray | None
     unit: float
-    labels: np.ndarray
+    labels: Any  # (n, r) array, or the same in blocks
     soft: Mapping[int, sparse.csr_matrix]
     first: np.ndarray
     column: np.ndarray
@@ -133,13 +134,19 @@ def members_of(ensemble: Any, noise: str) -> Members:
     Two 64-bit sums over the members must agree, so unequal clusters are taken for equal with a
     probability under 1e-30 per pair.
     """
-    labels, soft = ensemble.labels, dict(ensemble.soft)
-    given = np.asarray(ensemble.sample_weight, dtype=np.float64)
-    unit = 2.0 ** float(np.frexp(given.max())[1] - 1)
-    weight = given / unit
-    r = labels.shape[1]
+    soft, r = dict(ensemble.soft), ensemble.n_partitions
     first = np.asarray(ensemble.offsets, dtype=np.int64) + np.arange(r + 1)
-    sizes, hashes = _measured(labels, soft, first, weight)
+    labels: Any
+    if isinstance(ensemble, BlockedEnsemble):
+        labels, unit, weight = ensemble.blocks, 1.0, np.ones(1)
+        parts = labels.workers.map(_measured_block, labels, (labels.bounds, first))
+        sizes, hashes = (sum(side[1:], side[0]) for side in zip(*parts, strict=True))
+    else:
+        labels = ensemble.labels
+        given = np.asarray(ensemble.sample_weight, dtype=np.float64)
+        unit = 2.0 ** float(np.frexp(given.max())[1] - 1)
+        weight = given / unit
+        sizes, hashes = _measured(labels, soft, first, weight)
     last = first[1:] - 1
     if noise == "drop":
         sizes[last] = 0.0
@@ -176,13 +183,28 @@ def members_of(ensemble: Any, noise: str) -> Members:
     )
 
 
-def _measured(
-    labels: np.ndarray, soft: Mapping[int, Any], first: np.ndarray, weight: np.ndarray
+def _measured_block(
+    i: int, labels: np.ndarray, bounds: np.ndarray, first: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weight and the hash of every column, noise columns included."""
+    """Return what a block adds to the weights and hashes, points having no weights."""
+    return _measured(labels, {}, first, np.ones(len(labels)), int(bounds[i]))
+
+
+def _measured(
+    labels: np.ndarray,
+    soft: Mapping[int, Any],
+    first: np.ndarray,
+    weight: np.ndarray,
+    begin: int = 0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weight and the hash of every column, noise columns included.
+
+    ``begin`` is the number of the first of the points.
+    """
     width = int(first[-1])
     sizes, hashes = np.zeros(width), np.zeros((width, 2), dtype=np.uint64)
-    marks = _mixed(np.arange(1, 2 * labels.shape[0] + 1, dtype=np.uint64)).reshape(-1, 2)
+    numbers = np.arange(2 * begin + 1, 2 * (begin + labels.shape[0]) + 1, dtype=np.uint64)
+    marks = _mixed(numbers).reshape(-1, 2)
     for start in range(0, labels.shape[0], _CHUNK):
         part = slice(start, start + _CHUNK)
         codes = labels[part].astype(np.int32)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg.lapack import dpstrf
 from sklearn.utils import check_array
 
@@ -32,6 +33,8 @@ from clusterscape._core.params import (
     checked,
     shown,
 )
+from clusterscape._core.rows import ArrayRows, RowSource, as_rows, blocks_of
+from clusterscape.ensemble import BlockedEnsemble, BlockedLabelsError, Ensemble
 from clusterscape.lifting._exact import (
     PointKernel,
     check_square,
@@ -212,17 +215,16 @@ def lift(
     array([[0.97 , 0.705, 0.028],
            [0.028, 0.705, 0.97 ]])
     """
-    if not all(hasattr(ensemble, name) for name in ("labels", "soft", "sample_weight")):
+    if not isinstance(ensemble, Ensemble):
         raise TypeError(
             f"ensemble must be an Ensemble; got {type(ensemble).__name__}. Make one with "
             "Ensemble.from_labels."
         )
     check_choice(kernel, bandwidth, n_components, error)
-    n = int(ensemble.labels.shape[0])
-    points = checked_features(features, kernel, n)
-    rho = _components(kernel, n_components, error, n)
+    rho = _components(kernel, n_components, error, ensemble.n_points)
+    ensemble, points = _with_points(ensemble, features, kernel, exact=rho is None)
     sample, draw = (np.random.default_rng(s) for s in _seeds.spawn(random_state, 2))
-    scale = _scale(points, kernel, bandwidth, sample, ensemble.sample_weight)
+    scale = _scale(points, kernel, bandwidth, sample, ensemble)
     members = members_of(ensemble, noise)
     check_memory(members, kernel, rho, max_gb)
     how: FourierMap | PointKernel | None = None
@@ -254,6 +256,59 @@ def lift(
     return _assembled(members, table, norms, kept, (kernel, scale, rho, how))
 
 
+def _with_points(
+    ensemble: Ensemble, features: Any, kernel: Any, *, exact: bool
+) -> tuple[Ensemble, Any]:
+    """Return an ensemble and its points: both in blocks, or both in memory."""
+    if not isinstance(ensemble, BlockedEnsemble):
+        return ensemble, checked_features(features, kernel, ensemble.n_points)
+    n = ensemble.n_points
+    if not exact:
+        return ensemble, rows_beside(ensemble, features)
+    if n <= _EXACT_BELOW:
+        points = None if features is None else rows_beside(ensemble, features).gather()
+        return ensemble.gather(), checked_features(points, kernel, n)
+    raise BlockedLabelsError(ensemble.refusal("lifting without random features (n_components)"))
+
+
+def rows_beside(ensemble: BlockedEnsemble, features: Any) -> RowSource:
+    """Return features in the blocks of an ensemble's labels, read by the same workers.
+
+    Parameters
+    ----------
+    ensemble : BlockedEnsemble
+        The labels.
+    features : array or rows in blocks
+        An array is cut into these blocks.
+
+    Returns
+    -------
+    RowSource
+    """
+    bounds = ensemble.blocks.bounds
+    rows = as_rows(features)
+    if rows is None:
+        X = checked_points(features)
+        if sparse.issparse(X):
+            raise TypeError("features is sparse, which is not read in blocks; give a dense array.")
+        rows = ArrayRows(X, bounds) if len(X) == ensemble.n_points else blocks_of(X, None)
+    if len(rows) != ensemble.n_points:
+        raise ValueError(
+            f"features has {len(rows)} rows and the ensemble {ensemble.n_points} points; pass one "
+            "row per point, in the same order."
+        )
+    if not np.array_equal(rows.bounds, bounds):
+        raise ValueError(
+            f"features is read in {rows.n_blocks} blocks and the labels in {bounds.size - 1} "
+            "others; open the features with the blocks that were clustered (block_rows)."
+        )
+    rows.workers = ensemble.blocks.workers
+    if rows.survey.bad is not None:
+        row, column, value = rows.survey.bad
+        raise ValueError(f"features has {value} in row {row}, column {column}.")
+    return rows
+
+
 def _components(kernel: Any, asked: Any, error: float | None, n: int) -> int | None:
     """Return the number of random features, or None for exact sums."""
     if asked != "auto":
@@ -268,7 +323,7 @@ def _scale(
     kernel: Any,
     bandwidth: str | float,
     rng: np.random.Generator,
-    weights: np.ndarray,
+    ensemble: Ensemble,
 ) -> float | None:
     """Return the bandwidth of a kernel that has one."""
     if not has_features(kernel):
@@ -276,12 +331,18 @@ def _scale(
     if not isinstance(bandwidth, str):
         return float(bandwidth)
     metric = "manhattan" if kernel == "laplacian" else "euclidean"
-    some = None if (weights == 1.0).all() else weights
-    return median_distance(points, rng, sample=_SAMPLE, metric=metric, weights=some, apart=True)
+    given: dict[str, Any] = {"sample": _SAMPLE, "metric": metric, "apart": True}
+    if isinstance(ensemble, BlockedEnsemble) or (ensemble.sample_weight == 1.0).all():
+        return median_distance(points, rng, **given)
+    return median_distance(points, rng, weights=ensemble.sample_weight, **given)
 
 
 def _largest(members: Members, diagonal: np.ndarray | None) -> np.ndarray:
     """Return the largest squared length that a cluster could have, all its points being alike."""
+    if isinstance(members.labels, RowSource):  # points without weights
+        sizes = np.zeros(members.n_rows)
+        sizes[members.row] = members.size
+        return sizes**2
     lengths = np.ones((members.n_points, 1)) if diagonal is None else np.sqrt(diagonal)[:, None]
     with np.errstate(over="ignore"):
         return members.sums(lengths)[:, 0] ** 2

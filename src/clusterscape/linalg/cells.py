@@ -28,9 +28,11 @@ Method = Literal["auto", "exact", "sampling"]
 _ON_HULL = 1e-9  # of the centres' spread: nearer to the hull than this is inside of it
 _SAME = 1e-12  # of the centres' spread: centres or points nearer than this are one
 _FACE = 1e-7
+_ROUNDING = 4 * np.finfo(np.float64).eps
 _PAD = 0.05  # of the box: how far it goes beyond a point that lies outside of it
 _DOUBLINGS = 7
-_PLANE, _SPACE = 2, 3
+_PLANE = 2
+EXACT_DIMENSIONS = 3  # in which cells are measured; in more they are sampled
 
 
 def sample_size(eps: float, *, c: float = 0.5) -> int:
@@ -164,7 +166,7 @@ def cell_shares(
     n, _, width = A.shape
     out, errors = np.zeros((n, n_owners)), np.zeros((n, n_owners))
     taken = np.zeros(n, dtype=np.int64)
-    if width <= _SPACE and method != "sampling" and not ball:
+    if width <= EXACT_DIMENSIONS and method != "sampling" and not ball:
         if width == 1:
             return (*_intervals(A, b, n_owners), taken)
         states = np.empty(n, dtype=np.int64)
@@ -497,10 +499,15 @@ class _Cells:
 
 
 def principal_axes(centers: np.ndarray, tolerance: float = 1e-10) -> tuple[np.ndarray, np.ndarray]:
-    """Return orthonormal axes (d, r) of the affine hull of centres, and their mean."""
+    """Return orthonormal axes (d, r) of the affine hull of centres, and their mean.
+
+    k centres span at most k - 1 dimensions, and none of them is the rounding of large numbers.
+    """
     middle = centers.mean(axis=0)
     _, values, axes = np.linalg.svd(centers - middle, full_matrices=False)
-    rank = int((values > tolerance * values.max(initial=0.0)).sum()) if values.size else 0
+    rounding = _ROUNDING * np.abs(centers).max(initial=0.0) * np.sqrt(centers.size)
+    least = max(tolerance * values.max(initial=0.0), rounding)
+    rank = min(int((values > least).sum()), len(centers) - 1)
     return np.ascontiguousarray(axes[:rank].T), middle
 
 
@@ -509,7 +516,7 @@ def check_exact(sites: Sites) -> None:
     k, width = sites.centers.shape[-2:]
     if sites.method != "exact" or k == width + 1 and sites.bound in ("project", "nearest"):
         return
-    largest = _PLANE if sites.bound == "limit" else _SPACE
+    largest = _PLANE if sites.bound == "limit" else EXACT_DIMENSIONS
     if width > largest:
         raise ParameterError(
             f"{{method}}: the cells of {k} centres in {width} dimensions with {{bound}} can only "

@@ -217,7 +217,8 @@ class Coassociation(LinearOperator):
         counts = self._weighted_diagonal() if self._has_columns else self._plain_diagonal()
         if self.normalize == "counts":
             return counts
-        sampled = (self._labels != -2) @ self._weights
+        complete = self.is_complete
+        sampled = self._weights.sum() if complete else (self._labels != -2) @ self._weights
         return np.divide(counts, sampled, out=np.zeros_like(counts), where=sampled > 0)
 
     def _plain_diagonal(self) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol, Self
+from functools import cached_property
+from typing import Any, Protocol, Self
 
 import numpy as np
 from scipy import sparse
@@ -11,6 +12,7 @@ from clusterscape import kernels
 from clusterscape._core.parallel import parallel_map
 
 _CHUNK = 2**17  # points whose totals one worker takes
+_SMALL = 2**24  # numbers of dense rows that are also kept as columns
 
 
 class Rows(Protocol):
@@ -76,6 +78,12 @@ class RowSpace:
         self.membership = membership
         self.n_points = labels.shape[0]
         self.width = int(offsets[-1])
+
+    @classmethod
+    def of(cls, ensemble: Any) -> Self:
+        """Return the rows of an ensemble."""
+        membership = ensemble.membership().matrix if ensemble.is_soft else None
+        return cls(ensemble.labels, ensemble.offsets, membership)
 
     def assign(
         self, table: np.ndarray, norms: np.ndarray, *, scale: np.ndarray, groups: np.ndarray
@@ -176,6 +184,11 @@ class DenseRows:
         self.matrix = np.ascontiguousarray(matrix)
         self.n_points, self.width = matrix.shape
 
+    @cached_property
+    def _turned(self) -> np.ndarray:
+        """The rows as columns: copied where that is small, as products are a third faster then."""
+        return np.ascontiguousarray(self.matrix.T) if self.matrix.size <= _SMALL else self.matrix.T
+
     def assign(
         self, table: np.ndarray, norms: np.ndarray, *, scale: np.ndarray, groups: np.ndarray
     ) -> tuple[int, np.ndarray]:
@@ -187,18 +200,16 @@ class DenseRows:
         from clusterscape.linalg.kmeans_engines import batches
 
         kind = self.matrix.dtype
-        table, norms, scale = (np.asarray(a, dtype=kind) for a in (table, norms, scale))
-        values = np.empty(self.n_points)
-        moved = 0
-        for part in batches(self.n_points, 16 * table.shape[1]):  # small enough for the cache
-            scores = self.matrix[part] @ table
-            scores *= -scale[part, None]
-            scores += norms
-            best = scores.argmin(axis=1)
-            values[part] = scores[np.arange(len(best)), best]
-            moved += int((best != groups[part]).sum())
-            groups[part] = best
-        return moved, values
+        norms, scale = np.asarray(norms, dtype=kind), np.asarray(scale, dtype=kind)
+        columns = np.ascontiguousarray(table.T, dtype=kind)
+        values = np.empty(self.n_points, dtype=kind)
+        best = np.empty(self.n_points, dtype=np.int32)
+        for part in batches(self.n_points, 16 * len(columns)):  # small enough for the cache
+            products = columns @ self._turned[:, part]
+            kernels.rowspace.least(products, norms, scale[part], best[part], values[part])
+        moved = int((best != groups).sum())
+        groups[:] = best
+        return moved, values.astype(np.float64, copy=False)
 
     def totals(self, groups: np.ndarray, weights: np.ndarray, n_groups: int) -> np.ndarray:
         """Return the (d, K) weighted sums of the groups' rows."""

@@ -49,7 +49,7 @@ class Incidence:
     >>> from clusterscape.linalg.rowspace import RowSpace
     >>> from clusterscape.linalg.transfer_cut import Incidence
     >>> B = Incidence(RowSpace(np.array([[0, 0], [1, 0]]), np.array([0, 2, 3])))
-    >>> B.product(np.array([[1.0], [2.0], [10.0]]), slice(0, 2)).ravel()
+    >>> B.expand(np.array([[1.0], [2.0], [10.0]]), slice(0, 2)).ravel()
     array([11., 12.])
     """
 
@@ -79,15 +79,11 @@ class Incidence:
         kernels.labels.scatter(self.labels, self.offsets, np.ascontiguousarray(values), table)
         return table
 
-    def product(self, table: np.ndarray, rows: slice) -> np.ndarray:
-        """Return some rows of B @ table."""
+    def expand(self, table: np.ndarray, rows: slice = slice(None)) -> np.ndarray:
+        """Return B @ table, or some rows of it."""
         if self.labels is None:
             return np.asarray(self.matrix[rows] @ table)
         return RowSpace(self.labels[rows], self.offsets).product(np.ascontiguousarray(table))
-
-    def expand(self, table: np.ndarray) -> np.ndarray:
-        """Return B @ table."""
-        return self.product(table, slice(0, self.shape[0]))
 
     @property
     def is_small(self) -> bool:
@@ -162,7 +158,7 @@ class BipartiteSpectrum:
         step = max(1, _BLOCK // both.shape[1])
         for start in range(0, incidence.shape[0], step):
             part = slice(start, min(start + step, incidence.shape[0]))
-            block = incidence.product(both, part)
+            block = incidence.expand(both, part)
             divisor = np.linalg.norm(block[:, :-1], axis=1) if unit else block[:, -1]
             some = (divisor > 0) & (block[:, -1] > 0)
             np.divide(block[:, :-1], divisor[:, None], out=out[part], where=some[:, None])
@@ -273,27 +269,54 @@ def bipartite_spectrum(
     degree = incidence.expand(column_degree[:, None]).ravel()
     scale = np.divide(weight, degree, out=np.zeros(n), where=degree > 0)
     root, half = np.sqrt(column)[:, None], np.sqrt(scale)[:, None]
-    operator: Any
-    if n < p:
-        operator = symmetric_operator(
-            n, lambda v: half * incidence.expand(root**2 * incidence.collect(half * v))
-        )
-    elif incidence.is_small:
-        operator = incidence.gram(scale, root.ravel())
-    else:
-        operator = symmetric_operator(
+    known = {"column_weight": column, "column_degree": column_degree, "seed": seed}
+    if n >= p:
+        operator: Any = symmetric_operator(
             p, lambda t: root * incidence.collect(half**2 * incidence.expand(root * t))
         )
-    found = symmetric_eigen(operator, min(n_values, n, p), seed=seed)
+        if incidence.is_small:
+            operator = incidence.gram(scale, root.ravel())
+        return spectrum_of_gram(operator, n_values, **known)
+    operator = symmetric_operator(
+        n, lambda v: half * incidence.expand(root**2 * incidence.collect(half * v))
+    )
+    found = symmetric_eigen(operator, min(n_values, n), seed=seed)
     values = np.clip(found.values, 0.0, 1.0)
-    vectors = found.vectors
-    if n < p:
-        vectors = root * incidence.collect(half * vectors)
-        table = _divided(root * vectors, values)
-    else:
-        table = _divided(root * vectors, np.sqrt(values))
-    side = "points" if n < p else "clusters"
-    return BipartiteSpectrum(values, table, column_degree, found.residual, found.solver, side)
+    vectors = root * incidence.collect(half * found.vectors)
+    table = _divided(root * vectors, values)
+    return BipartiteSpectrum(values, table, column_degree, found.residual, found.solver, "points")
+
+
+def spectrum_of_gram(
+    gram: Any,
+    n_values: int,
+    *,
+    column_weight: np.ndarray,
+    column_degree: np.ndarray,
+    seed: int = 0,
+) -> BipartiteSpectrum:
+    """Return :func:`bipartite_spectrum` of points that are known by the table of their clusters.
+
+    Parameters
+    ----------
+    gram : (p, p) array or operator
+        ``W^1/2 B^T D^-1 B W^1/2``, which can be added up over blocks of points.
+    n_values : int
+        How many eigenvalues.
+    column_weight, column_degree : (p,) arrays
+        The diagonal of W, and what makes the degrees D of the points: ``B column_degree``.
+    seed : int
+        Of the start vector, where a Lanczos solver is used.
+
+    Returns
+    -------
+    BipartiteSpectrum
+    """
+    found = symmetric_eigen(gram, min(n_values, column_weight.size), seed=seed)
+    values = np.clip(found.values, 0.0, 1.0)
+    table = _divided(np.sqrt(column_weight)[:, None] * found.vectors, np.sqrt(values))
+    kind = found.residual, found.solver, "clusters"
+    return BipartiteSpectrum(values, table, column_degree, *kind)
 
 
 def coassociation_spectrum(

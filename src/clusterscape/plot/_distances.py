@@ -30,10 +30,20 @@ def compared(
     if votes.n_partitions < 2:
         raise ValueError("ensemble: the picture needs two clusterings or more.")
     found = pairwise(votes, metric, features=features).matrix
+    return votes, kept, as_distances(found, metric)
+
+
+def as_distances(found: np.ndarray, metric: str) -> np.ndarray:
+    """Return the symmetric distances of a matrix of a measure; of a similarity, 1 less the value.
+
+    Pairs without a point in common are as far apart as can be.
+    """
     far = found if MEASURES[metric].direction == "distance" else 1.0 - found
-    far = np.clip(np.nan_to_num((far + far.T) / 2, nan=1.0), 0.0, None)
+    far = (far + far.T) / 2
+    apart = 1.0 if np.isnan(far).all() else max(1.0, float(np.nanmax(far)))
+    far = np.clip(np.nan_to_num(far, nan=apart), 0.0, None)
     np.fill_diagonal(far, 0.0)
-    return votes, kept, far
+    return far
 
 
 def names_of(ensemble: Any) -> list[str]:

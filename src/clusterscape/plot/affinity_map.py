@@ -260,7 +260,10 @@ class CellDisplay(Frame):
         if centers.shape[1] != 2 or here.shape != (2,):
             raise ValueError("a cell is drawn in the plane: the data must have two columns.")
         if bool(affinity.score(here[None]).outside[0]):
-            raise ValueError("point lies outside of the hull: its cell is not bounded.")
+            raise ValueError(
+                "point lies outside of the hull of the representatives, so that its cell is not "
+                "bounded; choose one between them, such as one whose certificate is not 'outside'."
+            )
         away = centers - here
         A, b = 2 * away, (away**2).sum(axis=1)
         drawn = sample_polytope(A, b, n_samples, start=np.zeros(2), thin=2, seed=random_state)

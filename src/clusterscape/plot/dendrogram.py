@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from clusterscape.compare import MEASURES
+from clusterscape.compare import MEASURES, PairwiseResult
 from clusterscape.plot._axes import Frame
-from clusterscape.plot._distances import ANSWER, compared, names_of
+from clusterscape.plot._distances import ANSWER, as_distances, compared, names_of
 from clusterscape.plot.palette import cluster_name
 
 _NAMED = 60  # clusterings that are named, one below the other
@@ -113,16 +113,41 @@ class DendrogramDisplay(Frame):
         -------
         DendrogramDisplay
         """
-        from scipy.cluster.hierarchy import linkage as tree
-        from scipy.spatial.distance import squareform
-
-        if linkage not in _LINKAGES:
-            raise ValueError(f"linkage must be one of {', '.join(_LINKAGES)}; got {linkage!r}.")
         _, at, far = compared(ensemble, answer, metric=metric, features=features)
         called = names_of(ensemble) if names is None else [str(name) for name in names]
         given = [ANSWER if i < 0 else called[int(i)] for i in at]
-        merges = tree(squareform(far, checks=False), linkage)
-        return cls(merges, given, metric=metric).plot(ax=ax)
+        return cls(_tree(far, linkage), given, metric=metric).plot(ax=ax)
+
+    @classmethod
+    def from_pairwise(
+        cls,
+        found: PairwiseResult,
+        *,
+        linkage: str = "average",
+        names: Sequence[str] | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the tree of distances that were computed already.
+
+        Parameters
+        ----------
+        found : PairwiseResult
+            Of :func:`~clusterscape.compare.pairwise`, with one measure.
+        linkage : {"average", "complete", "single"}
+            How groups of clusterings are joined.
+        names : sequence of str, optional
+            Names of the clusterings; by default those of the result.
+        ax : matplotlib Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        DendrogramDisplay
+        """
+        metric = found.metrics[0]
+        far = as_distances(found.matrix, metric)
+        given = found.names if names is None else names
+        return cls(_tree(far, linkage), list(given), metric=metric).plot(ax=ax)
 
     def to_frame(self) -> pd.DataFrame:
         """Return what is drawn: the groups that are joined, from the nearest to the farthest.
@@ -179,6 +204,16 @@ class DendrogramDisplay(Frame):
             ax.spines[side].set_visible(False)
         ax.tick_params(left=False)
         return self
+
+
+def _tree(far: np.ndarray, linkage: str) -> np.ndarray:
+    """Return the merges of clusterings with these distances."""
+    from scipy.cluster.hierarchy import linkage as tree
+    from scipy.spatial.distance import squareform
+
+    if linkage not in _LINKAGES:
+        raise ValueError(f"linkage must be one of {', '.join(_LINKAGES)}; got {linkage!r}.")
+    return np.asarray(tree(squareform(far, checks=False), linkage))
 
 
 def _group(names: list[str]) -> str:

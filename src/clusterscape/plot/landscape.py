@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from clusterscape.compare import PairwiseResult
 from clusterscape.explore.grouping import best_of_groups, grouped, plane_of
 from clusterscape.plot._axes import Frame, Grid, cluster_legend
-from clusterscape.plot._distances import ANSWER, compared, names_of
+from clusterscape.plot._distances import ANSWER, as_distances, compared, names_of
 from clusterscape.plot.palette import cluster_colors, cluster_marker
 
 _NAMED = 40  # partitions that are named beside their matrix
@@ -345,6 +346,14 @@ class DistanceDistributionDisplay(Frame):
         return self
 
 
+def _tree_order(far: np.ndarray) -> np.ndarray:
+    """Return an order of the partitions that has near ones beside each other."""
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    return np.asarray(leaves_list(linkage(squareform(far, checks=False), "average")))
+
+
 class DistanceMatrixDisplay(Frame):
     """Distances between partitions as a heat map: red far, blue near.
 
@@ -435,15 +444,34 @@ class DistanceMatrixDisplay(Frame):
         -------
         DistanceMatrixDisplay
         """
-        from scipy.cluster.hierarchy import leaves_list, linkage
-        from scipy.spatial.distance import squareform
-
         _, at, far = compared(ensemble, answer, metric=metric, features=features)
-        tree = linkage(squareform(far, checks=False), "average")
-        order = leaves_list(tree)  # near ones beside each other
         called = names_of(ensemble)
+        order = _tree_order(far)
         names = [ANSWER if at[i] < 0 else called[int(at[i])] for i in order]
         return cls(far[np.ix_(order, order)], names).plot(ax=ax)
+
+    @classmethod
+    def from_pairwise(cls, found: PairwiseResult, *, names: Any = None, ax: Any = None) -> Self:
+        """Draw distances that were computed already, in the order of their tree.
+
+        Parameters
+        ----------
+        found : PairwiseResult
+            Of :func:`~clusterscape.compare.pairwise`, with one measure; of a similarity, what is
+            missing to 1.
+        names : sequence of str, optional
+            Names of the clusterings; by default those of the result.
+        ax : matplotlib Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        DistanceMatrixDisplay
+        """
+        far = as_distances(found.matrix, found.metrics[0])
+        given = list(found.names if names is None else names)
+        order = _tree_order(far)
+        return cls(far[np.ix_(order, order)], [given[i] for i in order]).plot(ax=ax)
 
     def to_frame(self) -> pd.DataFrame:
         """Return what is drawn: the matrix, with the names of the partitions."""

@@ -10,6 +10,7 @@ from sklearn.metrics import silhouette_samples
 from sklearn.utils.validation import check_is_fitted
 
 from clusterscape._core.labels import encode
+from clusterscape.ensemble.inputs import check_same_rows
 from clusterscape.plot._axes import Frame
 from clusterscape.plot._profile import draw_profile
 
@@ -138,6 +139,7 @@ class SilhouetteDisplay(Frame):
         -------
         SilhouetteDisplay
         """
+        check_same_rows(X, labels)
         values = X if hasattr(X, "tocsr") else np.asarray(X)
         names = np.asarray(labels)
         codes = encode(labels, "labels")[0]
@@ -149,12 +151,15 @@ class SilhouetteDisplay(Frame):
             kept = np.sort(rng.choice(kept, max_points, replace=False))
         if np.unique(codes[kept]).size < _FEWEST or np.unique(codes[kept]).size == kept.size:
             raise ValueError("labels: silhouettes need two clusters, and one with two points.")
-        found = silhouette_samples(values[kept], codes[kept], metric=metric)
+        some = values[kept][:, kept] if metric == "precomputed" else values[kept]
+        found = silhouette_samples(some, codes[kept], metric=metric)
         made = cls(found, names[kept], points=kept)
         made._sampled = kept.size < (codes >= 0).sum()
+        made._left_out = int((codes < 0).sum())
         return made.plot(ax=ax)
 
     _sampled = False
+    _left_out = 0
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the bars and the mean.
@@ -178,5 +183,6 @@ class SilhouetteDisplay(Frame):
         ax.axvline(mean, color="#D55E00", linewidth=1)
         ax.set_xlabel("silhouette")
         sample = f" of a sample of {self.silhouettes.size:,}" if self._sampled else ""
-        ax.set_title(f"Mean silhouette {mean:.2f}{sample}", fontsize=11)
+        none = f", {self._left_out:,} in no cluster left out" if self._left_out else ""
+        ax.set_title(f"Mean silhouette {mean:.2f}{sample}{none}", fontsize=11)
         return self

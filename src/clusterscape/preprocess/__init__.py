@@ -7,11 +7,12 @@ They are scikit-learn transformers, so that a ``Pipeline`` says what was done to
 from __future__ import annotations
 
 from clusterscape.preprocess.encoder import TableEncoder, UnknownCategoryWarning
-from clusterscape.preprocess.gower import gower_distances
+from clusterscape.preprocess.gower import GowerDistances, gower_distances
 from clusterscape.preprocess.logarithm import LogTransformer
 from clusterscape.preprocess.variable import TopVariable
 
 __all__ = [
+    "GowerDistances",
     "LogTransformer",
     "TableEncoder",
     "TopVariable",

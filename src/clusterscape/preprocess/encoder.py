@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from clusterscape._core.params import Choice, Rules, check_params
+from clusterscape.preprocess._mixed import MixedTable, is_number
 
 
 class UnknownCategoryWarning(UserWarning):
@@ -25,7 +25,7 @@ class UnknownCategoryWarning(UserWarning):
     """
 
 
-class TableEncoder(TransformerMixin, BaseEstimator):
+class TableEncoder(MixedTable, TransformerMixin, BaseEstimator):
     """Turn a table of numbers and words into numbers, filling gaps.
 
     Columns of numbers stay; a gap becomes the median of its column. A column of words becomes one
@@ -56,7 +56,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     See Also
     --------
-    gower_distances : Distances between the rows of mixed tables, without new columns.
+    GowerDistances : Distances between the rows of mixed tables, without new columns.
     sklearn.compose.ColumnTransformer : Any transformer for any column.
 
     Notes
@@ -113,7 +113,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             name = self._name(j)
             if len(values) == 0:
                 raise ValueError(f"{name} has no values at all; leave it out.")
-            if _is_number(frame.iloc[:, j]):
+            if is_number(frame.iloc[:, j]):
                 self.fill_.append(float(np.median(values.to_numpy(np.float64))))
                 self.categories_.append(None)
                 continue
@@ -221,7 +221,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return made
 
     def _numbers(self, values: pd.Series, fill: float, column: int) -> np.ndarray:
-        if not _is_number(values):
+        if not is_number(values):
             word = next(v for v in values.dropna() if isinstance(v, str))
             raise ValueError(
                 f"{self._name(column)} held numbers in fit, and holds {str(word)!r} now; give the "
@@ -230,63 +230,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
         return np.where(np.isnan(numbers), fill, numbers)
 
-    def _frame(self, X: Any, *, reset: bool) -> pd.DataFrame:
-        """Return X as a frame of numbers and words, after scikit-learn's own checks."""
-        allowed = self.missing == "impute"
-        frame_like = isinstance(X, pd.DataFrame)
-        # Before scikit-learn looks for a common type of dates and numbers, which there is not.
-        if frame_like:
-            for name, kind in zip(X.columns, X.dtypes, strict=True):
-                _refuse_dates(kind, f"the column {name!r}")
-        elif hasattr(X, "dtype"):
-            _refuse_dates(X.dtype, "X")
-        mixed = frame_like or (not sparse.issparse(X) and np.asarray(X).dtype.kind == "O")
-        checked = validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype=object if mixed else (np.float64, np.float32),
-            # Of a frame's columns more can be said, below.
-            ensure_all_finite="allow-nan" if allowed else not isinstance(X, pd.DataFrame),
-        )
-        if isinstance(X, pd.DataFrame):
-            frame = X.reset_index(drop=True)
-        else:
-            frame = pd.DataFrame(checked).infer_objects()
-        for j in range(frame.shape[1]):
-            self._check_column(frame.iloc[:, j], j, allowed=allowed)
-        return frame
+    def _gaps_allowed(self) -> bool:
+        return self.missing == "impute"
 
-    def _check_column(self, values: pd.Series, column: int, *, allowed: bool) -> None:
-        name = self._name(column)
-        _refuse_dates(values.dtype, name)
-        if not allowed and values.isna().any():
-            raise ValueError(f"{name} has missing values; fill them in, or use missing='impute'.")
-        if _is_number(values):
-            if np.isinf(values.to_numpy(dtype=np.float64, na_value=np.nan)).any():
-                raise ValueError(f"{name} contains infinity; correct the value.")
-        elif self.categories == "refuse":
-            raise ValueError(f"{name} holds words; leave it out, or use categories='one-hot'.")
-        elif any(isinstance(v, (dict, list, tuple, set)) for v in values):
-            raise TypeError(f"{name}: argument must be a string or a number.")
-
-    def _name(self, column: int) -> str:
-        names = getattr(self, "feature_names_in_", None)
-        return f"column {column}" if names is None else f"the column {str(names[column])!r}"
+    def _words_allowed(self) -> bool:
+        return self.categories == "one-hot"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "impute"
         return tags
-
-
-def _refuse_dates(kind: Any, name: str) -> None:
-    if getattr(kind, "kind", "") in ("M", "m"):
-        raise ValueError(
-            f"{name} holds {'dates' if kind.kind == 'M' else 'durations'}; turn them into numbers, "
-            "or leave it out."
-        )
-
-
-def _is_number(values: pd.Series) -> bool:
-    return bool(pd.api.types.is_numeric_dtype(values))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
-from clusterscape._core.params import Null, Rules, Such, checked
+from clusterscape._core.params import Null, Rules, Such, check_params, checked
+from clusterscape.preprocess._mixed import MixedTable, is_number
+
+_BLOCK = 1 << 21  # distances that are computed at a time
 
 _WEIGHTS: Rules = {
     "weights": [
@@ -40,8 +45,7 @@ def gower_distances(X: Any, *, weights: Any = None) -> np.ndarray:
     Returns
     -------
     (n, n) array
-        Distances in [0, 1], symmetric, 0 on the diagonal. It takes 8 n² bytes, and as much again
-        while it is computed.
+        Distances in [0, 1], symmetric, 0 on the diagonal. It takes 8 n² bytes.
 
     Raises
     ------
@@ -50,6 +54,7 @@ def gower_distances(X: Any, *, weights: Any = None) -> np.ndarray:
 
     See Also
     --------
+    GowerDistances : The same as a step of a pipeline, also between new rows and those of ``fit``.
     TableEncoder : One-hot columns instead, for any number of points.
 
     References
@@ -71,45 +76,213 @@ def gower_distances(X: Any, *, weights: Any = None) -> np.ndarray:
     n, d = frame.shape
     if n == 0 or d == 0:
         raise ValueError(f"X must have rows and columns; got shape {frame.shape}.")
+    share = _shares(weights, d)
+    for j in range(d):
+        _check_column(frame.iloc[:, j])
+    table, spans, _ = _learnt(frame)
+    total = _between(table, table, spans, share, frame.index, frame.index)
+    np.fill_diagonal(total, 0.0)
+    return total
+
+
+class GowerDistances(MixedTable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Turn a table of numbers and words into Gower's distances to the rows of ``fit``.
+
+    As :func:`gower_distances`, as a step of a pipeline: before
+    ``ConsensusClustering(metric="precomputed")`` it clusters mixed tables, with gaps, and
+    ``predict`` places new rows.
+
+    Parameters
+    ----------
+    weights : (d,) array, optional
+        Weight of every column; all alike by default.
+
+    Attributes
+    ----------
+    table_ : (n, d) array
+        The rows of ``fit``: numbers, numbers of words, and NaN for gaps.
+    spans_ : (d,) array
+        Range of every column of numbers; 0 for words.
+    categories_ : list
+        The words of each column, as an array of text; None for a column of numbers.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : array
+        Names of the columns, where X is a data frame whose column names are all text.
+
+    See Also
+    --------
+    gower_distances : The distances alone.
+    TableEncoder : One-hot columns instead, for any number of points.
+
+    Notes
+    -----
+    The distances of n rows take 8 n² bytes. The transformer holds all rows of ``fit``, and so does
+    a file of it. A value beyond the range in ``fit`` is at most 1 away from any other.
+
+    References
+    ----------
+    J. C. Gower, "A general coefficient of similarity and some of its properties", Biometrics 27(4),
+    1971, doi:10.2307/2528823.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from clusterscape import ConsensusClustering
+    >>> from clusterscape.preprocess import GowerDistances
+    >>> frame = pd.DataFrame(
+    ...     {"age": [20, 21, 22, 60, 61, None] * 5, "city": ["Ulm"] * 15 + ["Bonn"] * 15}
+    ... )
+    >>> model = ConsensusClustering(2, metric="precomputed", n_partitions=20, random_state=0)
+    >>> pipeline = make_pipeline(GowerDistances(), model).fit(frame)
+    >>> pipeline.predict(pd.DataFrame({"age": [20, 61], "city": ["Bonn", "Ulm"]})).shape
+    (2,)
+    """
+
+    _parameter_rules: ClassVar[Rules] = _WEIGHTS
+
+    def __init__(self, *, weights: Any = None) -> None:
+        self.weights = weights
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the rows, the ranges and the words.
+
+        Parameters
+        ----------
+        X : pandas.DataFrame or (n, d) array
+            Columns of numbers, booleans, words or categories; NaN and None are gaps.
+        y : ignored
+            Not used, present for API consistency.
+
+        Returns
+        -------
+        self
+        """
+        check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
+        frame = self._frame(X, reset=True)
+        _shares(self.weights, frame.shape[1])
+        self.table_, self.spans_, self.categories_ = _learnt(frame)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the distances of rows to those of ``fit``.
+
+        Parameters
+        ----------
+        X : pandas.DataFrame or (m, d) array
+            The columns of ``fit``.
+
+        Returns
+        -------
+        (m, n) array
+        """
+        check_is_fitted(self)
+        frame = self._frame(X, reset=False)
+        columns = []
+        for j, words in enumerate(self.categories_):
+            values = frame.iloc[:, j]
+            if words is None and not is_number(values):
+                word = next(v for v in values.dropna() if isinstance(v, str))
+                raise ValueError(
+                    f"{self._name(j)} held numbers in fit, and holds {str(word)!r} now; give the "
+                    "columns in the units of fit."
+                )
+            columns.append(_coded(values, words))
+        share = _shares(self.weights, len(self.spans_))
+        names = X.index if isinstance(X, pd.DataFrame) else frame.index
+        known = pd.RangeIndex(len(self.table_))
+        return _between(np.column_stack(columns), self.table_, self.spans_, share, names, known)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.table_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _shares(weights: Any, d: int) -> np.ndarray:
+    """Return the weight of every column."""
     share = np.ones(d) if weights is None else np.asarray(weights, dtype=float)
     if share.shape != (d,) or not np.isfinite(share).all() or share.sum() == 0:
         raise ValueError(
             f"weights must be {d} finite numbers, one per column of X, not all 0; got {weights!r}."
         )
-    total, seen = np.zeros((n, n)), np.zeros((n, n))
-    for j, weight in enumerate(share):
-        _add_column(frame.iloc[:, j], float(weight), total, seen)
-    if (seen == 0).any():
-        i, k = (int(v) for v in np.argwhere(seen == 0)[0])
-        raise ValueError(
-            f"rows {frame.index[i]!r} and {frame.index[k]!r} have no column in which both have a "
-            "value, so that they have no distance; leave one of them out."
-        )
-    np.divide(total, seen, out=total)
-    np.fill_diagonal(total, 0.0)
-    return total
+    return share
 
 
-def _add_column(values: pd.Series, weight: float, total: np.ndarray, seen: np.ndarray) -> None:
-    """Add one column's distances, and its weight where both rows have a value."""
+def _check_column(values: pd.Series) -> None:
+    """Refuse dates and infinite values."""
     if values.dtype.kind in "Mm":
         raise ValueError(
             f"the column {values.name!r} holds dates; turn them into numbers, such as days since a "
             "day, or leave the column out."
         )
-    present = values.notna().to_numpy()
-    if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values):
-        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-        if np.isinf(numbers).any():
-            raise ValueError(f"the column {values.name!r} holds infinite values.")
-        span = float(np.ptp(numbers[present])) if present.any() else 0.0
-        numbers = np.where(present, numbers, 0.0) / (span or 1.0)
-        apart = np.abs(numbers[:, None] - numbers[None, :])
-    else:
-        codes = pd.factorize(values)[0]
-        apart = (codes[:, None] != codes[None, :]).astype(np.float64)
-    both = present[:, None] & present[None, :]
-    apart *= weight
-    apart[~both] = 0.0
-    total += apart
-    seen += weight * both
+    if is_number(values) and np.isinf(values.to_numpy(dtype=np.float64, na_value=np.nan)).any():
+        raise ValueError(f"the column {values.name!r} holds infinite values.")
+
+
+def _learnt(frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, list[np.ndarray | None]]:
+    """Return the table as numbers, the ranges of its columns, and their words."""
+    columns, spans, categories = [], [], []
+    for j in range(frame.shape[1]):
+        values = frame.iloc[:, j]
+        words = None
+        if not is_number(values):
+            words = np.array(sorted(set(values.dropna().map(str))), dtype=object)
+        coded = _coded(values, words)
+        present = coded[~np.isnan(coded)]
+        columns.append(coded)
+        spans.append(float(np.ptp(present)) if words is None and present.size else 0.0)
+        categories.append(words)
+    return np.column_stack(columns), np.array(spans), categories
+
+
+def _coded(values: pd.Series, words: np.ndarray | None) -> np.ndarray:
+    """Return numbers, or the places of words among those known; NaN for gaps.
+
+    All words that are not known share one number: they differ from every row of ``fit``.
+    """
+    if words is None:
+        return values.to_numpy(dtype=np.float64, na_value=np.nan)
+    places = {word: float(i) for i, word in enumerate(words)}
+    texts = values.map(str, na_action="ignore").astype(object).where(values.notna(), None)
+    return np.array([np.nan if t is None else places.get(t, len(words)) for t in texts], float)
+
+
+def _between(
+    rows: np.ndarray,
+    others: np.ndarray,
+    spans: np.ndarray,
+    share: np.ndarray,
+    names: pd.Index,
+    known: pd.Index,
+) -> np.ndarray:
+    """Return the distances of rows to others, a block of rows after the other."""
+    found = np.empty((len(rows), len(others)))
+    step = max(1, _BLOCK // len(others))
+    for start in range(0, len(rows), step):
+        part = rows[start : start + step]
+        total, seen = np.zeros((2, len(part), len(others)))
+        for j, (span, weight) in enumerate(zip(spans, share, strict=True)):
+            a, b = part[:, j, None], others[None, :, j]
+            if span > 0:
+                apart = np.minimum(np.abs(a / span - b / span), 1.0)
+            else:
+                apart = (a != b).astype(np.float64)
+            both = ~(np.isnan(a) | np.isnan(b))
+            apart *= weight
+            apart[~both] = 0.0
+            total += apart
+            seen += weight * both
+        if (seen == 0).any():
+            i, k = (int(v) for v in np.argwhere(seen == 0)[0])
+            raise ValueError(
+                f"rows {names[start + i]!r} and {known[k]!r} have no column in which both have a "
+                "value, so that they have no distance; leave one of them out."
+            )
+        found[start : start + step] = total / seen
+    return found

@@ -33,7 +33,20 @@ def reservations(
 def cautions(model: Any, found: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
     """Return what else a reader should know: untested structure, tiny clusters, odd columns."""
     said = [*_on_no_test(found), *_on_sizes(found), *_on_votes(model, found, model.to_frame())]
-    return said + suspicions(run.get("input", {}).get("suspicious") or ())
+    return [*said, *_on_left_out(run), *suspicions(run.get("input", {}).get("suspicious") or ())]
+
+
+def _on_left_out(run: Mapping[str, Any]) -> list[str]:
+    read, asked = run.get("input", {}), run.get("parameters", {})
+    left = [str(column) for column in read.get("left_out") or asked.get("exclude") or ()]
+    used = int(read.get("n_features") or 0)
+    if len(left) < 2 or len(left) < used / 2:  # ids and classes are left out as a rule
+        return []
+    named = ", ".join(left[:_COLUMNS]) + (", ..." if len(left) > _COLUMNS else "")
+    return [
+        f"{len(left):,} of {used + len(left):,} columns were left out ({named}): the clusters are "
+        "those of the other columns, and may say nothing of these."
+    ]
 
 
 def suspicions(sentences: Sequence[Any]) -> list[str]:

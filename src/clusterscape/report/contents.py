@@ -555,9 +555,7 @@ def _methods(case: _Case) -> dict[str, Any]:
         "members": sorted(rows, key=lambda row: (-row["members"], row["algorithm"])),
         "consensus": type(consensus).__name__,
         "why": None if chosen is None else chosen["why"],
-        "candidate": getattr(consensus, "chosen_", None),
-        "runner_up": getattr(consensus, "runner_up_", None),
-        "agreement": plain(getattr(consensus, "agreement_", None)),
+        **findings.choice_among(consensus),
     }
 
 

@@ -27,8 +27,18 @@ def of_model(model: ConsensusClustering, *, reference: Any = None) -> dict[str, 
         chosen = getattr(model, "consensus_choice_", None)
         why = "as asked" if chosen is None else chosen.reason
         method = {"method": type(model.consensus_).__name__, "why": why}
+        method |= choice_among(model.consensus_)
     found = {"consensus": method, "structure": plain(getattr(model, "structure_", None))}
     return of_result(model, reference=reference) | found
+
+
+def choice_among(consensus: Any) -> dict[str, Any]:
+    """Return which of several ways to combine was taken, what came next, and how far they agree."""
+    return {
+        "candidate": getattr(consensus, "chosen_", None),
+        "runner_up": getattr(consensus, "runner_up_", None),
+        "agreement": plain(getattr(consensus, "agreement_", None)),
+    }
 
 
 def of_result(

@@ -6,6 +6,7 @@ import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,7 +14,8 @@ from clusterscape._core.errors import ParameterError, ParameterWarning
 from clusterscape._core.labels import canonical
 from clusterscape._core.parallel import one_thread
 from clusterscape._core.params import Rules, check_params
-from clusterscape.generate.features import validated_features
+from clusterscape.ensemble.inputs import refuse_other_names
+from clusterscape.generate.features import point_ids, validated_features
 from clusterscape.semisupervised.constraints import Constraints, Tally, Violations
 
 
@@ -28,7 +30,7 @@ class ViolationWarning(ParameterWarning):
     """
 
 
-def constraints_of(constraints: Any, y: Any, n_points: int) -> Constraints:
+def constraints_of(constraints: Any, y: Any, n_points: int, *, names: Any = None) -> Constraints:
     """Return all that is known of the points: the constraints given, and the labels in ``y``.
 
     Parameters
@@ -39,6 +41,8 @@ def constraints_of(constraints: Any, y: Any, n_points: int) -> Constraints:
         Labels, -1 where unknown.
     n_points : int
         Points of the data.
+    names : sequence, optional
+        Names of the points; constraints that name the points must have them in this order.
 
     Returns
     -------
@@ -48,13 +52,22 @@ def constraints_of(constraints: Any, y: Any, n_points: int) -> Constraints:
         known = Constraints(n_points)
     elif isinstance(constraints, Constraints):
         known = constraints
-    else:
+    elif _shape(constraints) == (n_points, n_points):
         known = Constraints.from_matrix(constraints)
+    else:
+        raise TypeError(
+            f"constraints must be Constraints, or a matrix of the {n_points} points; got a "
+            f"{type(constraints).__name__}. Pairs become Constraints by "
+            "Constraints(n_points, must_link=..., cannot_link=...), classes by "
+            "Constraints.from_labels(...), a file by Constraints.from_csv(...)."
+        )
     if known.n_points != n_points:
         raise ValueError(
             f"constraints are about {known.n_points} points, but X has {n_points} rows; both must "
             "be about the same points in the same order."
         )
+    if names is not None and known.index is not None:
+        refuse_other_names(known.index, pd.Index(names), "constraints and X")
     if y is None:
         return known
     labels = Constraints.from_labels(y)
@@ -64,6 +77,11 @@ def constraints_of(constraints: Any, y: Any, n_points: int) -> Constraints:
             "-1 where it is not known."
         )
     return known.merge(labels)
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    """Return the shape of an array, a frame or a sparse matrix; of other things, none."""
+    return tuple(getattr(value, "shape", ()))
 
 
 class BaseConstrainedClusterer(ClusterMixin, BaseEstimator):
@@ -98,6 +116,7 @@ class BaseConstrainedClusterer(ClusterMixin, BaseEstimator):
         self
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
+        names = point_ids(X)
         X = validated_features(self, X)
         n = X.shape[0]
         if self.n_clusters > n:
@@ -105,7 +124,7 @@ class BaseConstrainedClusterer(ClusterMixin, BaseEstimator):
                 f"{{n_clusters}} is more than the {n} samples in X; ask for fewer.",
                 n_clusters=self.n_clusters,
             )
-        known = constraints_of(constraints, y, n)
+        known = constraints_of(constraints, y, n, names=names)
         self._finish(self._cluster(X, known), known)
         return self
 

@@ -16,6 +16,7 @@ from clusterscape._core.frames import numbers_in
 from clusterscape._core.labels import UNSAMPLED, encode
 from clusterscape._core.params import Integer, Null, check_params
 from clusterscape._core.seeds import RandomState, root_sequence
+from clusterscape.ensemble.inputs import refuse_other_names
 from clusterscape.semisupervised.closure import Closure, LabelSet, closure_of
 
 Link = Literal["must", "cannot"]
@@ -343,6 +344,12 @@ class Constraints:
         off = (entries.row != entries.col) & (entries.data != 0)
         ends = np.column_stack([entries.row[off], entries.col[off]]).astype(np.int64)
         value = np.asarray(entries.data[off], dtype=np.float64)
+        if not np.isfinite(value).all():
+            first = int(np.argmin(np.isfinite(value)))
+            i, j = ends[first]
+            raise ValueError(
+                f"Q has {value[first]} at ({i}, {j}); entries are weights between -1 and 1."
+            )
         plus = value > 0
         return cls(
             n,
@@ -425,6 +432,8 @@ class Constraints:
                     f"constraints over {self.n_points} and over {other.n_points} points cannot be "
                     "merged; they must be about the same points."
                 )
+            if index is not None and other.index is not None:
+                refuse_other_names(index, other.index, "constraints that are merged")
             must, cannot = must.joined(other.must), cannot.joined(other.cannot)
             sets += other.label_sets
             index = other.index if index is None else index

@@ -30,7 +30,7 @@ from clusterscape.combine import SEC, BaseConsensus
 from clusterscape.combine.result import ResultMixin
 from clusterscape.combine.transfer import LabelTransfer
 from clusterscape.ensemble import Ensemble, PartitionRecord
-from clusterscape.generate.features import validated_features
+from clusterscape.generate.features import point_ids, validated_features
 from clusterscape.semisupervised.base import BaseConstrainedClusterer, constraints_of
 from clusterscape.semisupervised.constraints import Constraints
 from clusterscape.semisupervised.cop_kmeans import COPKMeans
@@ -211,6 +211,7 @@ class ConstrainedEnsemble(ResultMixin, BaseConstrainedClusterer):
         self
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
+        names = point_ids(X)
         X = validated_features(self, X)
         n = X.shape[0]
         if self.n_clusters > n:
@@ -225,7 +226,7 @@ class ConstrainedEnsemble(ResultMixin, BaseConstrainedClusterer):
                 keep=self.keep,
                 held_back=self.held_back,
             )
-        known = constraints_of(constraints, y, n)
+        known = constraints_of(constraints, y, n, names=names)
         splitting, making, combining = spawn(self.random_state, 3)
         seen, held = known.split(self.held_back, random_state=splitting)
         tasks = self._tasks(X, seen, making)

@@ -12,6 +12,7 @@ from clusterscape._core.params import Instance, Integer, Null, checked
 from clusterscape._core.weights import computable_weights
 from clusterscape.combine.scores import scores_of
 from clusterscape.ensemble import Ensemble, as_ensemble
+from clusterscape.semisupervised.base import constraints_of
 from clusterscape.semisupervised.constraints import Constraints
 
 _CANDIDATES = 1000  # uncertain points that are looked at
@@ -46,8 +47,8 @@ def suggest_queries(
     -------
     pandas.DataFrame
         ``first``, ``second`` (row numbers), ``together``: the share of the partitions, by weight,
-        that saw both and have them in one cluster. Fewer rows than n where the partitions agree on
-        more.
+        that saw both and have them in one cluster; and, where the points have names,
+        ``first_name`` and ``second_name``. Fewer rows than n where the partitions agree on more.
 
     See Also
     --------
@@ -70,20 +71,22 @@ def suggest_queries(
     0      2       1  0.333333
     """
     votes = as_ensemble(ensemble)
+    known = constraints_of(constraints, None, votes.n_points, names=votes.index)
     votes = votes.with_weights(
         weights=computable_weights(votes.weights),
         sample_weight=computable_weights(votes.sample_weight),
     )
-    pairs, value = _questions(votes, np.asarray(labels), constraints)
+    pairs, value = _questions(votes, np.asarray(labels), known)
     chosen = _spread(_nearness(votes, pairs[:, 0]), value, n)
     first, second = pairs[chosen].T
-    return pd.DataFrame(
-        {"first": first, "second": second, "together": _together(votes, first, second)}
-    )
+    found = {"first": first, "second": second, "together": _together(votes, first, second)}
+    if votes.index is not None:
+        found |= {"first_name": votes.index[first], "second_name": votes.index[second]}
+    return pd.DataFrame(found)
 
 
 def _questions(
-    votes: Ensemble, labels: np.ndarray, known: Constraints | None
+    votes: Ensemble, labels: np.ndarray, known: Constraints
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return unsure points with the surest points of the next clusters, and how unsure they are.
 
@@ -106,7 +109,7 @@ def _questions(
     best = np.argsort(-value, kind="stable")[:_CANDIDATES]
     unsure, value = inside[best], value[best]
     pairs = np.column_stack([unsure, sure[rest[best].argmax(axis=1)]])
-    if known is not None and len(known):
+    if len(known):
         told = _answered(pairs, known)
         pairs[told, 1] = sure[labels[unsure[told]]]
         value = np.where(_answered(pairs, known), 0.0, value)

@@ -240,7 +240,7 @@ class CSP(BaseConstrainedClusterer):
         if n < 3 or k == 1:
             return np.zeros(n, dtype=np.int64) if k == 1 else np.arange(n) % k
         with one_thread():
-            W = affinity(X, scale=self.scale, seed=scaling) @ np.eye(n)
+            W = affinity(X, kind="rbf", scale=self.scale, seed=scaling) @ np.eye(n)
             np.fill_diagonal(W, 0.0)
             degree = np.maximum(W.sum(axis=1), 1e-12)
             root = np.sqrt(degree)

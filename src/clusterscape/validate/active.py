@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.random import SeedSequence
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.cluster import kmeans_plusplus
 from sklearn.utils.validation import check_is_fitted
@@ -32,6 +33,8 @@ from clusterscape.generate.features import validated_features
 from clusterscape.linalg.kmeans import nearest_center
 from clusterscape.validate.affinity import Affinity
 from clusterscape.validate.affinity.representatives import representatives
+
+_DENSE = 2**27  # elements of a sample, 1 GiB: fewer are stored densely
 
 
 def _known(value: Any) -> bool:
@@ -199,6 +202,8 @@ class ActiveClustering(ClusterMixin, BaseEstimator):
             self.sample_ = _drawn(stable, size, round(self.stable_share * size), rng)
             self.stable_ = stable[self.sample_]
         part = X[self.sample_]
+        if sparse.issparse(part) and part.shape[0] * part.shape[1] <= _DENSE:
+            part = part.toarray()  # most of the clusterers take nothing else
         self.ensemble_ = EnsembleGenerator(
             len(self.algorithms),
             algorithm=list(self.algorithms),

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.random import SeedSequence
 from scipy import sparse
-from sklearn.utils import check_array
+from sklearn.base import clone
 
 from clusterscape._core.errors import ParameterError
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import N_JOBS, Instance, Integer, Null, Seed, checked
 from clusterscape._core.seeds import RandomState, spawn
+from clusterscape.ensemble.inputs import check_same_rows
+from clusterscape.generate.features import read_matrix
 from clusterscape.linalg.kmeans import kmeans
 from clusterscape.validate.affinity import Affinity, Certificates
 from clusterscape.validate.references import SmoothShape
@@ -32,9 +34,9 @@ class Clusterability:
     chance_corrected : float
         The same on a scale on which 1/k is 0.
     stable_share : float
-        Share of the points whose stability is above the threshold.
+        Share of the points in clusters whose stability is above the threshold.
     n_unstable : int
-        Number of the others.
+        Number of the others in clusters.
     references : (m,) array
         Mean stabilities of reference data without clusters.
     p_value : float
@@ -54,6 +56,15 @@ class Clusterability:
     references: np.ndarray
     p_value: float
     certificates: Certificates
+
+    def __repr__(self) -> str:
+        """Say what was found; ``certificates`` are of the single points."""
+        many, n = self.references.size, len(self.certificates.codes)
+        tested = f", p = {self.p_value:.2g} against {many} references" if many else ""
+        return (
+            f"Clusterability({n} points, mean stability {self.stability:.3f}, "
+            f"{self.n_unstable} unstable{tested})"
+        )
 
 
 @checked(
@@ -132,7 +143,8 @@ def clusterability(
     >>> scores[0] > scores[1]
     True
     """
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    check_same_rows(X, labels)
+    X = read_matrix(X).views[0]
     if n_clusters is None and labels is None:
         raise ParameterError(
             "{n_clusters}: give the number of clusters, or labels.", n_clusters=n_clusters
@@ -148,7 +160,8 @@ def clusterability(
             "{n_references} can only be compared with the partition of k-means; leave labels out.",
             n_references=n_references,
         )
-    found = made.fit(X, labels).certificates_
+    found = clone(made).fit(X, labels).certificates_
+    summary = found.summary()
     references = np.empty(0)
     if n_references:
         if sparse.issparse(X):
@@ -163,8 +176,8 @@ def clusterability(
     return Clusterability(
         found.aggregate,
         found.chance_corrected,
-        float(found.stable.mean()),
-        int((~found.stable).sum()),
+        summary["stable_share"],
+        summary["n_unstable"],
         references,
         (1 + above) / (1 + n_references) if n_references else float("nan"),
         found,
@@ -174,7 +187,6 @@ def clusterability(
 def _reference(task: tuple[int, SmoothShape, int, int, Affinity, SeedSequence]) -> float:
     n, shape, k, n_init, affinity, seed = task
     drawing, clustering = seed.spawn(2)
-    data = shape.reference(n, np.random.default_rng(drawing))
+    data = shape.reference(n, np.random.default_rng(drawing), same_correlations=True)
     labels = kmeans(data, k, n_init=n_init, seed=clustering).labels
-    options = affinity.get_params(deep=False)
-    return Affinity(**options).fit(data, labels).aggregate_stability_
+    return clone(affinity).fit(data, labels).aggregate_stability_

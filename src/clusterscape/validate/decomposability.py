@@ -122,9 +122,8 @@ def _of_ensemble(
     own = np.minimum(ensemble.sample_weight, 1.0) * operator.diagonal()
     keep = diagonal == "keep"
     if lookups:
-        membership = ensemble.membership().matrix if ensemble.is_soft else None
         zeta = zeta_by_lookups(
-            RowSpace(ensemble.labels, ensemble.offsets, membership),
+            RowSpace.of(ensemble),
             clusterings,
             ensemble.sample_weight,
             column_weights=operator.column_weights,

@@ -14,7 +14,8 @@ from scipy.stats import rankdata
 from clusterscape._core.params import Integer, Null, Seed, checked
 from clusterscape._core.seeds import RandomState, root_sequence
 from clusterscape.ensemble.ensemble import Ensemble, ids_or_count
-from clusterscape.ensemble.inputs import first_difference, may_be_joined
+from clusterscape.ensemble.inputs import check_same_rows, first_difference, may_be_joined
+from clusterscape.generate.features import refuse_several
 
 _BLOCK = 2_000_000  # values that are looked at together
 _RANKED = 500  # columns whose values are all ranked; of more, those with different means
@@ -169,7 +170,8 @@ def describe_clusters(
     >>> print(found.sentences()[0])
     Cluster 0 (10 points): age lower (4.5, elsewhere 14.5).
     """
-    _check_same_rows(X, labels)
+    refuse_several(X, "X")
+    check_same_rows(X, labels)
     columns = _Columns(X, names)
     labels = np.asarray(labels)
     if labels.dtype.kind not in "iu":
@@ -223,20 +225,6 @@ def check_order(given: Any, ensemble: Ensemble, name: str) -> None:
         f"{name} and the points of the fit have different indexes: row {row} of {name} is {mine}, "
         f"and the fit had {theirs} there. Give the rows in the order of the fit, "
         f"{name}.loc[{known}]; where only the index is another one, {name}.set_axis({known})."
-    )
-
-
-def _check_same_rows(X: Any, labels: Any) -> None:
-    """Refuse labels whose index names other points than that of the table, or in another order."""
-    if not (isinstance(X, pd.DataFrame) and isinstance(labels, pd.Series)):
-        return
-    if may_be_joined(X.index, labels.index):
-        return
-    row, mine, theirs = first_difference(X.index, labels.index)
-    raise ValueError(
-        f"X and labels have different indexes: row {row} of X is {mine}, and of labels {theirs}. "
-        "Give them in the same order, labels.loc[X.index]; where only the index is another one, "
-        "labels.to_numpy()."
     )
 
 

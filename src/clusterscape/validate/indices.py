@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 from scipy.spatial.distance import cdist
-from sklearn.utils import check_array, gen_batches
+from sklearn.utils import gen_batches
 
 from clusterscape._core.labels import encode
 from clusterscape._core.params import Choice, Number, checked
+from clusterscape.ensemble.inputs import check_same_rows
+from clusterscape.generate.features import read_matrix
 from clusterscape.linalg.distances import check_range
 
 _BLOCK = 2**22  # elements of a temporary block
@@ -17,7 +20,11 @@ _BLOCK = 2**22  # elements of a temporary block
 
 def _parts(X: Any, labels: Any) -> tuple[np.ndarray, np.ndarray, int]:
     """Return the points that are in a cluster, their clusters, and how many there are."""
-    values = check_array(X, dtype=np.float64)
+    check_same_rows(X, labels)
+    found = read_matrix(X).views[0]
+    if sparse.issparse(found):
+        raise TypeError("X is sparse, and the index needs a dense array; give X.toarray().")
+    values = found.astype(np.float64, copy=False)
     check_range(values, "X", smallest=False)
     codes = encode(labels, "labels")[0]
     if codes.shape != (len(values),):
@@ -50,7 +57,8 @@ def dunn_index(X: Any, labels: Any, *, variant: Literal["exact", "centroid"] = "
     Returns
     -------
     float
-        The larger, the better; infinite where all diameters are 0.
+        The larger, the better; 0 where clusters touch, and otherwise infinite where all diameters
+        are 0.
 
     See Also
     --------
@@ -84,6 +92,8 @@ def dunn_index(X: Any, labels: Any, *, variant: Literal["exact", "centroid"] = "
             same = codes[rows, None] == codes
             wide = max(wide, float(distances[same].max(initial=0.0)))
             apart = min(apart, float(distances[~same].min(initial=np.inf)))
+    if apart == 0:
+        return 0.0
     return float(apart / wide) if wide > 0 else float("inf")
 
 

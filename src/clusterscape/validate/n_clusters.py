@@ -507,8 +507,7 @@ def _cut(
 def _look(task: _Task) -> _Look:
     """Cut one set of partitions into every number of clusters."""
     ensemble = task.ensemble
-    membership = ensemble.membership().matrix if ensemble.is_soft else None
-    space = RowSpace(ensemble.labels, ensemble.offsets, membership)
+    space = RowSpace.of(ensemble)
     sizes = ensemble.cluster_sizes()
     links = np.divide(task.column, sizes, out=np.zeros(sizes.size), where=sizes > 0)
     most = int(task.candidates[-1]) + 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import calinski_harabasz_score, davies_bouldin_score, silhouette_score
 from sklearn.model_selection import ParameterGrid
-from sklearn.utils import check_array
 
 from clusterscape._core.labels import NOISE, encode
 from clusterscape._core.parallel import parallel_map
@@ -23,8 +22,15 @@ from clusterscape._core.seeds import RandomState, spawn
 from clusterscape._core.warnings import hear_warnings
 from clusterscape.compare import adjusted_rand
 from clusterscape.ensemble import Ensemble
+from clusterscape.generate.features import point_ids, read_matrix
 from clusterscape.validate.affinity import Affinity
-from clusterscape.validate.resampling import check_clusterer, clustered
+from clusterscape.validate.resampling import (
+    check_clusterer,
+    check_square,
+    clustered,
+    drawn_points,
+    is_pairwise,
+)
 
 _CRITERIA = (
     "n_clusters",
@@ -83,7 +89,8 @@ class Sweep:
         - ``point_stability``: mean stability of the points (:class:`Affinity`), on a scale on which
           the least possible value is 0.
         - ``silhouette``, ``calinski_harabasz`` and ``davies_bouldin`` (the smaller the better) of
-          the points in clusters; missing for fewer than two clusters.
+          the points in clusters; missing for fewer than two clusters. Of precomputed distances only
+          the silhouette is known, of similarities nothing.
         - ``seconds``: of clustering all points.
         - ``failed_resamples``; ``error``: why there is no clustering, and nothing else in the row.
     parameters : list of dict
@@ -101,8 +108,13 @@ class Sweep:
 
     table: pd.DataFrame
     parameters: list[dict[str, Any]]
-    labels: list[np.ndarray | None] = field(repr=False)
-    ids: pd.Index = field(repr=False)
+    labels: list[np.ndarray | None]
+    ids: pd.Index
+
+    def __repr__(self) -> str:
+        """Say what was done; ``table`` has the figures."""
+        failed = int(self.table["error"].notna().sum())
+        return f"Sweep({len(self.table)} settings of {len(self.ids)} points, {failed} failed)"
 
     def ensemble(self) -> Ensemble:
         """Return the clusterings that succeeded as an ensemble, for comparison and consensus."""
@@ -150,7 +162,7 @@ def sweep(
     grid : dict or list of dict
         Parameters and lists of their values, as in scikit-learn's ``ParameterGrid``.
     X : (n, d) array, sparse matrix or data frame
-        Features.
+        Features; (n, n) distances or similarities for settings that take precomputed ones.
     n_resamples : int
         Resamples for ``stability``; the same for every setting. 0 leaves it out.
     ratio : float
@@ -205,8 +217,8 @@ def sweep(
     'ValueError: n_samples=60 should be >= n_clusters=90.'
     """
     check_clusterer(estimator, "estimator")
-    ids = X.index if isinstance(X, pd.DataFrame) else None
-    values = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    ids = point_ids(X)
+    values = read_matrix(X).views[0]
     n = values.shape[0]
     settings = [dict(setting) for setting in ParameterGrid(grid)]
     drawing, own, measuring, *seeds = spawn(random_state, n_resamples + 3)
@@ -222,8 +234,12 @@ def sweep(
     done = parallel_map(_fit, tasks, n_jobs=n_jobs, label="sweep", progress=progress)
     each = len(rows)
     found = [
-        _row(values, rows[1:], done[i * each : (i + 1) * each], measuring, max_points)
-        for i in range(len(settings))
+        _row(
+            _Measured(values, _is_pairwise_with(estimator, setting), measuring, max_points),
+            rows[1:],
+            done[i * each : (i + 1) * each],
+        )
+        for i, setting in enumerate(settings)
     ]
     criteria = pd.DataFrame([row for row, _ in found], columns=list(_CRITERIA))
     names = list(dict.fromkeys(name for setting in settings for name in setting))
@@ -247,22 +263,44 @@ class _Fit:
 def _fit(task: _Fit) -> tuple[np.ndarray | str, float]:
     """Return the labels, or why there are none, and the seconds that they took."""
     start = time.perf_counter()
-    X = task.X if task.rows is None else task.X[task.rows]
     try:
         with hear_warnings():
             made = clone(task.estimator).set_params(**task.setting)
+            pairwise = is_pairwise(made)
+            if pairwise:
+                check_square(task.X)
+            X = task.X if task.rows is None else drawn_points(task.X, task.rows, pairwise)
             labels = encode(clustered(made, X, task.seed), "labels")[0].astype(np.int64)
     except Exception as error:  # a failed candidate is a row with its reason
         return f"{type(error).__name__}: {' '.join(str(error).split())}", 0.0
     return labels, time.perf_counter() - start
 
 
+@dataclass(frozen=True, eq=False)
+class _Measured:
+    """What the indices of one setting are measured on."""
+
+    X: Any
+    pairwise: bool
+    seed: SeedSequence
+    max_points: int
+
+    @property
+    def has_distances(self) -> bool:
+        """Whether ``X`` can hold distances between the points: a point is at 0 from itself."""
+        return self.pairwise and not (sparse.issparse(self.X) or self.X.diagonal().any())
+
+
+def _is_pairwise_with(estimator: Any, setting: dict[str, Any]) -> bool:
+    """Return whether an estimator takes distances or similarities with some parameters."""
+    try:
+        return is_pairwise(clone(estimator).set_params(**setting))
+    except ValueError:  # a wrong parameter: the row says so
+        return False
+
+
 def _row(
-    X: Any,
-    samples: list[np.ndarray],
-    done: list[tuple[Any, float]],
-    seed: SeedSequence,
-    max_points: int,
+    measured: _Measured, samples: list[np.ndarray], done: list[tuple[Any, float]]
 ) -> tuple[dict[str, Any], np.ndarray | None]:
     """Return the criteria of one setting, and its labels."""
     (labels, seconds), *again = done
@@ -285,25 +323,30 @@ def _row(
         "failed_resamples": len(again) - len(kept),
         "error": None,
     }
-    return row | _indices(X, labels, sizes, seed, max_points), labels
+    return row | _indices(measured, labels, sizes), labels
 
 
-def _indices(
-    X: Any, labels: np.ndarray, sizes: np.ndarray, seed: SeedSequence, max_points: int
-) -> dict[str, float]:
+def _indices(measured: _Measured, labels: np.ndarray, sizes: np.ndarray) -> dict[str, float]:
     """Return internal indices of the points in clusters; none for fewer than two clusters."""
     inside = np.flatnonzero(labels >= 0)
     if sizes.size < 2 or sizes.size >= inside.size:
         return {}
-    codes, points = labels[inside], X[inside]
-    certified = Affinity(random_state=seed).fit(X, labels).certificates_
-    found = {"point_stability": certified.chance_corrected}
-    if not sparse.issparse(X):
-        found["calinski_harabasz"] = float(calinski_harabasz_score(points, codes))
-        found["davies_bouldin"] = float(davies_bouldin_score(points, codes))
-    if inside.size > max_points:
-        chosen = np.random.default_rng(seed).choice(inside.size, max_points, replace=False)
-        codes, points = codes[chosen], points[chosen]
+    X, seed, found = measured.X, measured.seed, {}
+    if not measured.pairwise:
+        certified = Affinity(random_state=seed).fit(X, labels).certificates_
+        found["point_stability"] = certified.chance_corrected
+        if not sparse.issparse(X):
+            points, codes = X[inside], labels[inside]
+            found["calinski_harabasz"] = float(calinski_harabasz_score(points, codes))
+            found["davies_bouldin"] = float(davies_bouldin_score(points, codes))
+    elif not measured.has_distances:
+        return {}
+    if inside.size > measured.max_points:
+        rng = np.random.default_rng(seed)
+        inside = inside[rng.choice(inside.size, measured.max_points, replace=False)]
+    codes = labels[inside]
     if 2 <= np.unique(codes).size < codes.size:
-        found["silhouette"] = float(silhouette_score(points, codes))
+        points = X[inside][:, inside] if measured.pairwise else X[inside]
+        metric = "precomputed" if measured.pairwise else "euclidean"
+        found["silhouette"] = float(silhouette_score(points, codes, metric=metric))
     return found

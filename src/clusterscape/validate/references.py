@@ -105,9 +105,19 @@ class SmoothShape:
         normal = ndtri((rankdata(X, axis=0) - 0.5) / len(X))
         return cls(middle, scale, skew, tails, covariance_factor(normal))
 
-    def reference(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """Return n points without clusters."""
-        z = rng.standard_normal((n, len(self.root))) @ self.root
+    def reference(
+        self, n: int, rng: np.random.Generator, *, same_correlations: bool = False
+    ) -> np.ndarray:
+        """Return n points without clusters.
+
+        With ``same_correlations`` the normal scores drawn have the very correlations of the data's.
+        Otherwise they vary around them, so that round data get references that are less round.
+        """
+        z = rng.standard_normal((n, len(self.root)))
+        if same_correlations:
+            left, _, right = np.linalg.svd(z - z.mean(axis=0), full_matrices=False)
+            z = np.sqrt(n) * left @ right
+        z = z @ self.root
         limit = np.where(self.tails < 0, 1 / np.sqrt(np.maximum(-self.tails, 1e-12)), np.inf)
         z = np.clip(z, -limit, limit)  # beyond, the curve of light tails would turn back
         straight = np.abs(self.skew) < 1e-3

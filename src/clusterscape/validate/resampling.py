@@ -9,13 +9,15 @@ import numpy as np
 import pandas as pd
 from numpy.random import SeedSequence
 from sklearn.base import clone
-from sklearn.utils import check_array
+from sklearn.pipeline import Pipeline
 
 from clusterscape._core.labels import encode
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import N_JOBS, Choice, Integer, Number, Seed, checked
 from clusterscape._core.seeds import RandomState, sklearn_seed, spawn
 from clusterscape._core.warnings import hear_warnings
+from clusterscape.ensemble.inputs import check_same_rows
+from clusterscape.generate.features import read_matrix
 
 _RECOVERED, _DISSOLVED = 0.75, 0.5
 
@@ -47,6 +49,15 @@ class ClusterStability:
     labels: np.ndarray
     failures: list[str]
 
+    def __repr__(self) -> str:
+        """Say what was done; ``table`` has the figures."""
+        done, failed = len(self.similarities), len(self.failures)
+        return (
+            f"ClusterStability({len(self.table)} clusters in {done} resamples, {failed} failed, "
+            f"Jaccard means from {self.table['jaccard'].min():.2f} to "
+            f"{self.table['jaccard'].max():.2f})"
+        )
+
 
 @checked(
     {
@@ -76,7 +87,7 @@ def cluster_stability(
     Parameters
     ----------
     X : (n, d) array or sparse matrix
-        Features.
+        Features; (n, n) distances or similarities where the clusterer takes precomputed ones.
     clusterer : estimator
         Any clusterer with ``fit_predict``; it is cloned, and its ``random_state`` is set where it
         has one.
@@ -125,7 +136,10 @@ def cluster_stability(
     [1.0, 1.0, 1.0]
     """
     check_clusterer(clusterer, "clusterer")  # first: it is often given before the data
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    check_same_rows(X, labels)
+    X = read_matrix(X).views[0]
+    if is_pairwise(clusterer):
+        check_square(X)
     own, *seeds = spawn(random_state, n_resamples + 1)
     given = clustered(clusterer, X, own) if labels is None else labels
     codes, categories = encode(given, "labels")
@@ -182,6 +196,29 @@ def check_clusterer(clusterer: Any, name: str) -> None:
         )
 
 
+def is_pairwise(clusterer: Any) -> bool:
+    """Return whether a clusterer takes distances or similarities between points."""
+    while isinstance(clusterer, Pipeline):
+        clusterer = clusterer.steps[0][1]
+    # Not all clusterers of scikit-learn that take them have the tag for it.
+    values = (getattr(clusterer, name, None) for name in ("metric", "affinity", "kernel"))
+    return any(isinstance(value, str) and value.startswith("precomputed") for value in values)
+
+
+def check_square(X: Any) -> None:
+    """Refuse a table that does not hold what lies between the points."""
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(
+            "X: the clusterer takes distances or similarities between the points, as many columns "
+            f"as rows; got {X.shape[0]} rows and {X.shape[1]} columns."
+        )
+
+
+def drawn_points(X: Any, rows: np.ndarray, pairwise: bool) -> Any:
+    """Return the data of some points, or what lies between them."""
+    return X[rows][:, rows] if pairwise else X[rows]
+
+
 def _resampled(
     task: tuple[Any, Any, np.ndarray, int, float | None, SeedSequence],
 ) -> np.ndarray | str:
@@ -195,7 +232,8 @@ def _resampled(
         rows = np.sort(rng.choice(n, max(1, round(ratio * n)), replace=False))
     try:
         with hear_warnings():
-            found = encode(clustered(clusterer, X[rows], clustering), "labels")[0]
+            part = drawn_points(X, rows, is_pairwise(clusterer))
+            found = encode(clustered(clusterer, part, clustering), "labels")[0]
     except Exception as error:  # a failed resample is reported, the others count
         return f"{type(error).__name__}: {error}"
     first = np.unique(rows, return_index=True)[1]

@@ -40,9 +40,10 @@ from clusterscape.combine.base import BaseConsensus
 from clusterscape.ensemble import Ensemble
 from clusterscape.ensemble.inputs import Partition
 from clusterscape.generate.algorithms import ALGORITHMS, CLUSTERER, Pieces, Settings
-from clusterscape.generate.features import read_features
+from clusterscape.generate.features import read_matrix
 from clusterscape.generate.kinds import Turn, turns_of
 from clusterscape.linalg.kmeans import kmeans_on_samples
+from clusterscape.validate.resampling import check_square, drawn_points, is_pairwise
 
 _BINS = 1000  # steps of the distribution of consensus values
 _BLOCK = 2**22  # elements of a block of rows of a consensus matrix
@@ -311,7 +312,7 @@ def resampling_consensus(
     Parameters
     ----------
     X : (n, d) array, sparse matrix or data frame
-        Features.
+        Features; (n, n) distances or similarities where the clusterer takes precomputed ones.
     ks : pair, list or range
         Numbers of clusters: a pair (low, high), both included, or a list of numbers.
     clusterer : str or estimator
@@ -380,14 +381,17 @@ def resampling_consensus(
     >>> np.bincount(found.labels(3))
     array([30, 30, 30])
     """
-    features = read_features(X)
+    features = read_matrix(X)
     values = features.views[0]
     n = values.shape[0]
     counts = np.arange(ks[0], ks[1] + 1) if isinstance(ks, tuple) else np.unique(ks)
     size = int(ratio * n + 1e-9)
     turn = _turn(clusterer, counts, size, n, ratio)
     root, last = root_sequence(random_state).spawn(2)
-    work = _Work(values, turn, counts, size, init, n_init)
+    pairwise = is_pairwise(clusterer)
+    if pairwise:
+        check_square(values)
+    work = _Work(values, pairwise, turn, counts, size, init, n_init)
     seeds = root.spawn(n_resamples)
     done = parallel_map(
         _clustered,
@@ -438,6 +442,7 @@ class _Work:
     """What every resample has in common."""
 
     X: Any
+    pairwise: bool
     turn: Turn
     counts: np.ndarray
     size: int
@@ -469,7 +474,7 @@ def _clustered(
         )
         return out, failures
     for s, (rows, seed) in enumerate(zip(samples, fitting, strict=True)):
-        part, shared = work.X[rows], Pieces()
+        part, shared = drawn_points(work.X, rows, work.pairwise), Pieces()
         options = work.turn.settings(first + s)
         for j, own in enumerate(seed.spawn(q)):
             how = Settings(own, None, work.init, work.n_init, options=options, pieces=shared)

@@ -130,10 +130,9 @@ def _centred(
 
 def ballot(ensemble: Ensemble, clusters: Clusters, groups: Groups) -> np.ndarray:
     """Return the (n, G) votes: how much weight of partitions puts a point in a group's clusters."""
-    membership = ensemble.membership().matrix if ensemble.is_soft else None
     table = np.zeros((int(ensemble.offsets[-1]), groups.norms.size))
     table[clusters.column, groups.of] = clusters.vote
-    return RowSpace(ensemble.labels, ensemble.offsets, membership).product(table)
+    return RowSpace.of(ensemble).product(table)
 
 
 def shares(scores: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

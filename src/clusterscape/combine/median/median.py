@@ -119,7 +119,6 @@ class MedianPartition(BaseConsensus):
     ----------
     .. [1] V. Filkov and S. Skiena, "Integrating microarray data by consensus clustering",
        International Journal on Artificial Intelligence Tools 13, 863-880, 2004.
-       doi:10.1142/S0218213004001867
     .. [2] D. B. Dahl, D. J. Johnson, P. Muller, "Search algorithms and loss functions for Bayesian
        clustering", Journal of Computational and Graphical Statistics 31, 1189-1201, 2022.
        doi:10.1080/10618600.2022.2069779
@@ -137,6 +136,7 @@ class MedianPartition(BaseConsensus):
     """
 
     _source: ClassVar[str] = "Filkov and Skiena 2004"
+    _distinct = "noise"
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Null(), Integer(1)],
         "distance": [

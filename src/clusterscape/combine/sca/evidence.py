@@ -204,9 +204,8 @@ def _ratios(away: np.ndarray, totals: np.ndarray) -> np.ndarray:
 def lookup_zeta(ensemble: Ensemble, reading: Reading) -> np.ndarray:
     """Return zeta of every partition by look-ups, which costs O(n r) each."""
     counts = reading.operator(ensemble, "counts")
-    membership = ensemble.membership().matrix if ensemble.is_soft else None
     return zeta_by_lookups(
-        RowSpace(ensemble.labels, ensemble.offsets, membership),
+        RowSpace.of(ensemble),
         ensemble.labels,
         ensemble.sample_weight,
         column_weights=counts.column_weights,

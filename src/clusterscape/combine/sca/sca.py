@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -180,6 +181,7 @@ class SCA(BaseConsensus):
     """
 
     _source: ClassVar[str] = "Meyer and Wessell 2012"
+    _distinct = True
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Null(), Integer(1)],
         "zeta_threshold": [Number(0, 1, open_low=True)],
@@ -246,7 +248,9 @@ class SCA(BaseConsensus):
         if not small.is_soft:  # starts are drawn for rows as they are, not as they are listed
             order = content_order(small)
             small = small.subset(order, keep_empty=True)
-            inverse = np.argsort(order)[inverse]
+            place = np.empty_like(order)
+            place[order] = np.arange(order.size)
+            inverse = place[inverse]
         drawing, evolving = spawn(self.random_state, 2)
         column = None
         if self.weighting is not None:
@@ -261,6 +265,12 @@ class SCA(BaseConsensus):
             numbered = canonical(labels, ensemble.sample_weight)  # as ``fit`` will number them
             details["trajectory_"] = replace(path, points=points, labels=numbered[points])
         return Combined(labels, found.cost, details)
+
+    def _of_points(self, details: Mapping[str, Any], points: np.ndarray) -> Mapping[str, Any]:
+        path = details["trajectory_"]
+        if path is None:
+            return details
+        return {**details, "trajectory_": replace(path, points=points[path.points])}
 
     def _reading(self, column: np.ndarray | None) -> Reading:
         return Reading(
@@ -387,7 +397,9 @@ class SCA(BaseConsensus):
             wait = waiting_time(eigenvalues, k, variant)
             runs = follow_jointly(step, starts, chain.weights, wait=wait, seed=grouping, **common)
             found["joint"] = (runs.groups[0], runs, 0)
-        name = min(found, key=lambda rule: _rank(chain, found[rule][0], k))
+        name = next(iter(found))
+        if len(found) > 1:
+            name = min(found, key=lambda rule: _rank(chain, found[rule][0], k))
         groups, runs, best = found[name]
         if not runs.stable[best]:
             warnings.warn(

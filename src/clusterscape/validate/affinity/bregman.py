@@ -15,7 +15,7 @@ from numpy.random import SeedSequence
 from scipy.linalg import null_space
 
 from clusterscape._core.errors import ParameterError
-from clusterscape.linalg.cells import Method, Sampling, Shares, cell_shares
+from clusterscape.linalg.cells import EXACT_DIMENSIONS, Method, Sampling, Shares, cell_shares
 
 MOST_COLUMNS = 20
 _ROUNDING = 1e-9
@@ -67,6 +67,17 @@ class BregmanCells:
         basis = null_space(np.ones((1, d))) if histograms else np.eye(d)
         spread = float(np.sqrt(((centers - centers.mean(axis=0)) ** 2).sum(axis=1).mean())) or 1.0
         return cls(name, centers, high + margin * (high - low), basis, bool(histograms), spread)
+
+    def check_exact(self, method: Method) -> None:
+        """Refuse ``method="exact"`` where cells can only be sampled."""
+        if method == "exact" and self.basis.shape[1] > EXACT_DIMENSIONS:
+            raise ParameterError(
+                f"{{method}}: the cells of {len(self.centers[0])} columns with {{divergence}} can "
+                "only be sampled; use {method__other}.",
+                method="exact",
+                divergence=self.name,
+                method__other="auto",
+            )
 
     def check(self, X: np.ndarray) -> None:
         """Refuse new points that do not lie in the domain."""

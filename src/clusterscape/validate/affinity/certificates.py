@@ -69,6 +69,15 @@ class Certificates:
     threshold: float
     ids: pd.Index
 
+    def __repr__(self) -> str:
+        """Say how many points and clusters there are; ``to_frame`` has a row per point."""
+        n, k = self.shares.shape
+        unstable = int((self.inside & ~self.stable).sum())
+        return (
+            f"Certificates({n} points, {k} clusters, mean stability {self.aggregate:.3f}, "
+            f"{unstable} unstable)"
+        )
+
     @classmethod
     def of(
         cls,
@@ -130,8 +139,7 @@ class Certificates:
     @property
     def chance_corrected(self) -> float:
         """Mean stability on a scale on which 1/k, the least possible, is 0; NaN for one cluster."""
-        k = self.shares.shape[1]
-        return float("nan") if k == 1 else (self.aggregate - 1.0 / k) / (1.0 - 1.0 / k)
+        return chance_corrected(self.aggregate, self.shares.shape[1])
 
     def to_frame(self, *, shares: bool = False) -> pd.DataFrame:
         """Return one row per point.
@@ -207,33 +215,11 @@ class Certificates:
         Returns
         -------
         pandas.DataFrame
-            Columns ``size``, ``stability`` (mean of the members), ``chance_corrected``,
-            ``stable_share`` (of the members), ``own_share`` (mean share of the cluster itself),
-            ``outside_share`` (members outside of the hull).
+            Columns ``size``, ``stability`` (mean of the members), ``chance_corrected`` (NaN for one
+            cluster), ``stable_share`` (of the members), ``own_share`` (mean share of the cluster
+            itself), ``outside_share`` (members outside of the hull).
         """
-        k = len(self.clusters)
-        inside = self.inside
-        codes = self.codes[inside]
-        size = np.bincount(codes, minlength=k)
-        own = self.shares[inside, codes]
-
-        def mean(values: np.ndarray) -> np.ndarray:
-            total = np.bincount(codes, weights=values, minlength=k)
-            return np.divide(total, size, out=np.full(k, np.nan), where=size > 0)
-
-        sigma = mean(self.stability[inside])
-        chance = 0.0 if k == 1 else 1.0 / k
-        return pd.DataFrame(
-            {
-                "size": size,
-                "stability": sigma,
-                "chance_corrected": (sigma - chance) / (1.0 - chance),
-                "stable_share": mean(self.stable[inside].astype(float)),
-                "own_share": mean(own),
-                "outside_share": mean(self.outside[inside].astype(float)),
-            },
-            index=pd.Index(self.clusters, name="cluster"),
-        )
+        return self.sums().per_cluster(self.clusters)
 
     def summary(self) -> dict[str, Any]:
         """Return the figures of all points together, as plain values.
@@ -246,19 +232,96 @@ class Certificates:
             share of stable ones and the number of unstable ones; the share of all points outside
             of the hull, the numbers of clipped and empty cells, and the largest standard error.
         """
-        n, k = self.shares.shape
-        inside = self.inside
+        return self.sums().summary() | {
+            "stability": self.aggregate,
+            "chance_corrected": self.chance_corrected,
+        }
+
+    def sums(self) -> Sums:
+        """Return what is counted over all points."""
+        k, inside = self.shares.shape[1], self.inside
+        codes = self.codes[inside]
+
+        def total(values: np.ndarray) -> np.ndarray:
+            return np.bincount(codes, weights=values, minlength=k)
+
+        by_cluster = [
+            np.bincount(codes, minlength=k),
+            total(self.stability[inside]),
+            total(self.stable[inside]),
+            total(self.shares[inside, codes]),
+            total(self.outside[inside]),
+        ]
+        missing = [(self.codes == code).sum() for code in (NOISE, UNSAMPLED)]
+        found = [part.sum() for part in (self.outside, self.clipped, self.empty)]
+        counts = np.array([len(self.codes), *missing, *found], dtype=np.int64)
+        return Sums(np.array(by_cluster), counts, float(self.standard_error.max(initial=0.0)))
+
+
+def chance_corrected(stability: float, k: int) -> float:
+    """Return a mean stability on a scale on which 1/k is 0; NaN for one cluster."""
+    return float("nan") if k == 1 else (stability - 1.0 / k) / (1.0 - 1.0 / k)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums over points with certificates; those of several blocks are added.
+
+    Attributes
+    ----------
+    by_cluster : (5, k) array
+        Of the points in clusters: their number, and the sums of stability, of stable ones, of the
+        share of the own cluster, of those outside of the hull.
+    counts : (6,) array
+        Points; noise and unsampled ones; those outside, with clipped and with empty cells.
+    largest_error : float
+        Of all shares.
+    """
+
+    by_cluster: np.ndarray
+    counts: np.ndarray
+    largest_error: float
+
+    def __add__(self, other: Sums) -> Sums:
+        largest = max(self.largest_error, other.largest_error)
+        return Sums(self.by_cluster + other.by_cluster, self.counts + other.counts, largest)
+
+    def per_cluster(self, clusters: np.ndarray) -> pd.DataFrame:
+        """Return the table of :meth:`Certificates.per_cluster`."""
+        size, *totals = self.by_cluster
+        k = len(clusters)
+        sigma, stable, own, outside = (
+            np.divide(total, size, out=np.full(k, np.nan), where=size > 0) for total in totals
+        )
+        chance = np.nan if k == 1 else 1.0 / k
+        return pd.DataFrame(
+            {
+                "size": size.astype(np.int64),
+                "stability": sigma,
+                "chance_corrected": (sigma - chance) / (1.0 - chance),
+                "stable_share": stable,
+                "own_share": own,
+                "outside_share": outside,
+            },
+            index=pd.Index(clusters, name="cluster"),
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """Return the figures of :meth:`Certificates.summary`."""
+        n, noise, unsampled, outside, clipped, empty = self.counts.tolist()
+        inside, stability, stable = self.by_cluster[:3].sum(axis=1).tolist()
+        k = self.by_cluster.shape[1]
         return {
             "n_points": n,
             "n_clusters": k,
-            "n_noise": int((self.codes == NOISE).sum()),
-            "n_unsampled": int((self.codes == UNSAMPLED).sum()),
-            "stability": self.aggregate,
-            "chance_corrected": self.chance_corrected,
-            "stable_share": float(self.stable[inside].mean()),
-            "n_unstable": int((inside & ~self.stable).sum()),
-            "outside_share": float(self.outside.mean()),
-            "n_clipped": int(self.clipped.sum()),
-            "n_empty": int(self.empty.sum()),
-            "largest_standard_error": float(self.standard_error.max(initial=0.0)),
+            "n_noise": noise,
+            "n_unsampled": unsampled,
+            "stability": stability / inside,
+            "chance_corrected": chance_corrected(stability / inside, k),
+            "stable_share": stable / inside,
+            "n_unstable": int(inside - stable),
+            "outside_share": outside / n,
+            "n_clipped": clipped,
+            "n_empty": empty,
+            "largest_standard_error": self.largest_error,
         }

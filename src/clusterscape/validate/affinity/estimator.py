@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import pandas as pd
 from numpy.random import SeedSequence
 from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
@@ -26,9 +28,11 @@ from clusterscape._core.params import (
     Such,
     check_params,
 )
+from clusterscape._core.rows import RowSource
 from clusterscape._core.seeds import RandomState, root_sequence
 from clusterscape.compare import element_consistency
-from clusterscape.generate.features import point_ids, validated_features
+from clusterscape.ensemble.inputs import check_same_rows
+from clusterscape.generate.features import point_ids, rows_of, validated_features
 from clusterscape.linalg.cells import (
     Bound,
     Method,
@@ -40,6 +44,7 @@ from clusterscape.linalg.cells import (
 )
 from clusterscape.linalg.distances import median_distance, squared_distances
 from clusterscape.linalg.kmeans import nearest_center
+from clusterscape.validate.affinity.blocked import CHUNK, BlockedCertificates, ClusteredRows
 from clusterscape.validate.affinity.bregman import BregmanCells
 from clusterscape.validate.affinity.certificates import Certificates
 from clusterscape.validate.affinity.representatives import (
@@ -48,8 +53,8 @@ from clusterscape.validate.affinity.representatives import (
     squared_to_own,
 )
 from clusterscape.validate.affinity.space import KernelSpace, LinearSpace
+from clusterscape.validate.description import check_order
 
-_CHUNK = 1024  # points of one task
 _SAME = 1e-12  # of the largest distance of centres: nearer ones are one
 _SAMPLE = 1000  # points from which the bandwidth of a kernel is taken
 
@@ -191,6 +196,7 @@ class Affinity(BaseEstimator):
     array([[0.5, 0.5]])
     """
 
+    _space: Any
     _parameter_rules: ClassVar[Rules] = {
         "representative": [Choice("mean", "median", "medoid"), _MATRIX],
         "bound": [Choice("project", "limit", "box", "nearest")],
@@ -264,8 +270,10 @@ class Affinity(BaseEstimator):
 
         Parameters
         ----------
-        X : (n, d) array, sparse matrix or data frame
-            Features of the points.
+        X : (n, d) array, sparse matrix, data frame, or rows in blocks
+            Features of the points. In blocks (:func:`clusterscape.io.open_rows`, Dask arrays)
+            certificates are computed when they are read, and ``representative`` is "mean" or an
+            array.
         labels : (n,) array, optional
             The clustering, by any method; -1 and -2 are points in no cluster. Without labels they
             are those of ``model``, or the nearest of the given representatives.
@@ -278,6 +286,13 @@ class Affinity(BaseEstimator):
         self
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
+        rows = rows_of(X, n_jobs=self.n_jobs)
+        if rows is not None:
+            return self._fit_blocks(rows, labels, model)
+        check_same_rows(X, labels)
+        ensemble = getattr(model, "ensemble_", None)
+        if ensemble is not None:
+            check_order(X, ensemble, "X")
         ids = point_ids(X)
         X = validated_features(self, X)
         codes, self.clusters_ = self._codes(X, labels, model)
@@ -330,6 +345,81 @@ class Affinity(BaseEstimator):
             off_hull=off,
             threshold=self.threshold,
             ids=ids,
+        )
+
+    def _fit_blocks(self, X: RowSource, labels: Any, model: Any) -> Self:
+        """Fit to rows in blocks: sums over them give the sites, and each is certified alone."""
+        self.n_features_in_ = X.shape[1]
+        part = ClusteredRows.of(X, labels, model)
+        self._check_choices(X)
+        self._check_blocks(part)
+        k = part.n_clusters
+        self.clusters_ = part.clusters
+        self.labels_ = getattr(part.codes, "array", part.codes)
+        self._seed = root_sequence(self.random_state)
+        self._sizes, sums = part.sums()
+        array = self.representative
+        if isinstance(array, str):
+            self.representatives_ = sums / self._sizes[:, None]
+        else:
+            self.representatives_ = _checked_centers(np.asarray(array), X.shape[1])
+        self._space = LinearSpace.of(self.representatives_)
+        total = np.zeros(k)
+        if self.weights is not None:
+            total = part.squares(self.representatives_)
+        self._sites = self._unique(self._space.centers, *self._scaled_weights(total))
+        if self.bound == "box":
+            self._sites = replace(self._sites, box=self._box(*part.range(self._space)))
+        check_exact(self._sites)
+        found: Any = BlockedCertificates.of(self._lasting(), part)
+        self.certificates_ = found
+        self.affinity_, self.stability_ = found.shares, found.stability
+        self.aggregate_stability_ = found.aggregate
+        return self
+
+    def _check_blocks(self, part: ClusteredRows) -> None:
+        """Refuse what needs all points at once, with the memory that they would take."""
+        kind = self.representative
+        wanted = {
+            f"representative={kind!r}": isinstance(kind, str) and kind != "mean",
+            f"kernel={self.kernel!r}": self.kernel is not None,
+            f"divergence={self.divergence!r}": self.divergence != "euclidean",
+        }
+        for name, needed in wanted.items():
+            if needed:
+                raise ValueError(
+                    f"Affinity with {name} needs all {len(part.X):,} points in memory "
+                    f"({part.X.nbytes / 2**20:,.0f} MB for X alone), but they are read in blocks. "
+                    "X.gather() reads them where there is enough memory."
+                )
+        if not isinstance(kind, str) and len(kind) != part.n_clusters:
+            raise ParameterError(
+                f"{{representative.name}} has {len(kind)} rows and the labels {part.n_clusters} "
+                "clusters; give one row per cluster.",
+                representative=np.shape(kind),
+            )
+
+    def _lasting(self) -> Affinity:
+        """Return what scores points, without what is known of those of the fit."""
+        made = copy(self)
+        made.__dict__.pop("labels_", None)
+        made.__dict__.pop("certificates_", None)
+        return made
+
+    def _certified(
+        self, X: np.ndarray, codes: np.ndarray, *, first: int, start: int, confidence: Any
+    ) -> Certificates:
+        """Return the certificates of consecutive points, by chunks that are numbered on."""
+        own = codes if self.leave_one_out else None
+        found, off = self._shares(X, own=own, first=first)
+        return Certificates.of(
+            found,
+            clusters=self.clusters_,
+            codes=codes,
+            off_hull=off,
+            threshold=self.threshold,
+            ids=pd.RangeIndex(start, start + len(codes)),
+            confidence=confidence,
         )
 
     # -- what fit is made of ------------------------------------------------------------------
@@ -403,7 +493,7 @@ class Affinity(BaseEstimator):
     def _prepare(self, X: Any, codes: np.ndarray, k: int) -> None:
         """Find representatives, the space in which cells are measured, weights and box."""
         if self.kernel is not None:
-            self._space: Any = KernelSpace.of(X, codes, self.kernel, self._gamma(X))
+            self._space = KernelSpace.of(X, codes, self.kernel, self._gamma(X))
             self._sites = self._unique(self._space.centers, np.zeros(k), 0.0)
         else:
             array = self.representative
@@ -417,15 +507,23 @@ class Affinity(BaseEstimator):
                 self._space = BregmanCells.of(
                     self.divergence, self.representatives_, np.asarray(X, float), self.margin
                 )
+                self._space.check_exact(self.method)
                 return
             self._space = LinearSpace.of(self.representatives_)
             self._sites = self._unique(self._space.centers, *self._weights(X, codes, k))
         if self.bound == "box":
-            both = np.concatenate([self._space.project(X)[0], self._space.centers])
-            low, high = both.min(axis=0), both.max(axis=0)
-            wide = self.margin * np.maximum(high - low, 1e-6 * np.ptp(both))
-            self._sites = replace(self._sites, box=np.stack([low - wide, high + wide]))
+            points = self._space.project(X)[0]
+            box = self._box(points.min(axis=0), points.max(axis=0))
+            self._sites = replace(self._sites, box=box)
         check_exact(self._sites)
+
+    def _box(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """Return the box around points of this range and the centres, with its margin."""
+        low = np.minimum(low, self._space.centers.min(axis=0))
+        high = np.maximum(high, self._space.centers.max(axis=0))
+        span = float(high.max() - low.min()) if low.size else 0.0  # one centre has no directions
+        wide = self.margin * np.maximum(high - low, 1e-6 * span)
+        return np.stack([low - wide, high + wide])
 
     def _gamma(self, X: Any) -> float | None:
         if self.gamma is not None or self.kernel != "rbf":
@@ -440,9 +538,15 @@ class Affinity(BaseEstimator):
         inside = np.flatnonzero(codes >= 0)
         squares = squared_to_own(X[inside], codes[inside], self.representatives_)
         total = np.bincount(codes[inside], weights=squares, minlength=k)
+        return self._scaled_weights(total, mean=float(squares.mean()))
+
+    def _scaled_weights(self, total: np.ndarray, mean: float | None = None) -> tuple[Any, float]:
+        """Return the weights by the summed squared distances of each cluster, and their mean."""
+        if mean is None:
+            mean = float(total.sum() / self._sizes.sum())
         spread = total / np.maximum(self._sizes, 1.0)
-        weights, own = site_weights(self.weights, codes, k, spread)
-        scale = float(squares.mean()) if self.weight_scale == "auto" else float(self.weight_scale)
+        weights, own = site_weights(self.weights, self._sizes, spread)
+        scale = mean if self.weight_scale == "auto" else float(self.weight_scale)
         return weights * scale, own * scale
 
     def _unique(self, centers: np.ndarray, weights: np.ndarray, own: float) -> Sites:
@@ -475,12 +579,17 @@ class Affinity(BaseEstimator):
             self.eps, self.delta, self.n_samples, self.n_chains, self.thin, self.burn_in
         )
 
-    def _shares(self, X: Any, own: np.ndarray | None) -> tuple[Shares, np.ndarray]:
-        """Return the shares of points, and their distances off the hull."""
-        chunks = list(gen_batches(X.shape[0], _CHUNK))
-        seeds = SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, 1)).spawn(
-            len(chunks)
-        )
+    def _shares(self, X: Any, own: np.ndarray | None, first: int = 0) -> tuple[Shares, np.ndarray]:
+        """Return the shares of points, and their distances off the hull.
+
+        ``first`` is the number of the first chunk of points, which seeds it.
+        """
+        chunks = list(gen_batches(X.shape[0], CHUNK))
+        key = (*self._seed.spawn_key, 1)
+        seeds = [
+            SeedSequence(self._seed.entropy, spawn_key=(*key, first + i))
+            for i in range(len(chunks))
+        ]
         if isinstance(self._space, BregmanCells):
             values = np.asarray(X, dtype=np.float64)
             tasks: list[Any] = [

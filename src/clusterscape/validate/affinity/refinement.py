@@ -188,6 +188,12 @@ class AffinityMap(BaseEstimator):
                 f"{{plane.name}} must have two rows of {d} columns; got shape {axes.shape}.",
                 plane=axes.shape,
             )
+        if np.linalg.matrix_rank(axes) < 2:
+            raise ParameterError(
+                "{plane.name} must have two different directions; one of them is a multiple of the "
+                "other.",
+                plane=axes.shape,
+            )
         return middle, np.linalg.qr(axes.T)[0].T
 
     def _refine(self, dimension: int) -> None:

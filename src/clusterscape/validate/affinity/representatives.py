@@ -63,15 +63,16 @@ def squared_to_own(X: Any, labels: np.ndarray, centers: np.ndarray) -> np.ndarra
 
 
 def site_weights(
-    kind: Any, codes: np.ndarray, k: int, spread: np.ndarray | None
+    kind: Any, sizes: np.ndarray, spread: np.ndarray | None
 ) -> tuple[np.ndarray, float]:
     """Return the weight of each cluster and of a point, before the scale is applied.
 
-    ``spread`` holds the mean squared distance of each cluster's members to its representative.
+    ``sizes`` are the points of each cluster, and ``spread`` holds the mean squared distance of
+    its members to its representative.
     """
+    k = sizes.size
     if kind is None:
         return np.zeros(k), 0.0
-    sizes = np.bincount(codes[codes >= 0], minlength=k).astype(np.float64)
     n = max(sizes.sum(), 1.0)
     if isinstance(kind, str) and kind == "size":
         return sizes / n, 1.0 / n
