@@ -340,7 +340,7 @@ def test_labels_with_the_ids_in_another_order_are_refused(call) -> None:
 def test_a_model_of_the_points_in_another_order_is_refused() -> None:
     values, _ = blobs(0, k=3, d=2, n=12)
     X = pd.DataFrame(values, index=[f"p{i}" for i in range(36)])
-    model = ConsensusClustering(3, n_partitions=4, random_state=0).fit(X)
+    model = ConsensusClustering(3, n_partitions=4, n_references=0, random_state=0).fit(X)
     Affinity().fit(X, model=model)
     with pytest.raises(ValueError, match="different indexes"):
         Affinity().fit(X[::-1], model=model)

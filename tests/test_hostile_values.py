@@ -311,3 +311,10 @@ def test_ranges_that_the_harness_left():
     assert linalg.njw([[0.0], [1.0], [2.0]], 2, scale=1e-200, random_state=0).shape == (3,)
     with pytest.raises(ValueError, match="sums of the rows leave the range"):
         linalg.normalized_laplacian(np.full((3, 3), 1e308), np.full(3, 1e10))
+
+
+def test_counts_of_the_solvers_are_whole_numbers() -> None:
+    with pytest.raises((TypeError, ValueError), match="n_values must be an integer"):
+        linalg.symmetric_eigen(np.eye(3), sparse.csr_array(np.eye(2)))
+    with pytest.raises((TypeError, ValueError), match="n_vertices must be an integer"):
+        linalg.partition_hypergraph([[0, 1]], (), 1)

@@ -17,6 +17,7 @@ from scipy.sparse.linalg import (
     lobpcg,
 )
 
+from clusterscape._core.params import Integer, checked
 from clusterscape.linalg.operators import symmetric_operator
 
 _DENSE_BELOW = 600
@@ -52,6 +53,7 @@ class EigenResult:
     side: str = "points"
 
 
+@checked({"n_values": (Integer(1),)})
 def symmetric_eigen(
     operator: Any,
     n_values: int,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from clusterscape._core.params import shown
+from clusterscape._core.params import Integer, checked, shown
 from clusterscape._core.weights import optional_weights
 
 # METIS keeps its random numbers in the C library, so two calls at once would disturb each other.
@@ -214,6 +214,7 @@ def partition_graph(
     return Cut(labels, edge_cut / scale)
 
 
+@checked({"n_vertices": (Integer(0),)})
 def partition_hypergraph(
     pins: Sequence[np.ndarray],
     n_vertices: int,
