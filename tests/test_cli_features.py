@@ -477,9 +477,12 @@ def test_names_go_to_the_table_that_has_them(here: Path) -> None:
         assert "wide.csv has no column 'sit'; did you mean 'site'?" in message
     pd.read_csv("two.csv").rename(columns={"id": "key"}).to_csv("k.csv", index=False)
     assert distance("k.csv", "--features", "X.csv", "--id-column", "key") == wanted
-    # Ids in one of two files of labels would leave the other to its positions.
-    assert "two.csv has no column 'key'" in refused(
-        "compare", "k.csv", "two.csv", *LIFT, "X.csv", "--id-column", "key"
+    # A file with another column of ids is joined by it; one without would be left to its positions.
+    both = call("compare", "k.csv", "two.csv", *LIFT, "X.csv", "--id-column", "key")
+    assert both.exit_code == 0
+    pd.read_csv("two.csv").drop(columns="id").to_csv("bare.csv", index=False)
+    assert "bare.csv has no column 'key'" in refused(
+        "compare", "k.csv", "bare.csv", *LIFT, "X.csv", "--id-column", "key"
     )
 
 

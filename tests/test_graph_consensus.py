@@ -460,6 +460,17 @@ def test_mcla_means_do_not_favour_large_meta_clusters():
     assert won[0] == 2
 
 
+@pytest.mark.filterwarnings("ignore::clusterscape.combine.ConsensusWarning")
+@pytest.mark.parametrize("trial", range(12))
+def test_mcla_ties_do_not_hang_on_names(trial):
+    rng = np.random.default_rng(trial)
+    labels = rng.integers(0, 3, size=(30, 8))
+    labels[:15] = labels[0]
+    first = MCLA(3, random_state=0).fit_predict(labels)
+    renamed = MCLA(3, random_state=0).fit_predict(np.array([2, 0, 1])[labels])
+    np.testing.assert_array_equal(first, renamed)
+
+
 def test_mcla_ties_are_drawn_by_the_seed():
     # Every row holds one cluster of each of two meta-clusters.
     votes = np.random.default_rng(0).integers(0, 200, size=(2000, 2))

@@ -170,8 +170,11 @@ class MCLA(BaseConsensus):
             imbalance=self.imbalance,
             seed=sklearn_seed(cutting),
         )
-        table = association_table(column, cut.labels[edges.of_column], self.n_clusters)
-        lots: Any = np.random.default_rng(tying).random(table.shape)
+        meta = cut.labels[edges.of_column]
+        table = association_table(column, meta, self.n_clusters)
+        # Of partitions and meta-clusters, not of clusters, whose names must not matter.
+        drawn = np.random.default_rng(tying).random((ensemble.n_partitions, *[self.n_clusters] * 2))
+        lots = drawn[np.repeat(np.arange(ensemble.n_partitions), ensemble.n_clusters), meta]
         return MetaRule(table, lots, ensemble.offsets), cut.value
 
 
