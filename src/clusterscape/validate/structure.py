@@ -29,7 +29,7 @@ _COMPONENTS = 50
 _AXIS_COMPONENTS = 10  # in which the references of the first axis vary
 _FEWEST = 10
 _LEVEL = 0.05
-_DOUBT = (0.005, 0.5)  # p-values of the first references after which more are drawn,
+_DOUBT = (0.001, 0.5)  # p-values of the first references after which more are drawn,
 _MORE = 4  # so many times as many
 _CLOSE = 0.2  # a p-value above the level up to which the message names still more references
 _AXIS_SHARE = 0.7  # of the level: one axis has less to go by than all columns together
@@ -135,7 +135,8 @@ def structure_test(
         The data.
     n_references : int
         Reference datasets of each kind that are drawn first. Where they leave the answer in doubt
-        (p from 0.005 to 0.5), four times as many are drawn besides.
+        (p from 0.001 to 0.5), four times as many are drawn besides, and the data are measured
+        four times more, because their measures are of random partitions.
     n_partitions : int
         Partitions of each dataset, for the eigengap.
     max_points : int
@@ -186,7 +187,7 @@ def structure_test(
     """
     rows = as_rows(X)
     X = read_matrix(X, contiguous=False).views[0] if rows is None else rows
-    picker, axis, own, *seeds = spawn(random_state, 2 * n_references * (1 + _MORE) + 3)
+    picker, axis, own, *seeds = spawn(random_state, 2 * n_references * (1 + _MORE) + _MORE + 3)
     table, scores = _sampled(X, metric, max_points, np.random.default_rng(picker))
     n = table.shape[0]
     if n < _FEWEST or scores.shape[1] == 0:
@@ -202,12 +203,15 @@ def structure_test(
     p_axis = float(min(p_axis / (1 - _COLUMNS_SHARE), p_columns / _COLUMNS_SHARE, 1.0))
     by_axis = p_axis / _AXIS_SHARE
     whole = _Task(Shape.of(table), n_partitions, "", own)
-    measured = _measured(whole, seeds[: 2 * n_references], n_jobs)
-    first = np.array(_measure(whole))
-    p_joint, score, references = _joint_p(first, measured)
+    first, drawn = seeds[: 2 * n_references], seeds[2 * n_references :]
+    data, measured = np.array(_measure(whole)), _measured(whole, first, n_jobs)
+    p_joint, score, references = _joint_p(data, measured)
     if _DOUBT[0] < min(by_axis, p_joint / (1 - _AXIS_SHARE)) < _DOUBT[1]:
-        more = _measured(whole, seeds[2 * n_references :], n_jobs)
-        p_joint, score, references = _joint_p(first, np.concatenate([measured, more]))
+        # Its measures are of random partitions, too: one draw of them must not decide.
+        again = [_measure(replace(whole, seed=seed)) for seed in drawn[:_MORE]]
+        data = np.mean([data, *again], axis=0)
+        measured = np.concatenate([measured, _measured(whole, drawn[_MORE:], n_jobs)])
+        p_joint, score, references = _joint_p(data, measured)
     p_value = float(min(by_axis, p_joint / (1 - _AXIS_SHARE), 1.0))
     found = p_value <= _LEVEL
     return StructureVerdict(
