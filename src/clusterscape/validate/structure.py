@@ -208,8 +208,8 @@ def structure_test(
     p_joint, score, references = _joint_p(data, measured)
     if _DOUBT[0] < min(by_axis, p_joint / (1 - _AXIS_SHARE)) < _DOUBT[1]:
         # Its measures are of random partitions, too: one draw of them must not decide.
-        again = [_measure(replace(whole, seed=seed)) for seed in drawn[:_MORE]]
-        data = np.mean([data, *again], axis=0)
+        again = np.array([_measure(replace(whole, seed=seed)) for seed in drawn[:_MORE]])
+        data = np.vstack([data, again]).mean(axis=0)
         measured = np.concatenate([measured, _measured(whole, drawn[_MORE:], n_jobs)])
         p_joint, score, references = _joint_p(data, measured)
     p_value = float(min(by_axis, p_joint / (1 - _AXIS_SHARE), 1.0))
