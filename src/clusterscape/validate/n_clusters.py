@@ -127,7 +127,9 @@ def select_k(
         are features (features of whole numbers are given as ``features=``).
     ks : (least, most) or list of int, optional
         The candidates. None tries 2 to 20, and on to twice as many as long as the largest number
-        is still among the best, or the cuts still separate hardly any neighbours.
+        is still among the best, or the cuts still separate hardly any neighbours. The table begins
+        at 2: that there is one cluster is for the references to say (``n_references``), or for
+        :func:`structure_test`.
     features : (n, d) array or sparse matrix, optional
         Features of the points.
     generator : EnsembleGenerator, optional
