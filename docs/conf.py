@@ -72,6 +72,7 @@ html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
     "show_prev_next": False,
+    "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
