@@ -70,6 +70,8 @@ html_static_path = ["_static"]
 html_css_files = ["tables.css"]
 html_show_sourcelink = False
 html_copy_source = False
+# These stand alone: a column for the pages of their section would be empty.
+html_sidebars = {page: [] for page in ("index", "install", "quickstart", "changelog")}
 html_theme_options = {
     "show_prev_next": False,
     "header_links_before_dropdown": 6,

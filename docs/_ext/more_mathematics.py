@@ -220,7 +220,7 @@ The rows of :math:`X = \hat{Z}^{\top} Y` are put on a sphere; k-means runs on a 
 Every member :math:`\pi_i` is a constrained clustering with a number of clusters and landmarks of
 its own. They are combined as any ensemble is, by default by SEC:
 
-.. math:: \min \; \sum_{x} w(x) \left\| \frac{b(x)}{w(x)} - m_{\pi(x)} \right\|^2
+.. math:: \min \; \sum_{x} w(x) \| b(x) / w(x) - m_{\pi(x)} \|^2
 
 and the constraints that are certain are kept in the answer.
 """,
