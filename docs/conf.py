@@ -11,6 +11,8 @@ import clusterscape
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 os.environ["MPLBACKEND"] = "Agg"
+# The examples show the bundled datasets, whatever folder of data there is.
+os.environ.pop("CLUSTERSCAPE_DATA", None)
 
 project = "clusterscape"
 author = "the clusterscape developers"
