@@ -229,15 +229,8 @@ class ArrayRows(RowSource):
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
         X = self.array
-        if (
-            isinstance(X, np.memmap)
-            and X.filename is not None
-            and X.base.__class__.__name__
-            in (
-                "mmap",
-                "NoneType",
-            )
-        ):
+        is_whole = type(getattr(X, "base", None)).__name__ in ("mmap", "NoneType")
+        if isinstance(X, np.memmap) and X.filename is not None and is_whole:
             # The place in the file travels, not the numbers.
             state["array"] = _MapOf(str(X.filename), X.dtype, X.shape, int(X.offset), _order(X))
         return state

@@ -19,6 +19,7 @@ from scipy import sparse
 from clusterscape import kernels
 from clusterscape._core.labels import UNSAMPLED, smallest_type
 from clusterscape._core.parallel import parallel_map
+from clusterscape._core.seeds import descendant
 from clusterscape.generate.features import Matrix
 from clusterscape.generate.plan import GROUPS
 from clusterscape.linalg.distances import centre_of
@@ -497,7 +498,7 @@ def _landmark_rules(
     tasks = []
     for (_, metric, group), same in sorted(sets.items(), key=lambda item: item[0]):
         home = clustered[parts[group % len(parts)]]
-        seed = SeedSequence(home.seed.entropy, spawn_key=(*home.seed.spawn_key, group))
+        seed = descendant(home.seed, group)
         tasks.append((clustered, home, same, metric, seed, len(parts) == 1))
     return parallel_map(_landmark_rule, tasks, shared=True)
 

@@ -17,7 +17,7 @@ from numpy.random import SeedSequence
 
 from clusterscape._core.errors import ParameterError
 from clusterscape._core.params import Choice, Integer, Number, Rule, Such
-from clusterscape._core.seeds import RandomState, restore, root_sequence
+from clusterscape._core.seeds import RandomState, descendant, restore, root_sequence, spawn
 from clusterscape.generate.features import Matrix
 from clusterscape.linalg.gaussian_fit import principal_basis
 
@@ -39,7 +39,7 @@ _ROOTS = tuple(math.sqrt(p) % 1.0 for p in (5, 2, 3, 7, 11))  # irrational, none
 
 def child(seed: SeedSequence, draw: str) -> SeedSequence:
     """Return the seed of one draw of a member, without changing the member's seed."""
-    return SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, DRAWS.index(draw)))
+    return descendant(seed, DRAWS.index(draw))
 
 
 def place(number: int, axis: int = 0) -> float:
@@ -256,7 +256,7 @@ def settled_rows(
 
 def sample_seed(root: SeedSequence, group: int) -> SeedSequence:
     """Return the seed of a sample: not that of any member, and the same whatever their number."""
-    return SeedSequence(root.entropy, spawn_key=(*root.spawn_key, _SAMPLES, group))
+    return descendant(root, _SAMPLES, group)
 
 
 def draw_sample(n: int, size: int, seed: SeedSequence) -> np.ndarray:
@@ -281,7 +281,7 @@ def make_plan(
     ``most_clusters`` the largest number of clusters of the members that share what it computes;
     ``first`` is how many members the run has already, whose seeds are not taken again.
     """
-    seeds = SeedSequence(root.entropy, spawn_key=root.spawn_key).spawn(first + n_partitions)[first:]
+    seeds = spawn(root, first + n_partitions)[first:]
     width = len(needs_k)
     most = [own.range[1] for own in axes] if most_clusters is None else most_clusters
     members = []
