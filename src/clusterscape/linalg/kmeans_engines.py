@@ -11,6 +11,7 @@ from numpy.random import SeedSequence
 from scipy import sparse
 from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import gen_batches
 
 from clusterscape import kernels
 from clusterscape._core import seeds as _seeds
@@ -220,8 +221,7 @@ def largest_cosine(U: Any, directions: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 def batches(n: int, width: int) -> Iterator[slice]:
     """Cut n rows into slices such that a block of ``width`` columns stays small."""
-    step = max(1, _BLOCK // max(width, 1))
-    return (slice(start, min(start + step, n)) for start in range(0, n, step))
+    return gen_batches(n, max(1, _BLOCK // max(width, 1)))
 
 
 def cluster_sums(X: Any, labels: np.ndarray, weight: np.ndarray, k: int) -> np.ndarray:
