@@ -336,7 +336,7 @@ class ConsensusClustering(
             features = Features.of(X, ids)
             made = generator.generate_with_assigner(features, sample_weight=sample_weight)
             log.info("%s", made.ensemble)
-            self.structure_ = self._test(X, metric, seeds[2])
+            self.structure_ = self._test(features, metric, seeds[2])
             self.ensemble_ = weighed(made.ensemble, known)
             self.k_selection_: KSelection | None = None
             if self._asked is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,16 +27,8 @@ def _sizes(tables: Tables, side: np.ndarray, column: int, pair: np.ndarray) -> n
 def _element_centric(tables: Tables) -> np.ndarray:
     pair = np.repeat(np.arange(len(tables)), np.diff(tables.starts))
     cells = slice(0, int(tables.starts[-1]))
-    used = Tables(
-        tables.starts,
-        tables.rows[cells],
-        tables.cols[cells],
-        tables.mass[cells],
-        tables.sizes,
-        tables.matchable,
-        tables.total,
-        tables.whole,
-    )
+    sides = {"rows": tables.rows[cells], "cols": tables.cols[cells]}
+    used = replace(tables, mass=tables.mass[cells], **sides)
     rows = _sizes(used, used.rows, 0, pair)
     cols = _sizes(used, used.cols, 1, pair)
     # Points that are alone on one side share their cell with nobody.

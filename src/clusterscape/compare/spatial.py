@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
-from sklearn.utils import check_array
+from sklearn.utils import check_array, gen_batches
 
 from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.frames import refuse_repeated_columns
@@ -692,4 +692,4 @@ def _groups(pairs: np.ndarray) -> list[np.ndarray]:
 
 def _runs(count: int, size: int = _RUN) -> list[slice]:
     """Return ``count`` things cut into runs, always the same ones."""
-    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+    return list(gen_batches(count, size))

@@ -394,7 +394,7 @@ def _neighbor_graph(near: np.ndarray) -> Any:
 
 def graph_rows(graph: Any, wanted: int) -> np.ndarray:
     """Return the leading eigenvectors of a graph, divided by the roots of the degrees."""
-    from clusterscape.linalg import symmetric_eigen
+    from clusterscape.linalg.eigen import symmetric_eigen
 
     root = 1.0 / np.sqrt(np.asarray(graph.sum(axis=1)).ravel())
     scaled = sparse.csr_matrix(sparse.diags(root) @ graph @ sparse.diags(root))

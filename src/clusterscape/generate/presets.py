@@ -55,7 +55,7 @@ def random_k(
         The smallest number K; members draw uniformly from K to the square root of the number of
         points, rounded up, and take K where that is not above K.
     algorithm : str, clusterer or list
-        The base clusterer; text data want ``"cosine"``.
+        The base clusterer; use ``"cosine"`` for counts of words.
     **options
         Other parameters of :class:`EnsembleGenerator`.
 

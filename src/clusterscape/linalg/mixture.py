@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.random import SeedSequence
+from sklearn.utils import gen_batches
 
 from clusterscape import kernels
 from clusterscape._core import seeds as _seeds
@@ -71,8 +72,7 @@ class MixtureFeatures:
 
     def blocks(self) -> Iterator[slice]:
         """Give the points in blocks whose features are few enough to be kept at a time."""
-        step = self.n if self._kept is not None else self._step
-        return (slice(start, min(start + step, self.n)) for start in range(0, self.n, step))
+        return gen_batches(self.n, self.n if self._kept is not None else self._step)
 
     def _made(self, part: slice) -> np.ndarray:
         Z = self.points[part]
