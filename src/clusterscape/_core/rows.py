@@ -20,6 +20,17 @@ _MOST_ROWS = 2**17
 _KEPT = 5_000  # rows of a slice that are kept once they were read
 
 
+def slices(n: int, step: int) -> Iterator[slice]:
+    """Cut n rows into slices of ``step`` rows, the last one shorter; none of no rows.
+
+    Examples
+    --------
+    >>> list(slices(5, 2))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    return (slice(start, min(start + step, n)) for start in range(0, n, step))
+
+
 def even_bounds(n: int, width: int, *, multiple: int = 1) -> np.ndarray:
     """Return where blocks of a matrix begin and end, whole multiples of ``multiple`` rows."""
     step = int(np.clip(_ENTRIES // max(width, 1), ROWS, _MOST_ROWS)) // ROWS * ROWS

@@ -15,13 +15,14 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
-from sklearn.utils import check_array, gen_batches
+from sklearn.utils import check_array
 
 from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.frames import refuse_repeated_columns
 from clusterscape._core.labels import NOISE, UNSAMPLED
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import Choice, Integer
+from clusterscape._core.rows import slices
 from clusterscape.compare.registry import Score, register_measure
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.distances import squared_distances
@@ -692,4 +693,4 @@ def _groups(pairs: np.ndarray) -> list[np.ndarray]:
 
 def _runs(count: int, size: int = _RUN) -> list[slice]:
     """Return ``count`` things cut into runs, always the same ones."""
-    return list(gen_batches(count, size))
+    return list(slices(count, size))

@@ -12,11 +12,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.utils import gen_batches
 from sklearn.utils.validation import validate_data
 
 from clusterscape._core.frames import refuse_repeated_columns
-from clusterscape._core.rows import RowSource, as_rows
+from clusterscape._core.rows import RowSource, as_rows, slices
 from clusterscape._core.workers import find_workers
 from clusterscape.ensemble.ensemble import refuse_ensemble
 from clusterscape.ensemble.inputs import first_difference, may_be_joined
@@ -358,7 +357,7 @@ def _growing_blocks(X: Matrix) -> Iterator[Matrix]:
         return
     step = max(1, _BLOCK // X.shape[1])
     yield X[:_FIRST]
-    yield from (X[rows] for rows in gen_batches(X.shape[0], step))
+    yield from (X[rows] for rows in slices(X.shape[0], step))
 
 
 def _row_bytes(block: Matrix) -> Iterator[bytes]:

@@ -11,11 +11,11 @@ from numpy.random import SeedSequence
 from scipy import sparse
 from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import gen_batches
 
 from clusterscape import kernels
 from clusterscape._core import seeds as _seeds
 from clusterscape._core.parallel import one_thread
+from clusterscape._core.rows import slices
 from clusterscape._core.warnings import hear_warnings
 
 # Elements of a temporary block.
@@ -221,7 +221,7 @@ def largest_cosine(U: Any, directions: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 def batches(n: int, width: int) -> Iterator[slice]:
     """Cut n rows into slices such that a block of ``width`` columns stays small."""
-    return gen_batches(n, max(1, _BLOCK // max(width, 1)))
+    return slices(n, max(1, _BLOCK // max(width, 1)))
 
 
 def cluster_sums(X: Any, labels: np.ndarray, weight: np.ndarray, k: int) -> np.ndarray:

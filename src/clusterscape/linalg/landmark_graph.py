@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import normalize
-from sklearn.utils import check_array, gen_batches
+from sklearn.utils import check_array
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
@@ -16,6 +16,7 @@ from clusterscape import kernels
 from clusterscape._core import seeds as _seeds
 from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.params import Choice, Flag, Integer, Number, Seed, checked
+from clusterscape._core.rows import slices
 from clusterscape.linalg.distances import centre_of
 from clusterscape.linalg.kmeans import kmeans
 
@@ -278,7 +279,7 @@ class LandmarkSearch:
         n = X.shape[0]
         squares = np.empty((n, count))
         indices = np.empty((n, count), dtype=np.int32)
-        for rows in gen_batches(n, max(16, _SCORES // max(self.landmarks.shape))):
+        for rows in slices(n, max(16, _SCORES // max(self.landmarks.shape))):
             block = normalize(X[rows]) if self.metric == "cosine" else X[rows]
             found = squares[rows], indices[rows]
             if self._table is None or sparse.issparse(block):

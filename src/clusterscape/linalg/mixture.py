@@ -15,11 +15,11 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.random import SeedSequence
-from sklearn.utils import gen_batches
 
 from clusterscape import kernels
 from clusterscape._core import seeds as _seeds
 from clusterscape._core.params import Choice, Integer, Number, Seed, checked
+from clusterscape._core.rows import slices
 from clusterscape.linalg.kmeans import kmeans
 
 Covariance = Literal["full", "tied", "diag", "spherical"]
@@ -72,7 +72,7 @@ class MixtureFeatures:
 
     def blocks(self) -> Iterator[slice]:
         """Give the points in blocks whose features are few enough to be kept at a time."""
-        return gen_batches(self.n, self.n if self._kept is not None else self._step)
+        return slices(self.n, self.n if self._kept is not None else self._step)
 
     def _made(self, part: slice) -> np.ndarray:
         Z = self.points[part]

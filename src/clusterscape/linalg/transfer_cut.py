@@ -12,13 +12,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.utils import gen_batches
 
 from clusterscape import kernels
 from clusterscape._core import seeds as _seeds
 from clusterscape._core.errors import ParameterError
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import Choice, Integer, Seed, checked
+from clusterscape._core.rows import slices
 from clusterscape._core.weights import checked_weights
 from clusterscape.linalg.coassociation import Coassociation
 from clusterscape.linalg.eigen import EigenResult, symmetric_eigen
@@ -167,7 +167,7 @@ class BipartiteSpectrum:
         kept = np.flatnonzero(self.values[:n_vectors] > _NOTHING)
         both = np.column_stack([self.table[:, kept], self.column_degree])
         out = np.zeros((kept.size, incidence.shape[0])).T
-        for part in gen_batches(incidence.shape[0], max(1, _BLOCK // both.shape[1])):
+        for part in slices(incidence.shape[0], max(1, _BLOCK // both.shape[1])):
             block = incidence.expand(both, part)
             divisor = np.linalg.norm(block[:, :-1], axis=1) if unit else block[:, -1]
             some = (divisor > 0) & (block[:, -1] > 0)
@@ -200,7 +200,7 @@ class BipartiteSpectrum:
         groups = np.empty(n, dtype=np.int32)
         squares = np.einsum("ij,ij->i", centers, centers)
         if space.membership is not None:
-            for part in gen_batches(n, max(1, _BLOCK // max(centers.shape))):
+            for part in slices(n, max(1, _BLOCK // max(centers.shape))):
                 rows = self.rows(space.subset(np.arange(n)[part]), n_vectors=m, unit=unit)
                 groups[part] = (squares - 2.0 * (rows @ centers.T)).argmin(axis=1)
             return groups
@@ -212,7 +212,7 @@ class BipartiteSpectrum:
         padded = np.zeros((centers.shape[0], width))
         padded[:, : kept.size] = centers[:, : kept.size]
         fixed = (space.offsets, table, padded, squares, unit)
-        tasks = [(space.labels[p], fixed, groups[p]) for p in gen_batches(n, _CARRY_ROWS)]
+        tasks = [(space.labels[p], fixed, groups[p]) for p in slices(n, _CARRY_ROWS)]
         parallel_map(_carry, tasks, shared=True)
         return groups
 
@@ -561,7 +561,7 @@ def _assigned(
     n = incidence.shape[0]
     labels = np.empty(n, dtype=np.int32)
     squares = np.einsum("ij,ij->i", centers, centers)
-    for rows_at in gen_batches(n, max(1, _BLOCK // max(centers.shape))):
+    for rows_at in slices(n, max(1, _BLOCK // max(centers.shape))):
         part = np.arange(n)[rows_at]
         some = incidence.subset(part)
         rows = spectrum.rows(some, unit=unit)
