@@ -144,7 +144,8 @@ class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
         whole = as_ensemble(ensemble)
         if isinstance(whole, BlockedEnsemble):
             return self._fit_blocks(whole, features, sample_weight)
-        check_same_points(features, ids_or_count(whole))
+        if features is not None:
+            check_same_points(features, ids_or_count(whole))
         if sample_weight is not None:
             whole = whole.with_weights(sample_weight=sample_weight)
         given = whole

@@ -17,7 +17,6 @@ from clusterscape import kernels
 from clusterscape._core.frames import Library, in_library
 from clusterscape._core.labels import NOISE, UNSAMPLED, decode, smallest_type
 from clusterscape._core.params import shown
-from clusterscape._core.rows import slices
 from clusterscape._core.weights import checked_weights, computable_weights
 from clusterscape.ensemble import files
 from clusterscape.ensemble.distinct import distinct_partitions
@@ -331,7 +330,9 @@ class Ensemble:
         return found
 
     def _row_blocks(self) -> Iterator[slice]:
-        return slices(self.n_points, max(1, _BLOCK // max(self.n_partitions, 1)))
+        step = max(1, _BLOCK // max(self.n_partitions, 1))
+        for start in range(0, self.n_points, step):
+            yield slice(start, min(start + step, self.n_points))
 
     @property
     def is_weighted(self) -> bool:

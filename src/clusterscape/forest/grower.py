@@ -36,6 +36,16 @@ from clusterscape.linalg.kmeans import nearest_center
 # A weight below this share of the largest cannot pull a centre; such rows are labelled as those of
 # weight zero are.
 _NO_WEIGHT = 1e-30
+# The settings that are in every record.
+_RECORDED = (
+    "n_clusters",
+    "n_init",
+    "max_iter",
+    "features_per_draw",
+    "n_competitors",
+    "patience",
+    "kappa",
+)
 
 
 @documented
@@ -245,19 +255,6 @@ class _Run:
         folder = None if store is None else os.path.abspath(store)
         return cls(GrowthData.of(used, weight[has_weight]), X, has_weight, settings, folder)
 
-    def recorded(self) -> dict[str, Any]:
-        """Return the settings that are in every record."""
-        settings = self.settings
-        return {
-            "n_clusters": settings.n_clusters,
-            "n_init": settings.n_init,
-            "max_iter": settings.max_iter,
-            "features_per_draw": settings.features_per_draw,
-            "n_competitors": settings.n_competitors,
-            "patience": None if settings.exhaustive else settings.patience,
-            "kappa": settings.kappa,
-        }
-
 
 def _grow_member(task: tuple[_Run, int, SeedSequence]) -> Outcome:
     """Grow one vector and record the result."""
@@ -265,10 +262,15 @@ def _grow_member(task: tuple[_Run, int, SeedSequence]) -> Outcome:
     started = time.perf_counter()
     vector = grow_vector(run.data, run.settings, seed)
     labels, k = _all_labels(run, vector)
+    given = asdict(run.settings)
+    params = {name: given[name] for name in _RECORDED}
+    params |= {"kappa_path": vector.kappa_path, "tries": vector.n_tries}
+    if run.settings.exhaustive:
+        params["patience"] = None
     record = PartitionRecord(
         generator="forest",
         algorithm="hartigan" if run.settings.algorithm == "hartigan" else "kmeans",
-        params=run.recorded() | {"kappa_path": vector.kappa_path, "tries": vector.n_tries},
+        params=params,
         seed=describe(seed),
         columns=vector.columns,
         n_clusters=k,

@@ -184,7 +184,8 @@ def _asymmetry(square: Any) -> float:
         return float(abs(square - square.T).max())
     n = square.shape[0]
     step = max(1, _BLOCK // n)  # never a second square of this size
-    return max(float(np.abs(square[part] - square[:, part].T).max()) for part in slices(n, step))
+    parts = (slice(start, start + step) for start in range(0, n, step))
+    return max(float(np.abs(square[part] - square[:, part].T).max()) for part in parts)
 
 
 def discrete_gram(members: Members) -> np.ndarray:

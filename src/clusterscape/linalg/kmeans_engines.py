@@ -15,7 +15,6 @@ from sklearn.exceptions import ConvergenceWarning
 from clusterscape import kernels
 from clusterscape._core import seeds as _seeds
 from clusterscape._core.parallel import one_thread
-from clusterscape._core.rows import slices
 from clusterscape._core.warnings import hear_warnings
 
 # Elements of a temporary block.
@@ -221,7 +220,8 @@ def largest_cosine(U: Any, directions: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 def batches(n: int, width: int) -> Iterator[slice]:
     """Cut n rows into slices such that a block of ``width`` columns stays small."""
-    return slices(n, max(1, _BLOCK // max(width, 1)))
+    step = max(1, _BLOCK // max(width, 1))
+    return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
 def cluster_sums(X: Any, labels: np.ndarray, weight: np.ndarray, k: int) -> np.ndarray:

@@ -23,6 +23,7 @@ from clusterscape._core.weights import checked_weights
 from clusterscape.linalg.coassociation import Coassociation
 from clusterscape.linalg.eigen import EigenResult, symmetric_eigen
 from clusterscape.linalg.kmeans import kmeans
+from clusterscape.linalg.kmeans_engines import batches
 from clusterscape.linalg.operators import symmetric_operator
 from clusterscape.linalg.rowspace import RowSpace
 
@@ -40,7 +41,7 @@ class Incidence:
 
     Parameters
     ----------
-    B : (n, p) sparse matrix or RowSpace
+    B : (n, p) sparse matrix, RowSpace or Incidence
         Weights >= 0 of the links. A ``RowSpace`` represents the membership matrix of an ensemble,
         which is then never built.
 
@@ -55,6 +56,9 @@ class Incidence:
     """
 
     def __init__(self, B: Any) -> None:
+        if isinstance(B, Incidence):
+            self.__dict__.update(B.__dict__)
+            return
         self.labels: np.ndarray | None = None
         if isinstance(B, RowSpace) and B.membership is None:
             self.labels, self.offsets = B.labels, B.offsets
@@ -71,11 +75,6 @@ class Incidence:
             matrix.sum_duplicates()
         self.matrix = matrix
         self.shape = matrix.shape
-
-    @classmethod
-    def of(cls, B: Any) -> Incidence:
-        """Return the incidence of a graph, or B itself if it is one."""
-        return B if isinstance(B, Incidence) else cls(B)
 
     def subset(self, points: np.ndarray) -> Incidence:
         """Return the links of some points."""
@@ -163,11 +162,11 @@ class BipartiteSpectrum:
             In Fortran order: ``.T`` is contiguous. Zero for points without links, and for groups
             that nothing joins to the others where the eigenvectors taken are those of the others.
         """
-        incidence = Incidence.of(B)
+        incidence = Incidence(B)
         kept = np.flatnonzero(self.values[:n_vectors] > _NOTHING)
         both = np.column_stack([self.table[:, kept], self.column_degree])
         out = np.zeros((kept.size, incidence.shape[0])).T
-        for part in slices(incidence.shape[0], max(1, _BLOCK // both.shape[1])):
+        for part in batches(incidence.shape[0], both.shape[1]):
             block = incidence.expand(both, part)
             divisor = np.linalg.norm(block[:, :-1], axis=1) if unit else block[:, -1]
             some = (divisor > 0) & (block[:, -1] > 0)
@@ -266,7 +265,7 @@ def bipartite_spectrum(
     >>> bipartite_spectrum(B, 2, column_weight=np.ones(2)).values.round(6)
     array([1., 1.])
     """
-    incidence = Incidence.of(B)
+    incidence = Incidence(B)
     n, p = incidence.shape
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     column = np.asarray(column_weight, dtype=np.float64)
@@ -431,7 +430,7 @@ class TransferCut:
         -------
         (m,) array
         """
-        return _assigned(Incidence.of(B), self.spectrum, self.centers, self.unit)
+        return _assigned(Incidence(B), self.spectrum, self.centers, self.unit)
 
 
 @checked(
