@@ -144,6 +144,10 @@ class Algorithm:
     shared : sequence of str
         Whole-number options on which what members share depends (graphs, trees). Members that
         differ in them are given different samples, which then costs nothing.
+
+    See Also
+    --------
+    EnsembleGenerator : Takes base clusterers by name.
     """
 
     name: str

@@ -450,6 +450,14 @@ def diverse(
     Spanning trees and graphs are computed once for all members. A spanning tree of many points in
     many dimensions takes a time that grows with the square of their number.
 
+    References
+    ----------
+    .. [1] A. Y. Ng, M. I. Jordan and Y. Weiss, "On spectral clustering: analysis and an algorithm",
+       Advances in Neural Information Processing Systems 14, 2001.
+    .. [2] M. Gagolewski, M. Bartoszuk and A. Cena, "Genie: A new, fast, and outlier-resistant
+       hierarchical clustering algorithm", Information Sciences 363, 8-23, 2016.
+       doi:10.1016/j.ins.2016.05.003
+
     Examples
     --------
     >>> from sklearn.datasets import make_moons
