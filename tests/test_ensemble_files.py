@@ -89,8 +89,8 @@ META: list[tuple[str, Any, str]] = [
     ("soft", [5], "soft is not a list of partitions"),
     ("soft", [2, 2], "soft is not a list of partitions"),
     ("soft", 2, "soft is not a list of partitions"),
-    ("index", ["w", "x"], "the index has not 4 entries"),
-    ("index", 4, "the index has not 4 entries"),
+    ("index", ["w", "x"], "the index does not have 4 entries"),
+    ("index", 4, "the index does not have 4 entries"),
     ("index_name", ["a", "b"], "index_name is"),
 ]
 

@@ -282,11 +282,11 @@ def test_workers_and_containers_change_nothing(how: dict[str, Any]) -> None:
 
 def test_fortran_order_is_not_copied() -> None:
     X = np.asfortranarray(BLOBS)
-    assert np.shares_memory(growth.feature_major(X).matrix, X)
+    assert np.shares_memory(growth.FeatureMajor.of(X).matrix, X)
 
 
 def test_float32_is_computed_as_float32() -> None:
-    assert growth.feature_major(BLOBS.astype(np.float32)).matrix.dtype == np.float32
+    assert growth.FeatureMajor.of(BLOBS.astype(np.float32)).matrix.dtype == np.float32
     for k in (2, 3):
         exact = grown(n_clusters=k)
         ensemble = grown(BLOBS.astype(np.float32), n_clusters=k)
@@ -328,7 +328,7 @@ def test_one_split_of_two_clusters_adds_what_it_should(d: int, n: int) -> None:
     X = rng.normal(size=(n, d)) + np.where(np.arange(n) < n // 3, 4.0, 0.0)[:, None]
     weights = rng.uniform(0.5, 2.0, size=n)
     settings = growth.GrowthSettings(2, d, 1, 1, "anova", True, 2, True, "lloyd", 3, 50)
-    vector = growth.grow_vector(growth.growth_data(X, weights), settings, SeedSequence(0))
+    vector = growth.grow_vector(growth.GrowthData.of(X, weights), settings, SeedSequence(0))
     first = X[:, vector.columns[:d]]
     assert sorted(vector.columns[:d]) == list(range(d))
     found = kappa(first, vector.labels, sample_weight=weights)

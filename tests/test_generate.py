@@ -42,7 +42,7 @@ from clusterscape.generate import (
     subsample,
 )
 from clusterscape.generate.algorithms import Pieces
-from clusterscape.generate.features import read_features
+from clusterscape.generate.features import count_distinct_rows, read_features
 from clusterscape.generate.members import _seen_columns
 from clusterscape.generate.nmf import nmf, scale_free_labels
 from clusterscape.linalg.gaussian_fit import principal_basis
@@ -878,3 +878,12 @@ def test_members_on_principal_components_predict_and_have_stores_of_their_own(tm
     other = [Kind("kmeans", 3, columns=("pca", 6)), kinds[1]]
     with pytest.raises(ValueError, match="another run"):
         EnsembleGenerator(4, algorithm=other, random_state=0, store=tmp_path / "s").generate(X)
+
+
+@pytest.mark.parametrize("make", [np.array, sparse.csr_matrix], ids=["dense", "sparse"])
+def test_rows_that_differ_by_little_beside_a_large_value_differ(make):
+    X = make([[1e20, 1.0, 0.0], [1e20, 2.0, -0.0], [1e20, 2.0, 0.0]])
+    assert count_distinct_rows(X) == 2
+    assert count_distinct_rows(X, 1) == 1
+    many = make(np.tile(np.arange(3.0), (500, 1)).T.repeat(40, axis=0))
+    assert [count_distinct_rows(many, most) for most in (None, 2, 3, 9)] == [3, 2, 3, 3]

@@ -12,7 +12,7 @@ from sklearn.preprocessing import normalize
 
 from clusterscape._core.params import InvalidParameter
 from clusterscape.linalg.affinity import affinity
-from clusterscape.linalg.landmark_graph import landmark_graph, link_weights, nearest_landmarks
+from clusterscape.linalg.landmark_graph import LandmarkSearch, landmark_graph, link_weights
 from clusterscape.linalg.relation import read_relation
 
 
@@ -154,7 +154,7 @@ def test_links_by_distances_alone_are_those_of_the_features() -> None:
     X = np.concatenate([np.random.default_rng(1).normal(size=(30, 2)), [[1e4, 1e4]]])
     chosen = np.arange(0, 30, 3)
     links = read_relation(cdist(X, X)).landmark_links(chosen, 4)
-    squares, indices = nearest_landmarks(X, X[chosen], 4)
+    squares, indices = LandmarkSearch(X[chosen]).nearest(X, 4, exact=True)
     expected = np.zeros((31, 10))
     weights = link_weights(squares, float(np.sqrt(squares).mean()))
     np.put_along_axis(expected, indices.astype(int), weights, axis=1)

@@ -16,7 +16,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clusterscape import ConsensusClustering, Ensemble, EnsembleGenerator, kernels
-from clusterscape.combine import EAC, METHODS, MajorityVote, OneOpinionWarning, mean_coassociation
+from clusterscape.combine import (
+    EAC,
+    METHODS,
+    MajorityVote,
+    OneOpinionWarning,
+    choose_method,
+    mean_coassociation,
+)
 from clusterscape.datasets import make_no_structure
 from clusterscape.generate import diverse, random_k
 from clusterscape.generate.presets import PRESETS
@@ -694,3 +701,15 @@ def test_steps_of_counts_and_one_wild_point_are_no_structure():
     assert not structure_test((rng.random((300, 8)) < 0.1) * 1.0, random_state=0).found
     cloud = np.r_[rng.normal(size=(400, 2)), [[50.0, 50.0]]]
     assert not structure_test(cloud, random_state=0).found
+
+
+@pytest.mark.parametrize(
+    ("algorithms", "metric"), [(["cosine", "genie"], "cosine"), (["kmeans", "genie"], "euclidean")]
+)
+def test_answers_are_compared_by_angles_where_members_are(algorithms, metric):
+    X = np.abs(np.random.default_rng(0).normal(size=(40, 3)))
+    generator = EnsembleGenerator(6, algorithm=algorithms, n_clusters=3, random_state=0)
+    assert generator.distance == metric
+    ensemble = generator.generate(X)
+    assert choose_method(ensemble, 3).options == {"metric": metric}
+    assert any(record.compares_angles for record in ensemble.records) == (metric == "cosine")

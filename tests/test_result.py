@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import ClusterMixin
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import make_pipeline
@@ -22,7 +23,16 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from clusterscape import ConsensusClustering, Ensemble, EnsembleGenerator, PartitionRecord
+from clusterscape import (
+    ConsensusClustering,
+    Ensemble,
+    EnsembleGenerator,
+    PartitionRecord,
+    combine,
+    forest,
+    semisupervised,
+    validate,
+)
 from clusterscape._core.atomic import atomic_folder
 from clusterscape.combine import (
     EAC,
@@ -46,6 +56,16 @@ from clusterscape.io import (
     save_results,
 )
 from clusterscape.plot import ConsensusMatrixDisplay, ScatterDisplay
+from clusterscape.semisupervised import (
+    CSP,
+    SCACS,
+    ConstrainedSpectral,
+    COPKMeans,
+    FastConstrainedSpectral,
+    FuzzyCMeans,
+    LandmarkSpectral,
+)
+from clusterscape.validate import ActiveClustering
 
 RNG = np.random.default_rng(0)
 X = np.concatenate([RNG.normal(c, 1.8, size=(14, 3)) for c in (0, 3, 7)])
@@ -70,6 +90,16 @@ OTHERS = {
     "lift features": lambda: LiftKM(3, n_components=50, random_state=0).fit(ENSEMBLE, features=X),
 }
 CASES = [*METHODS, *OTHERS]
+NO_VOTES = [
+    COPKMeans,
+    ConstrainedSpectral,
+    CSP,
+    FastConstrainedSpectral,
+    FuzzyCMeans,
+    LandmarkSpectral,
+    SCACS,
+    ActiveClustering,
+]
 
 
 def fitted(case):
@@ -467,6 +497,41 @@ def test_results_are_saved_and_read_back(tmp_path):
     save_results(folder, model, membership=True)
     assert not (folder / "note.txt").exists()
     assert read_labels(folder / "labels.csv").names == ("label",)
+
+
+@pytest.mark.parametrize("kind", NO_VOTES, ids=lambda kind: kind.__name__)
+def test_clusterers_without_votes_have_the_same_table_and_files(kind, tmp_path):
+    model = kind(3, random_state=0).fit(FRAME)
+    table = model.to_frame(membership=True)
+    assert list(table.columns[:4]) == ["label", "confidence", "runner_up", "runner_up_share"]
+    assert list(table.index) == IDS
+    np.testing.assert_array_equal(table["label"], model.labels_)
+    shares = table.iloc[:, 4:].to_numpy()
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    if hasattr(model, "membership_"):
+        np.testing.assert_array_equal(shares, model.membership_)
+        np.testing.assert_array_equal(table["confidence"], shares.max(axis=1))
+        np.testing.assert_allclose(table["runner_up_share"], np.sort(shares, axis=1)[:, -2])
+    else:
+        np.testing.assert_array_equal(shares.argmax(axis=1), model.labels_)
+        assert table[["confidence", "runner_up", "runner_up_share"]].isna().all(axis=None)
+    report = save_results(tmp_path / "out", model)
+    assert ("ensemble.npz" in report["outputs"]) == hasattr(model, "ensemble_")
+    found = load_results(tmp_path / "out")
+    pd.testing.assert_frame_equal(found.labels, model.to_frame())
+    new = FRAME + 0.4
+    np.testing.assert_array_equal(found.model.predict(new), model.predict(new))
+    if not hasattr(model, "ensemble_"):
+        with pytest.raises(AttributeError, match="combines no partitions"):
+            _ = found.ensemble
+
+
+@pytest.mark.parametrize("package", [combine, forest, semisupervised, validate])
+def test_every_public_clusterer_has_a_table(package):
+    named = [getattr(package, name) for name in package.__all__]
+    found = [c for c in named if isinstance(c, type) and issubclass(c, ClusterMixin)]
+    assert found
+    assert [c.__name__ for c in found if not hasattr(c, "to_frame")] == []
 
 
 def test_entries_of_a_run_that_would_make_it_unreadable_are_refused(tmp_path):

@@ -14,7 +14,7 @@ import pytest
 
 from clusterscape import Ensemble, PartitionRecord
 from clusterscape._core.plain import plain
-from clusterscape._core.weights import checked_weights, optional_weights, rescaled_weights
+from clusterscape._core.weights import checked_weights, computable_weights, optional_weights
 from clusterscape.forest import ClusterForest, ForestGrower
 from clusterscape.generate import EnsembleGenerator
 from clusterscape.linalg import ThresholdedCoassociation, kway_ncut
@@ -86,11 +86,10 @@ def test_every_caller_says_the_same(use):
 
 
 def test_enormous_and_tiny_weights_keep_their_proportions():
-    assert rescaled_weights(None) is None
     usual = np.array([1.0, 3.0])
-    assert rescaled_weights(usual) is usual
+    assert computable_weights(usual) is usual
     for unit in (1e-200, 1e200):
-        np.testing.assert_allclose(rescaled_weights(usual * unit), [1 / 3, 1])
+        np.testing.assert_allclose(computable_weights(usual * unit), [1 / 3, 1])
 
 
 # -- plain --------------------------------------------------------------------------------------

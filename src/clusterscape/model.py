@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -35,7 +34,6 @@ from clusterscape._core.params import (
     Instance,
     Integer,
     Null,
-    Rule,
     Rules,
     Seed,
     Such,
@@ -56,7 +54,6 @@ from clusterscape.generate.assign import Assigner
 from clusterscape.generate.features import (
     Features,
     count_distinct_rows,
-    has_distinct_rows,
     point_ids,
     rows_of,
     validated_features,
@@ -92,23 +89,6 @@ class NoStructureWarning(ParameterWarning):
     >>> from clusterscape.model import NoStructureWarning
     >>> warnings.simplefilter("ignore", NoStructureWarning)
     """
-
-
-class _Known(Rule):
-    """One of the names that a registry has at the time of the check."""
-
-    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
-        self.names = names
-
-    @property
-    def words(self) -> str:  # type: ignore[override]
-        return "one of " + ", ".join(repr(name) for name in self.names())
-
-    def allows(self, value: Any) -> bool:
-        return isinstance(value, str) and value in set(self.names())
-
-    def refused(self) -> list[Any]:
-        return ["no such name"]
 
 
 _RANGE = Such(
@@ -257,8 +237,8 @@ class ConsensusClustering(
 
     _parameter_rules: ClassVar[Rules] = {
         "n_clusters": [Null(), Integer(1), Choice("auto"), _RANGE],
-        "generator": [Instance(EnsembleGenerator), _Known(lambda: generate.PRESETS)],
-        "consensus": [_Known(lambda: ("auto", *combine.METHODS)), Instance(BaseConsensus)],
+        "generator": [Instance(EnsembleGenerator), Choice(*generate.PRESETS)],
+        "consensus": [Choice("auto", registry=combine.METHODS), Instance(BaseConsensus)],
         "n_partitions": [Integer(1)],
         "n_references": [
             Such(lambda v: v == 0 or Integer(3).allows(v), "0 or an integer >= 3", [2, -1]),
@@ -356,7 +336,7 @@ class ConsensusClustering(
             features = Features.of(X, ids)
             made = generator.generate_with_assigner(features, sample_weight=sample_weight)
             log.info("%s", made.ensemble)
-            self.structure_ = self._test(X, metric, seeds[2])
+            self.structure_ = self._test(features, metric, seeds[2])
             self.ensemble_ = weighed(made.ensemble, known)
             self.k_selection_: KSelection | None = None
             if self._asked is None:
@@ -413,10 +393,10 @@ class ConsensusClustering(
                 f"{{n_clusters}} is more than the {n} samples in X; ask for fewer.",
                 n_clusters=self.n_clusters,
             )
-        if not has_distinct_rows(X, self._asked or 1):
+        found = count_distinct_rows(X, self._asked or 1)
+        if found < (self._asked or 1):
             raise ParameterError(
-                f"{{n_clusters}} is more than the {count_distinct_rows(X)} different points in X; "
-                "ask for fewer.",
+                f"{{n_clusters}} is more than the {found} different points in X; ask for fewer.",
                 n_clusters=self.n_clusters,
             )
 
@@ -622,10 +602,7 @@ class ConsensusClustering(
         ks = None if self.max_clusters is None else (2, self.max_clusters)
         if isinstance(self.n_clusters, tuple):
             ks = self.n_clusters
-        angles = any(
-            record.algorithm == "cosine" or record.params.get("metric") == "cosine"
-            for record in self.ensemble_.records
-        )
+        angles = any(record.compares_angles for record in self.ensemble_.records)
         chosen = select_k(
             self.ensemble_,
             ks,

@@ -45,7 +45,7 @@ def atomic_path(target: str | os.PathLike[str], *, sweep: bool = True) -> Iterat
     if not target.absolute().parent.is_dir():
         raise FileNotFoundError(f"{target} cannot be written: its folder does not exist.")
     if sweep:
-        _sweep(target.absolute().parent, target.name)
+        _sweep(target.absolute().parent, re.escape(target.name))
     # Made here, so that a folder that is missing or not writable is reported before the work.
     with _temporary(target, folder=False) as path:
         try:
@@ -126,20 +126,16 @@ def _unlock(lock: int | None) -> None:
         os.close(lock)
 
 
-def _sweep(home: Path, name: str) -> None:
-    """Remove what killed processes left of ``name``: hidden names that nobody holds the lock of."""
-    _sweep_like(home, re.escape(name))
-
-
 def sweep_folder(home: str | os.PathLike[str]) -> None:
     """Remove what killed processes left of any file of a folder.
 
     For folders of many files, which are written without looking for left-overs each time.
     """
-    _sweep_like(Path(home), ".+")
+    _sweep(Path(home), ".+")
 
 
-def _sweep_like(home: Path, names: str) -> None:
+def _sweep(home: Path, names: str) -> None:
+    """Remove what killed processes left of names: hidden files that nobody holds the lock of."""
     left_over = re.compile(rf"\.{names}\.[0-9a-f]{{16}}{re.escape(SUFFIX)}")
     with contextlib.suppress(OSError):
         for path in [home / found for found in os.listdir(home) if left_over.fullmatch(found)]:
@@ -206,7 +202,7 @@ def atomic_folder(
         folder.parent.mkdir(parents=True, exist_ok=True)
         home = folder if folder.is_dir() else folder.parent
         for place in {home, folder.parent}:  # it may have been made before the folder was
-            _sweep(place, folder.name)
+            _sweep(place, re.escape(folder.name))
         with _temporary(home / folder.name, folder=True) as stage:
             try:
                 yield stage

@@ -50,13 +50,6 @@ def filled(template: str, parameters: Mapping[str, Any], spell: Spell) -> str | 
     return None if missing else text
 
 
-def _worded(template: str, parameters: Mapping[str, Any], spell: Spell) -> str:
-    def known(name: str, *value: Any) -> str:
-        return spell(name, *value) or python_words(name, *value)
-
-    return filled(template, parameters, known) or template
-
-
 def _restored(kind: type[BaseException], args: tuple[Any, ...], state: Any) -> BaseException:
     error = kind.__new__(kind, *args)
     error.args = args
@@ -73,7 +66,24 @@ class Worded:
         return _restored, (type(self), self.args, self.__dict__)
 
 
-class ParameterError(Worded, ValueError):
+class _Template(Worded, Exception):
+    """A sentence with fields; see :class:`ParameterError`."""
+
+    def __init__(self, template: str, **parameters: Any) -> None:
+        self.template = template
+        self.parameters = parameters
+        super().__init__(self.worded(python_words))
+
+    def worded(self, spell: Spell) -> str:
+        """Return the sentence; what ``spell`` does not know is spelled as Python does."""
+
+        def known(name: str, *value: Any) -> str:
+            return spell(name, *value) or python_words(name, *value)
+
+        return filled(self.template, self.parameters, known) or self.template
+
+
+class ParameterError(_Template, ValueError):
     """An argument does not fit the data or another argument.
 
     Parameters
@@ -94,17 +104,8 @@ class ParameterError(Worded, ValueError):
         As given.
     """
 
-    def __init__(self, template: str, **parameters: Any) -> None:
-        self.template = template
-        self.parameters = parameters
-        super().__init__(self.worded(python_words))
 
-    def worded(self, spell: Spell) -> str:
-        """Return the sentence; what ``spell`` does not know is spelled as Python does."""
-        return _worded(self.template, self.parameters, spell)
-
-
-class ParameterWarning(Worded, UserWarning):
+class ParameterWarning(_Template, UserWarning):
     """A warning that names arguments; the parts are those of :class:`ParameterError`.
 
     Examples
@@ -113,15 +114,6 @@ class ParameterWarning(Worded, UserWarning):
     >>> str(warning), warning.worded(lambda name, *value: f"--clusters {value[0]}")
     ('n_clusters=3 was asked for and 2 returned.', '--clusters 3 was asked for and 2 returned.')
     """
-
-    def __init__(self, template: str, **parameters: Any) -> None:
-        self.template = template
-        self.parameters = parameters
-        super().__init__(self.worded(python_words))
-
-    def worded(self, spell: Spell) -> str:
-        """Return the sentence; what ``spell`` does not know is spelled as Python does."""
-        return _worded(self.template, self.parameters, spell)
 
 
 class InvalidParameter(ParameterError, TypeError):

@@ -39,9 +39,7 @@ def numbers_in(cells: pd.Series) -> np.ndarray:
     array([ 1.5e+00, -2.0e+03,      nan,      nan,      nan])
     """
     codes, distinct = pd.factorize(cells)
-    found = np.full(
-        len(distinct) + 1, np.nan
-    )  # the last one is for what is missing: its code is -1
+    found = np.full(len(distinct) + 1, np.nan)  # the last one is for what is missing (code -1)
     for i, text in enumerate(distinct):
         try:
             found[i] = float(text) if "_" not in str(text) else np.nan

@@ -28,17 +28,6 @@ _blas_limit: Any = None
 _pools: tuple[int, ThreadpoolController] | None = None
 
 
-def _controller() -> ThreadpoolController:
-    """Return a controller of the thread pools; finding them takes milliseconds, so it is kept.
-
-    A library that is loaded later brings its own pool, hence the count of modules.
-    """
-    global _pools
-    if _pools is None or _pools[0] != len(sys.modules):
-        _pools = (len(sys.modules), ThreadpoolController())
-    return _pools[1]
-
-
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Hold BLAS and OpenMP to one thread, and put back what was there.
@@ -48,12 +37,16 @@ def one_thread() -> Iterator[None]:
     the thread that sets a BLAS limit may change it, so :func:`parallel_map` enters first.
     The OpenMP limit belongs to the calling thread.
     """
-    global _entered, _blas_limit
+    global _entered, _blas_limit, _pools
     if getattr(_local, "inside", False):
         yield
         return
     with _lock:
-        controller = _controller()
+        # Finding the pools takes milliseconds, so they are kept; a library that is loaded later
+        # brings its own, hence the count of modules.
+        if _pools is None or _pools[0] != len(sys.modules):
+            _pools = (len(sys.modules), ThreadpoolController())
+        controller = _pools[1]
         _entered += 1
         if _entered == 1:
             _blas_limit = controller.limit(limits=1, user_api="blas")

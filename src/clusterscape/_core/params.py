@@ -97,6 +97,9 @@ def Integer(low: float = -np.inf, high: float = np.inf) -> Number:
     return Number(low, high, integer=True)
 
 
+_NATURAL = Integer(0)
+
+
 class Choice(Rule):
     """One of a few strings, or of the keys of a registry as they are when a value is checked."""
 
@@ -158,11 +161,8 @@ class Seed(Rule):
     words = "None, an integer >= 0, a numpy RandomState, Generator or SeedSequence"
 
     def allows(self, value: Any) -> bool:
-        if value is None or isinstance(
-            value, (np.random.RandomState, np.random.Generator, SeedSequence)
-        ):
-            return True
-        return Integer(0).allows(value)
+        kinds = (type(None), np.random.RandomState, np.random.Generator, SeedSequence)
+        return isinstance(value, kinds) or _NATURAL.allows(value)
 
     def refused(self) -> list[Any]:
         return [-1, "seed", 0.5]

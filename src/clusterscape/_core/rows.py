@@ -20,6 +20,17 @@ _MOST_ROWS = 2**17
 _KEPT = 5_000  # rows of a slice that are kept once they were read
 
 
+def slices(n: int, step: int) -> Iterator[slice]:
+    """Cut n rows into slices of ``step`` rows, the last one shorter; none of no rows.
+
+    Examples
+    --------
+    >>> list(slices(5, 2))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    return (slice(start, min(start + step, n)) for start in range(0, n, step))
+
+
 def even_bounds(n: int, width: int, *, multiple: int = 1) -> np.ndarray:
     """Return where blocks of a matrix begin and end, whole multiples of ``multiple`` rows."""
     step = int(np.clip(_ENTRIES // max(width, 1), ROWS, _MOST_ROWS)) // ROWS * ROWS
@@ -229,15 +240,8 @@ class ArrayRows(RowSource):
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
         X = self.array
-        if (
-            isinstance(X, np.memmap)
-            and X.filename is not None
-            and X.base.__class__.__name__
-            in (
-                "mmap",
-                "NoneType",
-            )
-        ):
+        is_whole = type(getattr(X, "base", None)).__name__ in ("mmap", "NoneType")
+        if isinstance(X, np.memmap) and X.filename is not None and is_whole:
             # The place in the file travels, not the numbers.
             state["array"] = _MapOf(str(X.filename), X.dtype, X.shape, int(X.offset), _order(X))
         return state

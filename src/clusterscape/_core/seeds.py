@@ -40,6 +40,11 @@ def spawn(random_state: RandomState, n: int) -> list[SeedSequence]:
     return root_sequence(random_state).spawn(n)
 
 
+def descendant(sequence: SeedSequence, *path: int) -> SeedSequence:
+    """Return the descendant that such numbers lead to, without counting it as spawned."""
+    return SeedSequence(sequence.entropy, spawn_key=(*sequence.spawn_key, *path))
+
+
 def parent(child: SeedSequence) -> SeedSequence:
     """Return the sequence that a child was spawned from."""
     return SeedSequence(child.entropy, spawn_key=child.spawn_key[:-1])

@@ -79,21 +79,6 @@ def checked_weights(
     return np.ones(size) if weights is None else weights
 
 
-def rescaled_weights(weights: np.ndarray | None) -> np.ndarray | None:
-    """Divide enormous or tiny weights by the largest, so that their squares are finite and not 0.
-
-    Use it where only the proportions of the weights matter.
-
-    Examples
-    --------
-    >>> rescaled_weights(np.array([1e200, 5e199]))
-    array([1. , 0.5])
-    """
-    if weights is None or 1e-100 < weights.max() < 1e100:
-        return weights
-    return weights / weights.max()
-
-
 def computable_weights(weights: np.ndarray) -> np.ndarray:
     """Return weights in proportions that sums, products and single precision can take.
 

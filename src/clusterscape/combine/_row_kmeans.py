@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
@@ -109,11 +109,8 @@ class Run:
     centroids: Centroids
 
 
-class Start(NamedTuple):
-    """A start: its seed, and whether it takes single rows as they are drawn."""
-
-    seed: SeedSequence
-    plain: bool
+# Gives groups to some points of the sample: by their places in it.
+Guess = Callable[[np.ndarray], np.ndarray]
 
 
 def minimise(
@@ -126,44 +123,60 @@ def minimise(
     tol: float,
     n_jobs: int | None,
     start_size: int,
-    guess: Callable[[np.ndarray], np.ndarray] | None = None,
+    guess: Guess | None = None,
 ) -> tuple[Run, int]:
     """Return the best run, and the number of points on which the starts were compared.
 
     ``sampling`` draws the sample on which starts are compared when there are more than
     ``start_size`` points. There is one start per seed in ``starts``; every second one is plain.
-    One more begins with the labels that ``guess`` gives to some points, if there is a guess.
+    One more begins with the groups that ``guess`` gives to some points, if there is a guess.
     """
     rng = np.random.default_rng(sampling)
     n = objective.points.rows.n_points
-    sample, chosen = objective, np.arange(n)
-    if n > start_size:
-        chosen = np.sort(rng.choice(n, size=start_size, replace=False))
-        sample = objective.subset(chosen)
-    tasks = [Start(seed, plain=i % 2 == 1) for i, seed in enumerate(starts)]
-    run = partial(run_from_start, sample, n_clusters=n_clusters, max_iter=max_iter, tol=tol)
-    found = parallel_map(run, tasks, n_jobs=n_jobs, prefer="threads")
-    if guess is not None:
-        if chosen.size > GUESS_SIZE:
-            chosen = np.sort(rng.choice(chosen, size=GUESS_SIZE, replace=False))
-        with one_thread():
-            part = objective.subset(chosen)
-            centroids = part.centroids(*sums(part, guess(chosen), n_clusters), rng)
-            found.append(descend(sample, centroids, rng, max_iter=max_iter, tol=tol))
-    best = min(found, key=lambda run: run.cost)
-    if sample is not objective:
-        with one_thread():
-            best = descend(objective, best.centroids, rng, max_iter=max_iter, tol=tol)
-    return best, sample.points.rows.n_points
+    how: dict[str, Any] = {"max_iter": max_iter, "tol": tol}
+    if n <= start_size:
+        return best_start(objective, n_clusters, rng, starts, guess, n_jobs=n_jobs, **how), n
+    chosen = np.sort(rng.choice(n, size=start_size, replace=False))
+    inside = None if guess is None else lambda places: guess(chosen[places])
+    sample = objective.subset(chosen)
+    best = best_start(sample, n_clusters, rng, starts, inside, n_jobs=n_jobs, **how)
+    with one_thread():
+        return descend(objective, best.centroids, rng, **how), start_size
 
 
-def run_from_start(
-    objective: Objective, start: Start, *, n_clusters: int, max_iter: int, tol: float
+def best_start(
+    sample: Objective,
+    n_clusters: int,
+    rng: Generator,
+    starts: Sequence[SeedSequence],
+    guess: Guess | None,
+    *,
+    max_iter: int,
+    tol: float,
+    n_jobs: int | None,
 ) -> Run:
-    """Run k-means from one start."""
-    rng = np.random.default_rng(start.seed)
-    centroids = starting_centroids(objective, n_clusters, rng, plain=start.plain)
-    return descend(objective, centroids, rng, max_iter=max_iter, tol=tol)
+    """Return the best run on a sample: of one per seed, and of one from a guess."""
+    how: dict[str, Any] = {"max_iter": max_iter, "tol": tol}
+    run = partial(_run_from_start, sample, n_clusters, **how)
+    found = parallel_map(run, list(enumerate(starts)), n_jobs=n_jobs, prefer="threads")
+    if guess is not None:
+        places = np.arange(sample.points.rows.n_points)
+        if places.size > GUESS_SIZE:
+            places = np.sort(rng.choice(places, size=GUESS_SIZE, replace=False))
+        with one_thread():
+            part = sample.subset(places)
+            centroids = part.centroids(*sums(part, guess(places), n_clusters), rng)
+            found.append(descend(sample, centroids, rng, **how))
+    return min(found, key=lambda run: run.cost)
+
+
+def _run_from_start(
+    objective: Objective, n_clusters: int, start: tuple[int, SeedSequence], **how: Any
+) -> Run:
+    number, seed = start
+    rng = np.random.default_rng(seed)
+    centroids = starting_centroids(objective, n_clusters, rng, plain=number % 2 == 1)
+    return descend(objective, centroids, rng, **how)
 
 
 def improve(
@@ -413,20 +426,11 @@ def minimise_in_blocks(
     labels = blocks[chosen]
     labels = labels[(labels >= 0).any(axis=1)]
     sample = model.of(labels)
-    tasks = [Start(seed, plain=i % 2 == 1) for i, seed in enumerate(starts)]
-    run = partial(run_from_start, sample, n_clusters=n_clusters, max_iter=max_iter, tol=tol)
-    found = parallel_map(run, tasks, n_jobs=n_jobs, prefer="threads")
-    if guess is not None:
-        places = np.arange(len(labels))
-        if places.size > GUESS_SIZE:
-            places = np.sort(rng.choice(places, size=GUESS_SIZE, replace=False))
-        with one_thread():
-            part = sample.subset(places)
-            centroids = part.centroids(*sums(part, guess(sample, places), n_clusters), rng)
-            found.append(descend(sample, centroids, rng, max_iter=max_iter, tol=tol))
-    best = min(found, key=lambda run: run.cost)
+    inside = None if guess is None else partial(guess, sample)
+    how: dict[str, Any] = {"max_iter": max_iter, "tol": tol}
+    best = best_start(sample, n_clusters, rng, starts, inside, n_jobs=n_jobs, **how)
     descent = _Descent(blocks, model, sample, rng)
-    return descent.run(best.centroids, max_iter=max_iter, tol=tol, start_size=len(labels))
+    return descent.run(best.centroids, start_size=len(labels), **how)
 
 
 class Improved(NamedTuple):

@@ -29,7 +29,7 @@ from clusterscape.combine.result import ResultMixin
 from clusterscape.combine.scores import mean_coassociation
 from clusterscape.compare.tables import check_same_points
 from clusterscape.ensemble import BlockedEnsemble, BlockedLabelsError, Ensemble, as_ensemble
-from clusterscape.ensemble.ensemble import ids_or_count
+from clusterscape.ensemble.ensemble import ids_or_count, with_computable_weights
 
 
 class ConsensusWarning(ParameterWarning):
@@ -144,13 +144,12 @@ class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
         whole = as_ensemble(ensemble)
         if isinstance(whole, BlockedEnsemble):
             return self._fit_blocks(whole, features, sample_weight)
-        check_same_points(features, ids_or_count(whole))
+        if features is not None:
+            check_same_points(features, ids_or_count(whole))
         if sample_weight is not None:
             whole = whole.with_weights(sample_weight=sample_weight)
         given = whole
-        weights, mass = computable_weights(whole.weights), computable_weights(whole.sample_weight)
-        if weights is not whole.weights or mass is not whole.sample_weight:
-            whole = whole.with_weights(weights=weights, sample_weight=mass)
+        whole = with_computable_weights(whole)
         usable = _usable(whole)
         if not usable.all():
             whole = whole.select(usable)

@@ -78,7 +78,7 @@ def choose_method(ensemble: Any, n_clusters: int | None = None) -> MethodChoice:
     n, r = source.shape
     kinds = sorted({record.algorithm for record in source.records if record.algorithm})
     if len(kinds) > 1:
-        angles = any(record.params.get("metric") == "cosine" for record in source.records)
+        angles = any(record.compares_angles for record in source.records)
         return MethodChoice(
             "consensus_choice",
             f"members of {len(kinds)} kinds ({', '.join(kinds)}): they are combined in several "

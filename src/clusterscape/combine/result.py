@@ -68,6 +68,66 @@ class KSelection:
         return pd.DataFrame(dict(self.columns))
 
 
+class LabelsMixin:
+    """A table of the points, for estimators with ``labels_`` and without votes on them.
+
+    A subclass sets ``labels_`` in ``fit``, ``n_clusters_`` or, where it is soft, ``membership_``,
+    and keeps the ids of the points by :meth:`_keep_ids`.
+    """
+
+    labels_: np.ndarray
+    n_clusters_: int
+    # Names and values of the levels of an index, which a file of the model can hold.
+    _ids: list[tuple[str | None, np.ndarray]]
+
+    def _keep_ids(self, index: pd.Index | None) -> None:
+        """Keep the ids of the points, unless they only count."""
+        self._ids = []
+        if index is not None and not index.equals(pd.RangeIndex(len(index))):
+            for i, name in enumerate(index.names):
+                values = index.get_level_values(i).to_numpy()
+                self._ids.append((None if name is None else str(name), values))
+
+    def _index(self) -> pd.Index | None:
+        """Return the ids of the points; None where they only count."""
+        if len(self._ids) > 1:
+            names, values = zip(*self._ids, strict=True)
+            return pd.MultiIndex.from_arrays(values, names=names)
+        return pd.Index(self._ids[0][1], name=self._ids[0][0]) if self._ids else None
+
+    def to_frame(self, *, membership: bool = False, library: Library = "pandas") -> Any:
+        """Return one row per point: its cluster, and how far it belongs to it.
+
+        Parameters
+        ----------
+        membership : bool
+            Add a column ``membership_0``, ``membership_1``, ... for each cluster.
+        library : {"pandas", "polars"}
+            Whose frame is returned; one of polars has the ids as its first column.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+            The columns of :meth:`clusterscape.ConsensusClustering.to_frame`. There are no votes
+            here, so that ``confidence``, ``runner_up`` and ``runner_up_share`` are missing, unless
+            the method has memberships of its own: they are then read from these. Without, the
+            membership of a point is 1 in its own cluster.
+        """
+        check_is_fitted(self, "labels_")
+        n, shares = len(self.labels_), getattr(self, "membership_", None)
+        confidence, message = np.full(n, np.nan), "no votes"
+        if shares is not None:
+            confidence, message = shares[np.arange(n), self.labels_], ""
+        elif membership:
+            shares = (self.labels_[:, None] == np.arange(self.n_clusters_)).astype(np.float64)
+        else:
+            shares = np.zeros((n, 0))
+        scores = ConsensusScores(shares, confidence, np.empty(0), message)
+        return in_library(
+            points_frame(scores, self.labels_, self._index(), membership=membership), library
+        )
+
+
 class ResultMixin:
     """Confidences and a table of the points, for estimators with ``labels_`` and ``ensemble_``.
 

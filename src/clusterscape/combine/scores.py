@@ -13,8 +13,8 @@ from clusterscape import kernels
 from clusterscape._core.labels import UNSAMPLED
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import shown
-from clusterscape._core.weights import computable_weights
 from clusterscape.ensemble import Ensemble, PartitionRecord, as_ensemble
+from clusterscape.ensemble.ensemble import with_computable_weights
 from clusterscape.linalg.rowspace import RowSpace
 
 _BLOCK = 2**22  # entries of a temporary block
@@ -251,9 +251,7 @@ def warn_of_one_opinion(scores: ConsensusScores, *, stacklevel: int) -> None:
 
 def scores_of(source: Ensemble, labels: Any) -> ConsensusScores:
     """Return the scores of a clustering without a warning."""
-    weights, mass = computable_weights(source.weights), computable_weights(source.sample_weight)
-    if weights is not source.weights or mass is not source.sample_weight:
-        source = source.with_weights(weights=weights, sample_weight=mass)
+    source = with_computable_weights(source)
     groups = checked_groups(source, labels)
     k = int(groups.max(initial=-1)) + 1
     totals = _totals(source, groups, source.sample_weight, k) if k else np.zeros((0, 0))

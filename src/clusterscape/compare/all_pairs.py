@@ -21,6 +21,7 @@ from clusterscape._core.params import (
     check_params,
     checked,
 )
+from clusterscape._core.rows import slices
 from clusterscape.compare.registry import MEASURES, Measure
 from clusterscape.compare.tables import (
     POLICIES,
@@ -33,7 +34,7 @@ from clusterscape.ensemble import BlockedEnsemble, BlockedLabelsError, Ensemble,
 from clusterscape.ensemble.ensemble import ids_or_count
 from clusterscape.lifting.lifted import lift
 
-_TASK_BATCHES = 32
+_TASK_BATCHES = 32  # batches of tables that make a task
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,7 +262,9 @@ class _Comparison:
         pairs, r = self.pairs, self.partitions.n_partitions
         columns = columns_of(self.partitions)
         batches = list(columns.batches(pairs))
-        tasks = [[pairs[b] for b in run] for run in _runs(batches)]
+        # Always the same tasks: starting one takes milliseconds.
+        runs = [batches[part] for part in slices(len(batches), _TASK_BATCHES)]
+        tasks = [[pairs[batch] for batch in run] for run in runs]
         policy = POLICIES[0] if self.noise is None else self.noise
         work = partial(_compare_batches, columns, measures, self.options, policy)
         done = parallel_map(
@@ -295,11 +298,6 @@ class _Comparison:
             matrices[m.name] = np.empty((r, r))
             _fill(matrices[m.name], pairs, there, back)
         return matrices
-
-
-def _runs(batches: list[np.ndarray]) -> list[list[np.ndarray]]:
-    """Group batches into tasks, always the same ones: starting a task takes milliseconds."""
-    return [batches[i : i + _TASK_BATCHES] for i in range(0, len(batches), _TASK_BATCHES)]
 
 
 def _compare_batches(

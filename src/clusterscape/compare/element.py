@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,21 +27,12 @@ def _sizes(tables: Tables, side: np.ndarray, column: int, pair: np.ndarray) -> n
 def _element_centric(tables: Tables) -> np.ndarray:
     pair = np.repeat(np.arange(len(tables)), np.diff(tables.starts))
     cells = slice(0, int(tables.starts[-1]))
-    used = Tables(
-        tables.starts,
-        tables.rows[cells],
-        tables.cols[cells],
-        tables.mass[cells],
-        tables.sizes,
-        tables.matchable,
-        tables.total,
-        tables.whole,
-    )
-    rows = _sizes(used, used.rows, 0, pair)
-    cols = _sizes(used, used.cols, 1, pair)
+    rows, cols, mass = tables.rows[cells], tables.cols[cells], tables.mass[cells]
+    used = replace(tables, rows=rows, cols=cols, mass=mass)
+    sizes = [_sizes(used, side, column, pair) for column, side in enumerate((rows, cols))]
     # Points that are alone on one side share their cell with nobody.
-    common = np.where((used.rows >= 0) & (used.cols >= 0), used.mass, 1.0)
-    agreed = used.mass * common / np.maximum(rows, cols)
+    common = np.where((rows >= 0) & (cols >= 0), mass, 1.0)
+    agreed = mass * common / np.maximum(*sizes)
     total = np.bincount(pair, weights=agreed, minlength=len(tables))
     return np.minimum(ratio(total, tables.statistics.mass, 1.0), 1.0)
 

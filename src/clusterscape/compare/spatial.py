@@ -22,6 +22,7 @@ from clusterscape._core.frames import refuse_repeated_columns
 from clusterscape._core.labels import NOISE, UNSAMPLED
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import Choice, Integer
+from clusterscape._core.rows import slices
 from clusterscape.compare.registry import Score, register_measure
 from clusterscape.ensemble import Ensemble
 from clusterscape.linalg.distances import squared_distances
@@ -692,4 +693,4 @@ def _groups(pairs: np.ndarray) -> list[np.ndarray]:
 
 def _runs(count: int, size: int = _RUN) -> list[slice]:
     """Return ``count`` things cut into runs, always the same ones."""
-    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+    return list(slices(count, size))

@@ -525,12 +525,8 @@ def contingency_table(a: Any, b: Any, *, sample_weight: Any = None) -> pd.DataFr
     # Weights that are whole numbers may be larger than any integer.
     whole = tables.whole and table.max(initial=0.0) < 2.0**63
     counts = table.astype(np.int64) if whole else table
-    return pd.DataFrame(counts, index=_axis(sides[0]), columns=_axis(sides[1]))
-
-
-def _axis(labels: list[Any]) -> pd.Index:
-    """Return labels as an axis; a label that is a tuple stays one label."""
-    return pd.Index(labels, tupleize_cols=False)
+    axes = [pd.Index(side, tupleize_cols=False) for side in sides]
+    return pd.DataFrame(counts, index=axes[0], columns=axes[1])
 
 
 def coverage(ensemble: Ensemble, noise: str) -> np.ndarray:

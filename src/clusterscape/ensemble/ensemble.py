@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
@@ -16,7 +17,7 @@ from clusterscape import kernels
 from clusterscape._core.frames import Library, in_library
 from clusterscape._core.labels import NOISE, UNSAMPLED, decode, smallest_type
 from clusterscape._core.params import shown
-from clusterscape._core.weights import checked_weights
+from clusterscape._core.weights import checked_weights, computable_weights
 from clusterscape.ensemble import files
 from clusterscape.ensemble.distinct import distinct_partitions
 from clusterscape.ensemble.inputs import (
@@ -516,13 +517,14 @@ class Ensemble:
     def _with(self, **changes: Any) -> Ensemble:
         """Return the ensemble with other arguments of the constructor."""
         given: dict[str, Any] = {
-            "partitions": self._parts(),
             "records": self.records,
             "weights": self.weights,
             "sample_weight": self.sample_weight,
             "index": ids_or_count(self),
+            **changes,
         }
-        return Ensemble(**given | changes)
+        partitions = given.pop("partitions", None)
+        return Ensemble(self._parts() if partitions is None else partitions, **given)
 
     def select(self, which: Any) -> Ensemble:
         """Return some partitions as an ensemble.
@@ -555,9 +557,13 @@ class Ensemble:
 
     def _take(self, rows: np.ndarray, sample_weight: np.ndarray) -> Ensemble:
         """Return chosen points; clusters keep their codes, so B keeps its columns."""
+        labels = self.labels[rows]  # row by row; column by column takes far longer
         return self._with(
-            partitions=[part.take(rows) for part in self._parts()],
-            labels=self.labels[rows],  # row by row; column by column takes far longer
+            partitions=[
+                replace(part, codes=codes, soft=None if part.soft is None else part.soft[rows])
+                for part, codes in zip(self._parts(), labels.T, strict=True)
+            ],
+            labels=labels,
             sample_weight=sample_weight,
             index=None if self.index is None else self.index[rows],
         )
@@ -906,6 +912,18 @@ def as_ensemble(data: Any, name: str = "ensemble") -> Ensemble:
 def ids_or_count(ensemble: Ensemble) -> pd.Index | None:
     """Return the points' ids, or the row numbers where the labels came with an index of these."""
     return pd.RangeIndex(ensemble.n_points) if ensemble._counted else ensemble.index
+
+
+def with_computable_weights(ensemble: Ensemble) -> Ensemble:
+    """Return an ensemble whose weights sums and products can take, itself where they are so.
+
+    See :func:`~clusterscape._core.weights.computable_weights`.
+    """
+    weights = computable_weights(ensemble.weights)
+    mass = computable_weights(ensemble.sample_weight)
+    if weights is ensemble.weights and mass is ensemble.sample_weight:
+        return ensemble
+    return ensemble.with_weights(weights=weights, sample_weight=mass)
 
 
 def refuse_ensemble(X: Any, name: str = "X") -> None:

@@ -221,7 +221,7 @@ def _index(meta: dict[str, Any], n: int) -> pd.Index | None:
     found, name = meta["index"], meta["index_name"]
     if found is None:
         return None
-    _require(isinstance(found, list) and len(found) == n, f"the index has not {n} entries")
+    _require(isinstance(found, list) and len(found) == n, f"the index does not have {n} entries")
     _require(name is None or isinstance(name, str), f"index_name is {name!r}")
     ids = pd.Index(_from_json(found))
     return ids if isinstance(ids, pd.MultiIndex) else ids.rename(name)
@@ -310,7 +310,7 @@ BROKEN_ARCHIVE = (
     OSError,
     ValueError,
     EOFError,
-    RuntimeError,  # it claims to be encrypted, or a version or compression that Python has not
+    RuntimeError,  # encrypted, or of a version or compression that Python does not read
     struct.error,
     zipfile.BadZipFile,
     zlib.error,

@@ -48,11 +48,6 @@ class Partition:
     categories: tuple[Any, ...] | None = None
     soft: sparse.csr_matrix | None = None
 
-    def take(self, rows: np.ndarray) -> Partition:
-        """Return the partition of some points; clusters keep their codes, even empty ones."""
-        soft = None if self.soft is None else self.soft[rows]
-        return Partition(self.name, self.codes[rows], self.n_clusters, self.categories, soft)
-
     def without_empty(self) -> Partition:
         """Return the partition with its clusters renumbered so that none is empty."""
         soft = self.soft

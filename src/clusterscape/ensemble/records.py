@@ -91,6 +91,11 @@ class PartitionRecord:
     def __hash__(self) -> int:
         return hash((self.generator, self.algorithm, self.n_clusters, self.cost, self.error))
 
+    @property
+    def compares_angles(self) -> bool:
+        """Whether the base clusterer compared angles instead of distances."""
+        return self.algorithm == "cosine" or self.params.get("metric") == "cosine"
+
     def replace(self, **changes: Any) -> PartitionRecord:
         """Return a copy with some fields changed."""
         return dataclasses.replace(self, **changes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -65,8 +65,14 @@ class Aggregate:
         """Cut some rows of an ensemble."""
         # Not the subset of the ensemble, which would number the clusters anew.
         votes = Coassociation(ensemble.labels[rows], ensemble.offsets, ensemble.weights, soft={})
+        k = min(settings.n_clusters, len(rows))  # no more clusters than rows
+        how: dict[str, Any] = {"weights": weights, "seed": seed}
         with one_thread():  # sums in the same order on every machine
-            cut = _cut(votes, weights, settings, seed)
+            operator = _regularised(votes, weights, settings)
+            if settings.ncut == "kway":
+                cut = kway_ncut(operator, k, **how)
+            else:
+                cut = recursive_ncut(operator, k, cut=settings.cut, order=settings.order, **how)
         return cls(votes, weights, settings, cut)
 
     def labels(self, rows: np.ndarray) -> np.ndarray:
@@ -162,9 +168,12 @@ def _most_alike(found: list[np.ndarray], weights: np.ndarray) -> tuple[int, floa
     return int(np.argmax(same.sum(axis=1))), float(same.sum()) / pairs
 
 
-def _cut(votes: Coassociation, weights: np.ndarray, settings: CutSettings, seed: int) -> NcutResult:
+def _regularised(
+    votes: Coassociation, weights: np.ndarray, settings: CutSettings
+) -> ThresholdedCoassociation:
+    """Return the matrix that is cut, or say what takes less memory."""
     try:
-        operator = ThresholdedCoassociation(
+        return ThresholdedCoassociation(
             votes,
             settings.threshold,
             scale=settings.scale,
@@ -181,9 +190,3 @@ def _cut(votes: Coassociation, weights: np.ndarray, settings: CutSettings, seed:
             remedies=["use {landmarks}", "take fewer landmarks", "take a higher {threshold.name}"],
             landmarks="auto",
         ) from error
-    k = min(settings.n_clusters, votes.shape[0])  # no more clusters than rows
-    if settings.ncut == "kway":
-        return kway_ncut(operator, k, weights=weights, seed=seed)
-    return recursive_ncut(
-        operator, k, weights=weights, cut=settings.cut, order=settings.order, seed=seed
-    )

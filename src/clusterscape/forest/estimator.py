@@ -15,16 +15,20 @@ from clusterscape._core.labels import canonical
 from clusterscape._core.params import Choice, Integer, Null, Number, Rules, check_params
 from clusterscape._core.progress import showing
 from clusterscape._core.seeds import RandomState, spawn
-from clusterscape._core.weights import optional_weights, rescaled_weights
+from clusterscape._core.weights import computable_weights, optional_weights
 from clusterscape.combine.base import ConsensusWarning
 from clusterscape.combine.result import KSelection, ResultMixin
 from clusterscape.forest import columns, vectors
 from clusterscape.forest.aggregate import CutSettings, aggregate
 from clusterscape.forest.grower import ForestGrower
-from clusterscape.forest.growth import count_distinct
 from clusterscape.forest.n_clusters import find_n_clusters
 from clusterscape.forest.parameters import GROWTH_RULES, RUN_RULES, documented
-from clusterscape.generate.features import Features, point_ids, validated_features
+from clusterscape.generate.features import (
+    Features,
+    count_distinct_rows,
+    point_ids,
+    validated_features,
+)
 from clusterscape.linalg.thresholded import LARGEST_SCALE
 
 
@@ -247,13 +251,14 @@ class ClusterForest(ResultMixin, ClusterMixin, BaseEstimator):
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
         ids = point_ids(X) if index is None else index
         X = validated_features(self, X)
-        given = rescaled_weights(optional_weights(sample_weight, X.shape[0]))
+        given = optional_weights(sample_weight, X.shape[0])
+        given = None if given is None else computable_weights(given)
         weights = np.ones(X.shape[0]) if given is None else given
         self._check_counts(int((weights > 0).sum()))
         choosing, growing, drawing, cutting = spawn(self.random_state, 4)
         most = max(self.n_clusters or 2, self.n_base_clusters or 2, self.max_clusters)
         weighted = X if given is None else X[np.flatnonzero(weights > 0)]
-        distinct = count_distinct(weighted, most)
+        distinct = count_distinct_rows(weighted, most)
         self.k_selection_: KSelection | None = None
         k = self.n_clusters
         if k is None and distinct > 1:

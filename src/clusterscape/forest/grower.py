@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 
 from clusterscape._core.labels import smallest_type
 from clusterscape._core.params import Instance, Integer, Null, Rules, check_params
-from clusterscape._core.seeds import RandomState, describe
+from clusterscape._core.seeds import RandomState, describe, spawn
 from clusterscape._core.store import stored_plan
 from clusterscape._core.weights import optional_weights
 from clusterscape.ensemble import Ensemble
@@ -23,20 +23,29 @@ from clusterscape.forest.growth import (
     GrownVector,
     GrowthData,
     GrowthSettings,
-    check_range,
     check_rows,
     grow_vector,
-    growth_data,
 )
 from clusterscape.forest.parameters import GROWTH_RULES, RUN_RULES, documented
 from clusterscape.generate.features import Matrix, read_features
 from clusterscape.generate.members import Outcome, describe_run, run_all, write_outcome
 from clusterscape.generate.plan import root_seed
+from clusterscape.linalg.distances import check_range
 from clusterscape.linalg.kmeans import nearest_center
 
 # A weight below this share of the largest cannot pull a centre; such rows are labelled as those of
 # weight zero are.
 _NO_WEIGHT = 1e-30
+# The settings that are in every record.
+_RECORDED = (
+    "n_clusters",
+    "n_init",
+    "max_iter",
+    "features_per_draw",
+    "n_competitors",
+    "patience",
+    "kappa",
+)
 
 
 @documented
@@ -177,7 +186,7 @@ class ForestGrower(BaseEstimator):
         settings = self._settings()
         run = _Run.of(features.views[0], weights, settings, self.store)
         root = root_seed(self.random_state, None if self.store is None else stored_plan(self.store))
-        seeds = SeedSequence(root.entropy, spawn_key=root.spawn_key).spawn(self.n_partitions)
+        seeds = spawn(root, self.n_partitions)
         outcomes = run_all(
             _grow_member,
             [(run, i, seed) for i, seed in enumerate(seeds)],
@@ -238,26 +247,13 @@ class _Run:
         store: str | os.PathLike[str] | None,
     ) -> _Run:
         """Check the data and put them into the form in which vectors grow."""
-        check_range(X)
+        check_range(X, "X")
         weight = np.ones(X.shape[0]) if weights is None else weights
         has_weight = weight > _NO_WEIGHT * weight.max()
         used = X if has_weight.all() else X[np.flatnonzero(has_weight)]
         check_rows(used, settings.n_clusters, settings.min_distinct)
         folder = None if store is None else os.path.abspath(store)
-        return cls(growth_data(used, weight[has_weight]), X, has_weight, settings, folder)
-
-    def recorded(self) -> dict[str, Any]:
-        """Return the settings that are in every record."""
-        settings = self.settings
-        return {
-            "n_clusters": settings.n_clusters,
-            "n_init": settings.n_init,
-            "max_iter": settings.max_iter,
-            "features_per_draw": settings.features_per_draw,
-            "n_competitors": settings.n_competitors,
-            "patience": None if settings.exhaustive else settings.patience,
-            "kappa": settings.kappa,
-        }
+        return cls(GrowthData.of(used, weight[has_weight]), X, has_weight, settings, folder)
 
 
 def _grow_member(task: tuple[_Run, int, SeedSequence]) -> Outcome:
@@ -266,10 +262,15 @@ def _grow_member(task: tuple[_Run, int, SeedSequence]) -> Outcome:
     started = time.perf_counter()
     vector = grow_vector(run.data, run.settings, seed)
     labels, k = _all_labels(run, vector)
+    given = asdict(run.settings)
+    params = {name: given[name] for name in _RECORDED}
+    params |= {"kappa_path": vector.kappa_path, "tries": vector.n_tries}
+    if run.settings.exhaustive:
+        params["patience"] = None
     record = PartitionRecord(
         generator="forest",
         algorithm="hartigan" if run.settings.algorithm == "hartigan" else "kmeans",
-        params=run.recorded() | {"kappa_path": vector.kappa_path, "tries": vector.n_tries},
+        params=params,
         seed=describe(seed),
         columns=vector.columns,
         n_clusters=k,

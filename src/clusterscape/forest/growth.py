@@ -16,7 +16,7 @@ from scipy import sparse
 
 from clusterscape import kernels
 from clusterscape._core.errors import ParameterError
-from clusterscape.generate.features import Matrix
+from clusterscape.generate.features import Matrix, count_distinct_rows
 
 # Columns that the buffers of a vector have place for at first.
 _CAPACITY = 16
@@ -49,6 +49,11 @@ class FeatureMajor:
 
     matrix: Any
 
+    @classmethod
+    def of(cls, X: Matrix) -> FeatureMajor:
+        """Return the data by columns; a Fortran-ordered array is not copied."""
+        return cls(sparse.csc_matrix(X) if sparse.issparse(X) else np.ascontiguousarray(X.T))
+
     @property
     def n_features(self) -> int:
         """Number of columns."""
@@ -70,13 +75,6 @@ class FeatureMajor:
         return np.asarray(self.matrix[columns].T)
 
 
-def feature_major(X: Matrix) -> FeatureMajor:
-    """Return the data by columns; a Fortran-ordered array is not copied."""
-    if sparse.issparse(X):
-        return FeatureMajor(sparse.csc_matrix(X))
-    return FeatureMajor(np.ascontiguousarray(X.T))
-
-
 @dataclass(frozen=True)
 class GrowthData:
     """What all vectors grow on: the columns, positive weights, and codes of the points."""
@@ -86,14 +84,14 @@ class GrowthData:
     codes: np.ndarray
     is_uniform: bool  # all weights are equal
 
-
-def growth_data(X: Matrix, weights: np.ndarray) -> GrowthData:
-    """Return the data as the vectors use it."""
-    # Any fixed random numbers will do: sums of them identify partitions.
-    codes = np.random.default_rng(0).integers(-(2**63), 2**63, size=weights.size)
-    # In units of the largest, or they would overflow as float32.
-    unit = weights / weights.max()
-    return GrowthData(feature_major(X), unit, codes, bool(unit.min() == unit.max()))
+    @classmethod
+    def of(cls, X: Matrix, weights: np.ndarray) -> GrowthData:
+        """Return the data as the vectors use it."""
+        # Any fixed random numbers will do: sums of them identify partitions.
+        codes = np.random.default_rng(0).integers(-(2**63), 2**63, size=weights.size)
+        # In units of the largest, or they would overflow as float32.
+        unit = weights / weights.max()
+        return cls(FeatureMajor.of(X), unit, codes, bool(unit.min() == unit.max()))
 
 
 @dataclass(frozen=True)
@@ -118,7 +116,8 @@ def grow_vector(data: GrowthData, settings: GrowthSettings, seed: SeedSequence) 
         growth = _Growth(data, settings, seed)
         growth.start_with(separating_columns(data.features, settings.min_distinct))
     growth.grow()
-    return growth.result()
+    labels = growth.tries.buffers.accepted
+    return GrownVector(labels, growth.columns, growth.path, growth.n_tries)
 
 
 class _Growth:
@@ -155,7 +154,7 @@ class _Growth:
 
     def start_with(self, columns: np.ndarray) -> None:
         """Start with given columns instead of a draw."""
-        n_distinct = self._load_distinct(columns)
+        n_distinct = self.tries.load_first(columns)
         if n_distinct >= self.settings.min_distinct:
             self._enter(columns, n_distinct)
         if not np.isfinite(self.kappa):
@@ -181,15 +180,15 @@ class _Growth:
             self.n_tries += 1
             self.tries.load(drawn, after=self.columns.size)
             value = self.tries.kappa(self.columns.size, self.columns.size + count)
+            failures += 1
             if value < self.kappa * _GAIN:
-                self._accept(drawn, value)
                 failures = 0
-            else:
-                failures += 1
-
-    def result(self) -> GrownVector:
-        """Return what has grown."""
-        return GrownVector(self.tries.accepted, self.columns, self.path, self.n_tries)
+                self.columns = np.concatenate([self.columns, drawn])
+                self.kappa = value
+                self.path.append(float(value))
+                self.tries.accept()
+                if not (self.settings.allow_duplicates or exhaustive):
+                    self.pool = np.setdiff1d(self.pool, drawn)
 
     def _draw(self, count: int) -> np.ndarray:
         """Draw different columns of the pool."""
@@ -202,16 +201,10 @@ class _Growth:
         count = min(self.settings.features_per_draw, self.pool.size)
         for _ in range(_REDRAWS):
             columns = self._draw(count)
-            n_distinct = self._load_distinct(columns)
+            n_distinct = self.tries.load_first(columns)
             if n_distinct >= self.settings.min_distinct:
                 return columns, n_distinct
         return None
-
-    def _load_distinct(self, columns: np.ndarray) -> int:
-        """Load first columns; return how many distinct rows they have, or just "more"."""
-        self.tries.load(columns, after=0)
-        enough = max(self.settings.min_distinct, self.settings.n_clusters + 1)
-        return self.tries.label_distinct(columns.size, enough)
 
     def _enter(self, columns: np.ndarray, n_distinct: int) -> None:
         """Let the loaded columns compete."""
@@ -234,15 +227,6 @@ class _Growth:
             self.pool = np.setdiff1d(self.pool, self.columns)
         if self.settings.exhaustive:
             kernels.forest.shuffle(self.pool, self.column_draws)
-
-    def _accept(self, drawn: np.ndarray, value: float) -> None:
-        """Keep the columns of a draw."""
-        self.columns = np.concatenate([self.columns, drawn])
-        self.kappa = value
-        self.path.append(float(value))
-        self.tries.accept()
-        if not (self.settings.allow_duplicates or self.settings.exhaustive):
-            self.pool = np.setdiff1d(self.pool, drawn)
 
 
 class _Tries:
@@ -287,11 +271,6 @@ class _Tries:
             **_by_column(X),
         )
 
-    @property
-    def accepted(self) -> np.ndarray:
-        """Labels of the last try that was accepted."""
-        return self.buffers.accepted
-
     def load(self, columns: np.ndarray, *, after: int) -> None:
         """Put columns into the buffer, behind the first ``after`` of them."""
         while after + columns.size > self.buffers.X.shape[0]:
@@ -312,9 +291,15 @@ class _Tries:
         if self.two is not None:
             self.two = self.two._replace(**_by_column(X))
 
-    def label_distinct(self, d: int, enough: int) -> int:
-        """Count the distinct rows of the first ``d`` columns, up to ``enough``; label by them."""
-        return int(kernels.forest.label_distinct(self.buffers.X, d, enough, self.buffers.labels))
+    def load_first(self, columns: np.ndarray) -> int:
+        """Load first columns and label points by their rows on them; return how many rows differ.
+
+        Rows are counted up to ``min_distinct``, or one more than there are clusters.
+        """
+        self.load(columns, after=0)
+        enough = max(self.settings.min_distinct, self.settings.n_clusters + 1)
+        X, labels = self.buffers.X, self.buffers.labels
+        return int(kernels.forest.label_distinct(X, columns.size, enough, labels))
 
     def draw_starts(self, d: int, state: np.ndarray) -> None:
         """Draw the rows that k-means starts from."""
@@ -373,17 +358,6 @@ def separating_columns(features: FeatureMajor, enough: int) -> np.ndarray:
     return np.array(chosen, dtype=np.int64)
 
 
-def check_range(X: Matrix) -> None:
-    """Refuse values whose squares leave the range of their type."""
-    largest = max(float(X.max()), -float(X.min()))
-    bound = 1e150 if X.dtype == np.float64 else 1e15
-    if largest > bound or 0 < largest < 1 / bound:
-        raise ValueError(
-            f"X has values up to {largest:g}, whose squares leave the range of {X.dtype}; scale "
-            f"the columns first."
-        )
-
-
 def check_rows(X: Matrix, n_clusters: int, min_distinct: int) -> None:
     """Refuse data that cannot have so many clusters, or never enough distinct rows."""
     n = X.shape[0]
@@ -393,7 +367,7 @@ def check_rows(X: Matrix, n_clusters: int, min_distinct: int) -> None:
             f"{n} clusters.",
             n_clusters=n_clusters,
         )
-    found = count_distinct(X, max(n_clusters, min_distinct))
+    found = count_distinct_rows(X, max(n_clusters, min_distinct))
     if found < n_clusters:
         raise ParameterError(
             f"X has {found} distinct row{'s' if found != 1 else ''}, fewer than {{n_clusters}}; "
@@ -406,16 +380,3 @@ def check_rows(X: Matrix, n_clusters: int, min_distinct: int) -> None:
             "{min_distinct.name}.",
             min_distinct=min_distinct,
         )
-
-
-def count_distinct(X: Matrix, most: int) -> int:
-    """Return the number of distinct rows; ``most`` stands for any larger one."""
-    seen: set[bytes] = set()
-    start, size = 0, 32  # a few rows mostly suffice
-    while start < X.shape[0] and len(seen) < most:
-        block = X[start : start + size]
-        dense = block.toarray() if sparse.issparse(block) else block
-        # Zero and minus zero are equal, and their bytes are not.
-        seen.update(row.tobytes() for row in np.ascontiguousarray(dense) + 0.0)
-        start, size = start + size, 1024
-    return min(len(seen), most)

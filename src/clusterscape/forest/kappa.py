@@ -10,7 +10,7 @@ from clusterscape import kernels
 from clusterscape._core.labels import encode
 from clusterscape._core.params import Choice, checked
 from clusterscape._core.weights import optional_weights
-from clusterscape.forest.growth import feature_major
+from clusterscape.forest.growth import FeatureMajor
 from clusterscape.generate.features import read_features
 from clusterscape.linalg.distances import check_range
 
@@ -81,7 +81,7 @@ def kappa(
     found, numbers = np.unique(codes[kept], return_inverse=True)
     matrix = features.views[0]
     check_range(matrix, "X", smallest=False)
-    columns = feature_major(matrix if kept.size == codes.size else matrix[kept])
+    columns = FeatureMajor.of(matrix if kept.size == codes.size else matrix[kept])
     mass = np.bincount(numbers, weights=pull[kept])
     inner, between = np.zeros(found.size), 0.0
     cluster = numbers.astype(np.int32)

@@ -23,7 +23,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.params import Choice, Integer, Number, Rule, Such
-from clusterscape._core.seeds import sklearn_seed, spawn
+from clusterscape._core.seeds import descendant, sklearn_seed, spawn
 from clusterscape.generate.features import Matrix
 from clusterscape.generate.nmf import nmf
 from clusterscape.generate.plan import EXACT
@@ -144,6 +144,10 @@ class Algorithm:
     shared : sequence of str
         Whole-number options on which what members share depends (graphs, trees). Members that
         differ in them are given different samples, which then costs nothing.
+
+    See Also
+    --------
+    EnsembleGenerator : Takes base clusterers by name.
     """
 
     name: str
@@ -394,7 +398,7 @@ def _neighbor_graph(near: np.ndarray) -> Any:
 
 def graph_rows(graph: Any, wanted: int) -> np.ndarray:
     """Return the leading eigenvectors of a graph, divided by the roots of the degrees."""
-    from clusterscape.linalg import symmetric_eigen
+    from clusterscape.linalg.eigen import symmetric_eigen
 
     root = 1.0 / np.sqrt(np.asarray(graph.sum(axis=1)).ravel())
     scaled = sparse.csr_matrix(sparse.diags(root) @ graph @ sparse.diags(root))
@@ -689,8 +693,7 @@ def _run_estimator(X: Matrix, k: int | None, how: Settings, *, estimator: Any) -
         changes[name] = k
     for position, parameter in enumerate(sorted(model.get_params())):
         if parameter == "random_state" or parameter.endswith("__random_state"):
-            own = SeedSequence(how.seed.entropy, spawn_key=(*how.seed.spawn_key, position))
-            changes[parameter] = sklearn_seed(own)
+            changes[parameter] = sklearn_seed(descendant(how.seed, position))
     model.set_params(**changes)
     given = {} if how.weights is None else {"sample_weight": how.weights}
     X = X.copy()  # the estimator may work in place, and the next member needs the data

@@ -19,6 +19,8 @@ from scipy import sparse
 from clusterscape import kernels
 from clusterscape._core.labels import UNSAMPLED, smallest_type
 from clusterscape._core.parallel import parallel_map
+from clusterscape._core.rows import slices
+from clusterscape._core.seeds import descendant
 from clusterscape.generate.features import Matrix
 from clusterscape.generate.plan import GROUPS
 from clusterscape.linalg.distances import centre_of
@@ -74,9 +76,7 @@ class ScoreRule:
         """Write the labels of points to the members' columns of ``out``."""
         # One row per score: the kernel compares long rows, and the bias is one more feature.
         table = np.ascontiguousarray(np.vstack([self.table, self.bias]).T)
-        step = max(_ROWS, _ENTRIES // sum(table.shape))
-        for start in range(0, X.shape[0], step):
-            part = slice(start, start + step)
+        for part in slices(X.shape[0], max(_ROWS, _ENTRIES // sum(table.shape))):
             scores = self._scores(X[part], table)
             kernels.assign.least_of_each(scores, self.starts, self.members, out[part])
 
@@ -290,10 +290,7 @@ class Assigner:
         rules = tuple(
             rule for rule in self.rules if members is None or members & set(rule.members.tolist())
         )
-        tasks = [
-            (rules, tuple(views), out, slice(start, min(start + _CHUNK, n)))
-            for start in range(0, n, _CHUNK)
-        ]
+        tasks = [(rules, tuple(views), out, part) for part in slices(n, _CHUNK)]
         parallel_map(_fill_chunk, tasks, n_jobs=n_jobs, shared=True)
 
 
@@ -497,7 +494,7 @@ def _landmark_rules(
     tasks = []
     for (_, metric, group), same in sorted(sets.items(), key=lambda item: item[0]):
         home = clustered[parts[group % len(parts)]]
-        seed = SeedSequence(home.seed.entropy, spawn_key=(*home.seed.spawn_key, group))
+        seed = descendant(home.seed, group)
         tasks.append((clustered, home, same, metric, seed, len(parts) == 1))
     return parallel_map(_landmark_rule, tasks, shared=True)
 

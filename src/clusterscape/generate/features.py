@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from clusterscape._core.frames import refuse_repeated_columns
-from clusterscape._core.rows import RowSource, as_rows
+from clusterscape._core.rows import RowSource, as_rows, slices
 from clusterscape._core.workers import find_workers
 from clusterscape.ensemble.ensemble import refuse_ensemble
 from clusterscape.ensemble.inputs import first_difference, may_be_joined
@@ -23,7 +24,7 @@ from clusterscape.linalg.distances import check_extremes, check_range
 # A float array or a scipy CSR matrix; scipy has no types that say so.
 Matrix: TypeAlias = Any
 
-_FIRST = 1000  # rows among which different ones are looked for first
+_FIRST = 32  # rows among which different ones are looked for first: mostly they suffice
 _BLOCK = 1 << 22  # entries looked at in one go
 
 
@@ -327,27 +328,10 @@ def _frame_values(frame: pd.DataFrame) -> np.ndarray:
     return frame.to_numpy()
 
 
-def has_distinct_rows(X: Matrix, count: int) -> bool:
-    """Say whether so many rows differ; all are looked at only where the first do not."""
-    if count_distinct_rows(X[: max(_FIRST, count)]) >= count:
-        return True
-    if isinstance(X, RowSource):
-        return _distinct_in_blocks(X, count) >= count
-    return count_distinct_rows(X) >= count
+def count_distinct_rows(X: Matrix, most: int | None = None) -> int:
+    """Return the number of different rows; ``most`` stands for any larger number.
 
-
-def _distinct_in_blocks(X: RowSource, enough: int) -> int:
-    """Return the number of different rows, or ``enough`` where there are so many."""
-    found = np.empty((0, X.shape[1]), dtype=X.dtype)
-    for i in range(X.n_blocks):
-        found = np.unique(np.concatenate([found, X.block(i) + 0.0]), axis=0)[:enough]
-        if len(found) == enough:
-            break
-    return len(found)
-
-
-def count_distinct_rows(X: Matrix) -> int:
-    """Return the number of different rows.
+    Rows are looked at only until ``most`` different ones were found.
 
     Examples
     --------
@@ -356,16 +340,37 @@ def count_distinct_rows(X: Matrix) -> int:
     >>> count_distinct_rows(np.array([[1.0, 0.0], [1.0, -0.0], [2.0, 0.0]]))
     2
     """
+    enough = X.shape[0] if most is None else most
+    seen: set[bytes] = set()
+    for block in _growing_blocks(X):
+        seen.update(_row_bytes(block))
+        if len(seen) >= enough:
+            return enough
+    return len(seen)
+
+
+def _growing_blocks(X: Matrix) -> Iterator[Matrix]:
+    """Give the rows in blocks, a small one first."""
     if isinstance(X, RowSource):
-        return _distinct_in_blocks(X, len(X))
-    if sparse.issparse(X):
-        # Sums over the stored entries of a row, which are equal for equal rows and, with random
-        # weights, different for different ones.
-        weights = np.random.default_rng(0).standard_normal((X.shape[1], 2))
-        rows = np.asarray(X.astype(np.float64, copy=False) @ weights)
-    else:
-        rows = np.asarray(X)
-    return len(np.unique(rows + 0.0, axis=0))
+        yield X[:_FIRST]
+        yield from (X.block(i) for i in range(X.n_blocks))
+        return
+    step = max(1, _BLOCK // X.shape[1])
+    yield X[:_FIRST]
+    yield from (X[rows] for rows in slices(X.shape[0], step))
+
+
+def _row_bytes(block: Matrix) -> Iterator[bytes]:
+    """Give bytes for each row that are the same for equal rows."""
+    # Zero and minus zero are equal, and their bytes are not.
+    if not sparse.issparse(block):
+        yield from (row.tobytes() for row in np.ascontiguousarray(block) + 0.0)
+        return
+    rows = sparse.csr_matrix(block, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    for begin, end in itertools.pairwise(rows.indptr):
+        yield rows.indices[begin:end].tobytes() + rows.data[begin:end].tobytes()
 
 
 def _canonical(matrix: Matrix) -> Matrix:

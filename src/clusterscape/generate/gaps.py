@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.random import SeedSequence
 from sklearn.base import clone
 
+from clusterscape._core.labels import UNSAMPLED
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import (
     N_JOBS,
@@ -26,8 +27,6 @@ from clusterscape.ensemble import Ensemble
 from clusterscape.ensemble.records import PartitionRecord
 from clusterscape.generate.features import in_memory, refuse_unreadable
 from clusterscape.generate.generator import EnsembleGenerator
-
-_UNSAMPLED = -2
 
 
 @checked(
@@ -187,7 +186,7 @@ def _member(
         n_partitions=1, random_state=seed, n_jobs=1, progress=False, store=None
     )
     part = one.generate(X[np.ix_(rows, columns)])
-    labels = np.full(len(X), _UNSAMPLED, dtype=np.int64)
+    labels = np.full(len(X), UNSAMPLED, dtype=np.int64)
     labels[rows] = part.labels[:, 0]
     record = part.records[0]
     used = columns if record.columns is None else columns[record.columns]

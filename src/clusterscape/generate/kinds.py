@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from clusterscape._core.params import Instance, Integer, Null, Rule, Such, check_params
+from clusterscape._core.params import Instance, Integer, Null, Rule, Rules, Such, check_params
 from clusterscape.generate.algorithms import (
     ALGORITHMS,
     CLASS,
@@ -73,14 +73,7 @@ class Kind:
     columns: Any = None
 
     def __post_init__(self) -> None:
-        rules = {
-            "algorithm": (NAME,),
-            "n_clusters": (Null(), *N_CLUSTERS),
-            "share": (Integer(1),),
-            "settings": (Instance(Mapping),),
-            "columns": (Null(), *COLUMNS, _SOME_COLUMNS),
-        }
-        check_params("Kind", {name: getattr(self, name) for name in rules}, rules)
+        check_params("Kind", {name: getattr(self, name) for name in _KIND_RULES}, _KIND_RULES)
         known = ALGORITHMS[self.algorithm].options
         unknown = [name for name in self.settings if name not in known]
         if unknown:
@@ -110,6 +103,13 @@ _SOME_COLUMNS = Such(
     "a list of these",
     refused=[[], ["some"], [("project", 0)]],
 )
+_KIND_RULES: Rules = {
+    "algorithm": (NAME,),
+    "n_clusters": (Null(), *N_CLUSTERS),
+    "share": (Integer(1),),
+    "settings": (Instance(Mapping),),
+    "columns": (Null(), *COLUMNS, _SOME_COLUMNS),
+}
 
 
 def _is_range(value: Any) -> bool:

@@ -93,11 +93,17 @@ def run_member(task: tuple[Work, Member]) -> Outcome:
     n = work.views[0].shape[0]
     details: dict[str, Any] = {}
     changes: dict[str, Any] = {}
+    labels: Any
     model: Mapping[str, np.ndarray] = {}
     with hear_warnings() as heard:
         try:
             seen, result, changes["columns"] = _cluster(work, member)
-            labels, changes["n_clusters"], values = _result_of_all(result, seen, n)
+            if result.membership is None:
+                labels, values = _labels_of_all(result.labels, seen, n)
+            else:
+                labels = _membership_of_all(result.membership, seen, n)
+                values = np.arange(labels.shape[1])
+            changes["n_clusters"] = int(values.size)
             model = _kept(result.model, values)
             changes["cost"] = result.cost
             details = dict(result.details)
@@ -205,20 +211,8 @@ def _kept(model: Mapping[str, np.ndarray], values: np.ndarray) -> Mapping[str, n
     return own if size <= _MODEL_ENTRIES else {}
 
 
-def _result_of_all(
-    result: BaseResult, seen: np.ndarray | None, n: int
-) -> tuple[Any, int, np.ndarray]:
-    """Return codes or membership of all points, the number of clusters, and which they are."""
-    if result.membership is None:
-        return _labels_of_all(result.labels, seen, n)
-    membership = _membership_of_all(result.membership, seen, n)
-    return membership, int(membership.shape[1]), np.arange(membership.shape[1])
-
-
-def _labels_of_all(
-    labels: Any, seen: np.ndarray | None, n: int
-) -> tuple[np.ndarray, int, np.ndarray]:
-    """Return codes 0..k-1 of all points in the smallest type, k, and the label of each code."""
+def _labels_of_all(labels: Any, seen: np.ndarray | None, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return codes 0..k-1 of all points in the smallest type, and the label of each code."""
     found = np.asarray(labels)
     expected = n if seen is None else seen.size
     if found.shape != (expected,):
@@ -235,7 +229,7 @@ def _labels_of_all(
     part = np.full(expected, NOISE, dtype=codes.dtype)
     part[inside] = numbers
     codes[slice(None) if seen is None else seen] = part
-    return codes, int(values.size), values
+    return codes, values
 
 
 def _membership_of_all(

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.random import SeedSequence
 
+from clusterscape._core.seeds import spawn
 from clusterscape.generate.features import Matrix
 
 TOLERANCE = 1e-4
@@ -50,7 +51,7 @@ def nmf(
             "sklearn.preprocessing.MinMaxScaler."
         )
     best: NMFResult | None = None
-    for child in SeedSequence(seed.entropy, spawn_key=seed.spawn_key).spawn(n_init):
+    for child in spawn(seed, n_init):
         found = _one_start(X, n_clusters, seed=child, loss=loss, max_iter=max_iter)
         if best is None or found.cost < best.cost:
             best = found

@@ -17,7 +17,7 @@ from numpy.random import SeedSequence
 
 from clusterscape._core.errors import ParameterError
 from clusterscape._core.params import Choice, Integer, Number, Rule, Such
-from clusterscape._core.seeds import RandomState, restore, root_sequence
+from clusterscape._core.seeds import RandomState, descendant, restore, root_sequence, spawn
 from clusterscape.generate.features import Matrix
 from clusterscape.linalg.gaussian_fit import principal_basis
 
@@ -39,7 +39,7 @@ _ROOTS = tuple(math.sqrt(p) % 1.0 for p in (5, 2, 3, 7, 11))  # irrational, none
 
 def child(seed: SeedSequence, draw: str) -> SeedSequence:
     """Return the seed of one draw of a member, without changing the member's seed."""
-    return SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, DRAWS.index(draw)))
+    return descendant(seed, DRAWS.index(draw))
 
 
 def place(number: int, axis: int = 0) -> float:
@@ -64,32 +64,35 @@ def place(number: int, axis: int = 0) -> float:
     return (0.5 + number * _ROOTS[axis % len(_ROOTS)]) % 1.0
 
 
-def _is_count(value: Any) -> bool:
-    return Integer(1).allows(value)
+_COUNT = Integer(1)
+_RATIO = Number(0, 1, open_low=True)
 
 
 def _is_range(value: Any) -> bool:
-    if not isinstance(value, tuple) or len(value) != 2 or not _is_count(value[0]):
+    if not isinstance(value, tuple) or len(value) != 2 or not _COUNT.allows(value[0]):
         return False
     low, high = value
-    return bool(high == "sqrt" or (_is_count(high) and high >= low))
+    return bool(high == "sqrt" or (_COUNT.allows(high) and high >= low))
 
 
 def _is_share(value: Any, name: str) -> bool:
-    ratio = Number(0, 1, open_low=True)
-    return (
-        isinstance(value, tuple) and len(value) == 2 and value[0] == name and ratio.allows(value[1])
-    )
+    pair = isinstance(value, tuple) and len(value) == 2
+    return pair and value[0] == name and _RATIO.allows(value[1])
 
 
 def _has_dims(value: Any, name: str) -> bool:
-    return isinstance(value, tuple) and len(value) == 2 and value[0] == name and _is_count(value[1])
+    return (
+        isinstance(value, tuple)
+        and len(value) == 2
+        and value[0] == name
+        and _COUNT.allows(value[1])
+    )
 
 
 N_CLUSTERS: Sequence[Rule] = (
     Integer(1),
     Such(
-        lambda v: isinstance(v, list) and len(v) > 0 and all(_is_count(k) for k in v),
+        lambda v: isinstance(v, list) and len(v) > 0 and all(_COUNT.allows(k) for k in v),
         "a list of integers >= 1, taken in turn",
         refused=[[], [2, 0], [2, "3"]],
     ),
@@ -120,7 +123,7 @@ COLUMNS: Sequence[Rule] = (
 ROWS: Sequence[Rule] = (
     Choice("auto", "all", "bootstrap"),
     Such(
-        lambda v: isinstance(v, tuple) and len(v) == 2 and v[0] == "sample" and _is_count(v[1]),
+        lambda v: isinstance(v, tuple) and len(v) == 2 and v[0] == "sample" and _COUNT.allows(v[1]),
         "('sample', size) with a size >= 1",
         refused=[("sample", 0), ("sample", 0.5), ("sample",)],
     ),
@@ -256,7 +259,7 @@ def settled_rows(
 
 def sample_seed(root: SeedSequence, group: int) -> SeedSequence:
     """Return the seed of a sample: not that of any member, and the same whatever their number."""
-    return SeedSequence(root.entropy, spawn_key=(*root.spawn_key, _SAMPLES, group))
+    return descendant(root, _SAMPLES, group)
 
 
 def draw_sample(n: int, size: int, seed: SeedSequence) -> np.ndarray:
@@ -281,7 +284,7 @@ def make_plan(
     ``most_clusters`` the largest number of clusters of the members that share what it computes;
     ``first`` is how many members the run has already, whose seeds are not taken again.
     """
-    seeds = SeedSequence(root.entropy, spawn_key=root.spawn_key).spawn(first + n_partitions)[first:]
+    seeds = spawn(root, first + n_partitions)[first:]
     width = len(needs_k)
     most = [own.range[1] for own in axes] if most_clusters is None else most_clusters
     members = []

@@ -223,7 +223,7 @@ FORMS: dict[str, Form] = {
 
 
 def refuse_columns(columns: Any) -> None:
-    """Refuse a choice among the columns of features, which a matrix between points has not."""
+    """Refuse a choice among columns of features: a matrix between points does not have them."""
     if columns != "all":
         raise ValueError(
             f"columns={columns!r} chooses among features, but X is a matrix between points "

@@ -55,7 +55,7 @@ def random_k(
         The smallest number K; members draw uniformly from K to the square root of the number of
         points, rounded up, and take K where that is not above K.
     algorithm : str, clusterer or list
-        The base clusterer; text data want ``"cosine"``.
+        The base clusterer; use ``"cosine"`` for counts of words.
     **options
         Other parameters of :class:`EnsembleGenerator`.
 
@@ -450,6 +450,14 @@ def diverse(
     Spanning trees and graphs are computed once for all members. A spanning tree of many points in
     many dimensions takes a time that grows with the square of their number.
 
+    References
+    ----------
+    .. [1] A. Y. Ng, M. I. Jordan and Y. Weiss, "On spectral clustering: analysis and an algorithm",
+       Advances in Neural Information Processing Systems 14, 2001.
+    .. [2] M. Gagolewski, M. Bartoszuk and A. Cena, "Genie: A new, fast, and outlier-resistant
+       hierarchical clustering algorithm", Information Sciences 363, 8-23, 2016.
+       doi:10.1016/j.ins.2016.05.003
+
     Examples
     --------
     >>> from sklearn.datasets import make_moons
@@ -476,9 +484,11 @@ def diverse(
     ]
     if n_clusters is None:  # on both sides of any answer, for the choice of k
         most = max(20, max_clusters)
+        # Ten, or as many clusters as few points can have with two points each.
+        fine = 10 if n_points is None else min(10, max(2, n_points // 2))
         several = [
             Kind("spectral", (2, most), 6, near),
-            Kind("spectral", (10 if n_points is None else _few(n_points), "sqrt"), 3, near),
+            Kind("spectral", (fine, "sqrt"), 3, near),
             Kind("genie", (2, "sqrt"), 5, tree),
             Kind("genie", (2, most), 2, tree | {"gini_threshold": (0.1, 0.5)}),
             Kind(round_one, (2, most - 8), 3, third),
@@ -502,11 +512,6 @@ def _wide_columns(n_points: int | None, n_features: int | None) -> list[Any] | N
         return None
     dims = [q for q in _COMPONENTS if q < n_points - 1]
     return [*("all" for _ in dims), *(("pca", q) for q in dims)] or None
-
-
-def _few(n_points: int) -> int:
-    """Return ten, or as many clusters as few points can have with two points each."""
-    return min(10, max(2, n_points // 2))
 
 
 def _fine(k: int, n_points: int | None) -> Any:

@@ -104,14 +104,13 @@ def _fitted(index: int, member: Member, outcome: Outcome) -> Fitted:
     labels = outcome.labels
     if sparse.issparse(labels):
         labels = outcome.partition("").codes
-    angles = record.algorithm == "cosine" or record.params.get("metric") == "cosine"
     return Fitted(
         index=index,
         view=member.view,
         labels=labels,
         n_clusters=record.n_clusters,
         model=outcome.model,
-        metric="cosine" if angles else "euclidean",
+        metric="cosine" if record.compares_angles else "euclidean",
         failed=record.error is not None,
     )
 

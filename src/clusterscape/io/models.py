@@ -49,13 +49,14 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : estimator
-        A fitted public estimator of clusterscape: :class:`~clusterscape.ConsensusClustering`,
-        :class:`~clusterscape.forest.ClusterForest`, or a consensus method; or a scikit-learn
-        ``Pipeline`` that ends with one, after transformers of :mod:`clusterscape.preprocess` and
-        scikit-learn's StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, Normalizer,
-        SimpleImputer, PCA and TruncatedSVD. A base clusterer given
-        as ``algorithm=`` of its generator is saved by its name and parameters when it is one of
-        ``sklearn.cluster`` or ``sklearn.mixture`` and they are plain values.
+        A fitted public estimator of clusterscape that ends with labels, such as
+        :class:`~clusterscape.ConsensusClustering`, :class:`~clusterscape.forest.ClusterForest`, a
+        consensus method or a clusterer with constraints; or a scikit-learn ``Pipeline`` that ends
+        with one, after transformers of :mod:`clusterscape.preprocess` and scikit-learn's
+        StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, Normalizer, SimpleImputer, PCA and
+        TruncatedSVD. A base clusterer given as ``algorithm=`` of its generator is saved by its name
+        and parameters when it is one of ``sklearn.cluster`` or ``sklearn.mixture`` and they are
+        plain values.
     path : str or path
         The file; ``.npz`` is the usual ending. Its folder must exist.
 

@@ -200,7 +200,10 @@ class Results:
     @property
     def ensemble(self) -> Ensemble:
         """The partitions."""
-        return last_step(self.model).ensemble_
+        found = last_step(self.model)
+        if not hasattr(found, "ensemble_"):
+            raise AttributeError(f"{type(found).__name__} combines no partitions, and has none.")
+        return found.ensemble_
 
     @property
     def labels(self) -> pd.DataFrame:
@@ -229,8 +232,9 @@ def save_results(
     folder : str or path
         Made where it does not exist. Results of an earlier call are replaced; other files stay.
     model : estimator
-        Fitted, with ``labels_``, ``ensemble_`` and ``to_frame``; or a scikit-learn ``Pipeline``
-        that ends with such a one (see :func:`save_model`).
+        Fitted, with ``labels_`` and ``to_frame``; or a scikit-learn ``Pipeline`` that ends with
+        such a one (see :func:`save_model`). One that combines no partitions, such as
+        :class:`~clusterscape.semisupervised.COPKMeans`, has no ``ensemble.npz``.
     run : mapping, optional
         More entries of ``run.json``: what was read, asked for and found. ``program``,
         ``versions`` and ``outputs`` are written by this function.
@@ -273,10 +277,11 @@ def save_results(
     found = last_step(model)
     writers: dict[str, Callable[[Path], object]] = {
         LABELS: lambda path: write_frame(path, with_ids(found.to_frame(membership=membership))),
-        ENSEMBLE: lambda path: found.ensemble_.to_npz(path),
         MODEL: lambda path: save_model(model, path),
-        **(files or {}),
     }
+    if hasattr(found, "ensemble_"):
+        writers[ENSEMBLE] = lambda path: found.ensemble_.to_npz(path)
+    writers |= files or {}
     for name in writers:
         if name == RUN or name != os.path.basename(name) or name.startswith("."):
             raise ValueError(f"files: {name!r} cannot be the name of a file of results.")
@@ -359,8 +364,9 @@ def load_results(folder: str | os.PathLike[str]) -> Results:
             "folder that clusterscape.io.save_results wrote."
         )
     outputs = run.get("outputs")
-    for name in (LABELS, ENSEMBLE, MODEL):
-        known = outputs.get(name) if isinstance(outputs, dict) else None
+    outputs = outputs if isinstance(outputs, dict) else {}
+    for name in (LABELS, MODEL, *({ENSEMBLE} & outputs.keys())):
+        known = outputs.get(name)
         if not (home / name).is_file():
             raise ModelFileError(f"{home / name} is missing; save the results again.")
         if known != file_digest(home / name):

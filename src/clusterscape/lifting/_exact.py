@@ -11,6 +11,7 @@ from sklearn.metrics.pairwise import manhattan_distances
 
 from clusterscape import kernels
 from clusterscape._core.parallel import parallel_map
+from clusterscape._core.rows import slices
 from clusterscape.lifting._members import Members
 from clusterscape.linalg.distances import centre_of, squared_distances
 
@@ -210,9 +211,7 @@ def kernel_scores(
         weights *= members.weight[:, None]
     m, n, side = length(features), kernel.n_points, kernel.side
     out = np.zeros((m, table.shape[1]))
-    for start in range(0, m, side):
-        left = slice(start, min(start + side, m))
-        for other in range(0, n, side):
-            right = slice(other, min(other + side, n))
+    for left in slices(m, side):
+        for right in slices(n, side):
             out[left] += kernel.rows(features, left, right) @ weights[right]
     return out

@@ -266,6 +266,7 @@ def _columns(operator: Any, points: np.ndarray) -> np.ndarray:
 
 
 def degrees(operator: Any, weight: np.ndarray) -> np.ndarray:
+    """Return the sums of the similarities of each point, or refuse negative ones."""
     degree = row_sums(operator, weight)
     slack = 1e-12 * float(np.abs(degree).max(initial=0.0))
     if (degree < -slack).any() or not np.isfinite(degree).all():

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
+from clusterscape.linalg.embedding import unit_rows
 from clusterscape.linalg.kmeans import nearest_center
 
 # Below this an eigenvalue of the normalised similarity cannot be extended to other points: an
@@ -63,10 +64,7 @@ def embedded_rows(products: np.ndarray, degree: np.ndarray, *, unit: bool) -> np
     rows = np.divide(
         products, degree[:, None], out=np.zeros_like(products), where=degree[:, None] > 0
     )
-    if not unit:
-        return rows
-    norm = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.divide(rows, norm, out=np.zeros_like(rows), where=norm > 0)
+    return unit_rows(rows) if unit else rows
 
 
 def checked_similarities(similarities: Any, n: int) -> Any:

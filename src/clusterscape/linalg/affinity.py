@@ -18,7 +18,7 @@ from clusterscape._core.errors import MemoryLimitError, ParameterError
 from clusterscape._core.params import Choice, Integer, Null, Number, Rule, Seed, checked
 from clusterscape.linalg.components import linked_components, shared_components
 from clusterscape.linalg.distances import check_range, median_distance, typical
-from clusterscape.linalg.landmark_graph import link_matrix, nearest_landmarks
+from clusterscape.linalg.landmark_graph import LandmarkSearch, link_matrix
 from clusterscape.linalg.operators import symmetric_operator
 
 Kind = Literal["auto", "rbf", "cosine"]
@@ -363,12 +363,14 @@ def _landmark_affinity(
     count = min(nearest, landmarks)
     bandwidth = None
     if kind == "cosine":
-        squares, indices = nearest_landmarks(X, normalize(X[chosen]), count, "cosine")
+        squares, indices = LandmarkSearch(normalize(X[chosen]), "cosine").nearest(
+            X, count, exact=True
+        )
         # Of rows of unit length; one without entries has no direction, and the cosine 0.
         weights = np.where(_squared_rows(X)[:, None] > 0, np.maximum(1.0 - squares / 2.0, 0.0), 0.0)
         words = f"cosine to {landmarks} landmarks"
     else:
-        squares, indices = nearest_landmarks(X, X[chosen], count)
+        squares, indices = LandmarkSearch(X[chosen]).nearest(X, count, exact=True)
         distances = np.sqrt(squares)
         own = _positive(distances[:, -1])
         weights, bandwidth = _gaussian(distances, scale, own, own[chosen][indices])

@@ -423,7 +423,7 @@ class _Cells:
             kernels.polygon.arcs(A, outwards, k, shares)
             self.found.shares[at] = shares
         else:
-            k_shares = cell_shares(
+            shares, errors, _, taken = cell_shares(
                 A,
                 np.zeros(A.shape[:2]),
                 k,
@@ -433,7 +433,6 @@ class _Cells:
                 ball=True,
                 start=0.5 * outwards,
             )
-            shares, errors, _, taken = k_shares
             self.found.shares[at], self.found.errors[at] = shares, errors
             self.found.samples[at] = taken
 
@@ -466,7 +465,7 @@ class _Cells:
             rows = np.flatnonzero(which.ravel() == g)
             for some in ([r] for r in rows) if own else (rows,):
                 centers = self.sites.of(at[some])[0][members]
-                axes, middle = principal_axes(centers)
+                axes, middle = hull_axes(centers)
                 inner = replace(
                     self.sites,
                     centers=(centers - middle) @ axes,
@@ -498,7 +497,7 @@ class _Cells:
         self.in_faces(np.array([x]), self.points[x][None], face[None])
 
 
-def principal_axes(centers: np.ndarray, tolerance: float = 1e-10) -> tuple[np.ndarray, np.ndarray]:
+def hull_axes(centers: np.ndarray, tolerance: float = 1e-10) -> tuple[np.ndarray, np.ndarray]:
     """Return orthonormal axes (d, r) of the affine hull of centres, and their mean.
 
     k centres span at most k - 1 dimensions, and none of them is the rounding of large numbers.

@@ -143,7 +143,7 @@ class Coassociation(LinearOperator):
             return self._counts_product(values) / total if total > 0 else np.zeros_like(values)
         product = np.empty_like(values)
         for start, stop in self._blocks():
-            product[start:stop] = self._rows(start, stop) @ values
+            product[start:stop] = self.rows(start, stop) @ values
         return product
 
     def _matvec(self, x: np.ndarray) -> np.ndarray:
@@ -157,8 +157,15 @@ class Coassociation(LinearOperator):
         step = max(1, min(n, int(2**26 // max(8 * n, 1))))  # 64 MB per block
         return [(start, min(start + step, n)) for start in range(0, n, step)]
 
-    def _rows(self, start: int, stop: int) -> np.ndarray:
-        """Return rows start..stop as a dense block."""
+    def rows(self, start: int, stop: int) -> np.ndarray:
+        """Return rows ``start`` to ``stop - 1`` as a dense array.
+
+        Examples
+        --------
+        >>> from clusterscape import Ensemble
+        >>> Ensemble.from_labels([[0, 0, 1]]).coassociation().rows(0, 1)
+        array([[1., 1., 0.]])
+        """
         n = self.shape[0]
         if self.normalize == "pairs" and not (self._soft or self._has_columns):
             block = np.empty((stop - start, n))
@@ -172,17 +179,6 @@ class Coassociation(LinearOperator):
         sampled = (self._labels != -2).astype(np.float64)
         both = (sampled[start:stop] * self._weights) @ sampled.T
         return np.divide(block, both, out=np.zeros_like(block), where=both > 0)
-
-    def rows(self, start: int, stop: int) -> np.ndarray:
-        """Return rows ``start`` to ``stop - 1`` as a dense array.
-
-        Examples
-        --------
-        >>> from clusterscape import Ensemble
-        >>> Ensemble.from_labels([[0, 0, 1]]).coassociation().rows(0, 1)
-        array([[1., 1., 0.]])
-        """
-        return self._rows(start, stop)
 
     def with_columns(self, weights: np.ndarray) -> Coassociation:
         """Return the co-association in which every cluster has a weight of its own: B W B^T.
@@ -267,5 +263,5 @@ class Coassociation(LinearOperator):
             )
         dense = np.empty((n, n))
         for start, stop in self._blocks():
-            dense[start:stop] = self._rows(start, stop)
+            dense[start:stop] = self.rows(start, stop)
         return dense

@@ -123,7 +123,8 @@ def symmetric_eigen(
     sign = 1.0 if which == "largest" else -1.0
     upward = A if sign > 0 else symmetric_operator(size, lambda block: -(A @ block))
     if chosen == "dense":
-        values, vectors = _dense(upward, m)
+        full = upward @ np.eye(size)
+        values, vectors = eigh((full + full.T) / 2, subset_by_index=[size - m, size - 1])
     elif chosen == "lanczos":
         values, vectors = _lanczos(upward, m, rng)
         if len(values) < m and solver == "auto":
@@ -149,12 +150,6 @@ def symmetric_eigen(
             "is, ask for fewer, or for solver='dense'."
         )
     return EigenResult(values, vectors, worst, chosen)
-
-
-def _dense(A: LinearOperator, m: int) -> tuple[np.ndarray, np.ndarray]:
-    size = A.shape[0]
-    full = A @ np.eye(size)
-    return eigh((full + full.T) / 2, subset_by_index=[size - m, size - 1])
 
 
 def _lanczos(

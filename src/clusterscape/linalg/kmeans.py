@@ -165,8 +165,14 @@ def kmeans(
     if sparse.issparse(data) and not data.has_canonical_format:
         data = data.copy()
         data.sum_duplicates()
-    _check_size(data, task)
-    weight = checked_weights(sample_weight, data.shape[0])
+    n = data.shape[0]
+    if n_clusters > n:
+        raise ParameterError(
+            f"{{n_clusters}} is more than the {n} rows of X; ask for at most {n} clusters.",
+            n_clusters=n_clusters,
+        )
+    check_range(data, "X")
+    weight = checked_weights(sample_weight, n)
     used = _choose_engine(data, task, engine)
     rows = normalize(data) if metric == "cosine" else data
     keep = weight > 0
@@ -175,7 +181,7 @@ def kmeans(
     if not keep.any():
         # All rows are zero: one cluster without a direction.
         center = np.zeros((1, data.shape[1]), data.dtype)
-        labels = np.zeros(data.shape[0], np.int32)
+        labels = np.zeros(n, np.int32)
         return KMeansResult(labels, center, float(weight.sum()), 1, used)
     kept = rows if keep.all() else rows[np.flatnonzero(keep)]
     task = replace(task, n_clusters=min(n_clusters, kept.shape[0]))
@@ -282,16 +288,6 @@ def nearest_center(
     if sparse.issparse(X):
         return pairwise_distances_argmin(X, centers).astype(np.int32)
     return engines.nearest(np.asarray(X), centers)
-
-
-def _check_size(X: Any, task: Task) -> None:
-    n = X.shape[0]
-    if task.n_clusters > n:
-        raise ParameterError(
-            f"{{n_clusters}} is more than the {n} rows of X; ask for at most {n} clusters.",
-            n_clusters=task.n_clusters,
-        )
-    check_range(X, "X")
 
 
 def _choose_engine(X: Any, task: Task, engine: str) -> str:

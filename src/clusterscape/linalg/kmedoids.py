@@ -13,7 +13,7 @@ from clusterscape import kernels
 from clusterscape._core import seeds as _seeds
 from clusterscape._core.errors import ParameterError
 from clusterscape._core.params import Integer, Seed, checked
-from clusterscape._core.weights import optional_weights
+from clusterscape._core.weights import checked_weights
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,7 @@ def kmedoids(
         raise ParameterError(
             f"{{n_clusters}} is more than the {n} points; ask for fewer.", n_clusters=n_clusters
         )
-    weight = optional_weights(sample_weight, n)
-    weight = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
+    weight = checked_weights(sample_weight, n)
     if n_clusters == 1:
         costs = weight @ D.astype(np.float64, copy=False)
         medoid = int(np.argmin(costs))

@@ -14,7 +14,9 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from clusterscape import kernels
 from clusterscape._core import seeds as _seeds
+from clusterscape._core.errors import MemoryLimitError
 from clusterscape._core.params import Choice, Flag, Integer, Number, Seed, checked
+from clusterscape._core.rows import slices
 from clusterscape.linalg.distances import centre_of
 from clusterscape.linalg.kmeans import kmeans
 
@@ -73,7 +75,8 @@ class LandmarkGraph:
                 f"X has {X.shape[1]} columns, but the landmarks have {self.landmarks.shape[1]}; "
                 "give the same columns as when the graph was made."
             )
-        squares, indices = nearest_landmarks(X, self.landmarks, self.nearest, self.metric)
+        search = LandmarkSearch(self.landmarks, self.metric)
+        squares, indices = search.nearest(X, self.nearest, exact=True)
         return _links(X, squares, indices, self.landmarks.shape[0], self)
 
 
@@ -167,7 +170,7 @@ def landmark_graph(
         X, min(n_landmarks, X.shape[0]), landmarks, metric=metric, max_iter=max_iter, seed=seed
     )
     count = min(nearest, chosen.shape[0])
-    squares, indices = nearest_landmarks(X, chosen, count, metric)
+    squares, indices = LandmarkSearch(chosen, metric).nearest(X, count, exact=True)
     scale = _bandwidth(X, chosen, squares, bandwidth, metric)
     empty = sparse.csr_matrix((0, chosen.shape[0]))
     plan = LandmarkGraph(empty, chosen, count, scale, bool(shares), metric)
@@ -215,10 +218,12 @@ def choose_landmarks(
         found = X[np.sort(rng.choice(n, p, replace=False))]
         return normalize(found) if metric == "cosine" else found
     if sparse.issparse(X) and p * X.shape[1] * X.dtype.itemsize > _BYTES:
-        raise MemoryError(
-            f"{p} k-means centres of {X.shape[1]:,} columns would take "
-            f"{p * X.shape[1] * X.dtype.itemsize / 1e9:,.1f} GB, since centres of sparse rows are "
-            "dense; use landmarks='random', whose landmarks stay sparse, or fewer landmarks."
+        raise MemoryLimitError(
+            f"{p} k-means centres of {X.shape[1]:,} columns, dense although the rows are sparse,",
+            p * X.shape[1] * X.dtype.itemsize / 1e9,
+            _BYTES / 1e9,
+            parameter=None,
+            remedies=["use landmarks='random', which stay sparse", "take fewer landmarks"],
         )
     size = min(n, _SAMPLE * p)
     some = X if size == n else X[np.sort(rng.choice(n, size, replace=False))]
@@ -230,7 +235,7 @@ def choose_landmarks(
 
 
 class LandmarkSearch:
-    """The nearest landmarks of points by products alone, without a second look at near ties.
+    """The nearest landmarks of points, by products in blocks.
 
     Parameters
     ----------
@@ -254,110 +259,59 @@ class LandmarkSearch:
         self._centre: Any = centre_of(landmarks)
         self._table = None if self._centre is None else _score_table(landmarks, self._centre)
 
-    def nearest(self, X: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return squared distances and indices of the nearest landmarks, nearest first."""
+    def nearest(self, X: Any, count: int, *, exact: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return squared distances and numbers of the nearest landmarks, nearest first.
+
+        Parameters
+        ----------
+        X : (n, d) array or CSR matrix
+            The points.
+        count : int
+            Landmarks of a point, at most p.
+        exact : bool
+            Look a second time at landmarks that are nearly as near, where rounding of the products
+            could decide; of dense points and landmarks only.
+
+        Returns
+        -------
+        squares, indices : (n, count) arrays
+        """
         n = X.shape[0]
         squares = np.empty((n, count))
         indices = np.empty((n, count), dtype=np.int32)
-        step = max(16, _SCORES // max(self.landmarks.shape))
-        for start in range(0, n, step):
-            rows = slice(start, min(start + step, n))
+        for rows in slices(n, max(16, _SCORES // max(self.landmarks.shape))):
             block = normalize(X[rows]) if self.metric == "cosine" else X[rows]
-            scores = self._scores(block)
-            kernels.landmarks.nearest_scores(scores, squares[rows], indices[rows])
+            found = squares[rows], indices[rows]
+            if self._table is None or sparse.issparse(block):
+                kernels.landmarks.nearest_scores(_product_scores(block, self.landmarks), *found)
+                continue
+            moved = np.empty((len(block), block.shape[1] + 1), dtype=self._table.dtype)
+            np.subtract(block, self._centre, out=moved[:, :-1], casting="same_kind")
+            moved[:, -1] = 1.0
+            scores = moved @ self._table
+            lengths = np.einsum("ij,ij->i", moved[:, :-1], moved[:, :-1])
+            if not exact:
+                scores += lengths[:, None]
+                kernels.landmarks.nearest_scores(scores, *found)
+                continue
+            pair = np.ascontiguousarray(block), np.ascontiguousarray(self.landmarks)
+            slack = _slack(self._table, np.sqrt(lengths)).astype(scores.dtype)
+            kernels.landmarks.nearest_dense(scores, slack, *pair, *found)
         return squares, indices
 
-    def _scores(self, block: Any) -> np.ndarray:
-        if self._table is None or sparse.issparse(block):
-            return _product_scores(block, self.landmarks)
-        moved = np.empty((len(block), block.shape[1] + 1), dtype=self._table.dtype)
-        np.subtract(block, self._centre, out=moved[:, :-1], casting="same_kind")
-        moved[:, -1] = 1.0
-        scores = moved @ self._table
-        scores += np.einsum("ij,ij->i", moved[:, :-1], moved[:, :-1])[:, None]
-        return scores
 
-
-def nearest_landmarks(
-    X: Any, landmarks: Any, count: int, metric: Metric = "euclidean"
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nearest landmarks of points, exactly: near ties are looked at a second time.
-
-    Parameters
-    ----------
-    X : (n, d) array or CSR matrix
-        The points.
-    landmarks : (p, d) array or CSR matrix
-        The landmarks; of unit length for the cosine.
-    count : int
-        Landmarks of a point, at most p.
-    metric : {"euclidean", "cosine"}
-        With "cosine" the points are scaled to unit length.
-
-    Returns
-    -------
-    squares, indices : (n, count) arrays
-        Squared distances and numbers of the landmarks, nearest first.
-
-    See Also
-    --------
-    LandmarkSearch : By products alone, for many calls with the same landmarks.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from clusterscape.linalg.landmark_graph import nearest_landmarks
-    >>> nearest_landmarks(np.array([[1.0]]), np.array([[0.0], [4.0]]), 2)
-    (array([[1., 9.]]), array([[0, 1]], dtype=int32))
-    """
-    n = X.shape[0]
-    squares = np.empty((n, count))
-    indices = np.empty((n, count), dtype=np.int32)
-    centre = None if sparse.issparse(X) or sparse.issparse(landmarks) else centre_of(landmarks)
-    table = None if centre is None else _score_table(landmarks, centre)
-    step = max(16, _SCORES // max(landmarks.shape))
-    for start in range(0, n, step):
-        rows = slice(start, min(start + step, n))
-        block = normalize(X[rows]) if metric == "cosine" else X[rows]
-        if table is not None:
-            _dense_block(block, landmarks, centre, table, squares[rows], indices[rows])
-        else:
-            scores = _product_scores(block, landmarks)
-            kernels.landmarks.nearest_scores(scores, squares[rows], indices[rows])
-    return squares, indices
+def _slack(table: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Return the difference of two scores of each point that may be rounding."""
+    # A product of d terms is wrong by at most about d eps |x| |c|; twice, for two landmarks.
+    far = np.sqrt(table[-1].max(initial=0.0))
+    eps = np.finfo(table.dtype).eps
+    return (4.0 * np.sqrt(len(table)) * eps) * (lengths * far + far * far)
 
 
 def _score_table(landmarks: np.ndarray, centre: np.ndarray) -> np.ndarray:
     """Return the (d + 1, p) table whose product with (x, 1) is |c|^2 - 2 x c."""
     moved = landmarks - centre
     return np.vstack([-2.0 * moved.T, row_norms(moved, squared=True)]).astype(moved.dtype)
-
-
-def _dense_block(
-    block: np.ndarray,
-    landmarks: np.ndarray,
-    centre: Any,
-    table: np.ndarray,
-    squares: np.ndarray,
-    indices: np.ndarray,
-) -> None:
-    moved = np.empty((len(block), block.shape[1] + 1), dtype=table.dtype)
-    np.subtract(block, centre, out=moved[:, :-1], casting="same_kind")
-    moved[:, -1] = 1.0
-    scores = moved @ table
-    # A product of d terms is wrong by at most about d eps |x| |c|; twice, for two landmarks.
-    lengths = np.sqrt(np.einsum("ij,ij->i", moved[:, :-1], moved[:, :-1]))
-    far = np.sqrt(table[-1].max(initial=0.0))
-    eps = np.finfo(table.dtype).eps
-    slack = (4.0 * np.sqrt(block.shape[1] + 1.0) * eps) * (lengths * far + far * far)
-    kernels.landmarks.nearest_dense(
-        scores,
-        slack.astype(scores.dtype),
-        np.ascontiguousarray(block),
-        np.ascontiguousarray(landmarks),
-        squares,
-        indices,
-    )
 
 
 def _product_scores(block: Any, landmarks: Any) -> np.ndarray:

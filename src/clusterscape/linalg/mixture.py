@@ -19,6 +19,7 @@ from numpy.random import SeedSequence
 from clusterscape import kernels
 from clusterscape._core import seeds as _seeds
 from clusterscape._core.params import Choice, Integer, Number, Seed, checked
+from clusterscape._core.rows import slices
 from clusterscape.linalg.kmeans import kmeans
 
 Covariance = Literal["full", "tied", "diag", "spherical"]
@@ -71,8 +72,7 @@ class MixtureFeatures:
 
     def blocks(self) -> Iterator[slice]:
         """Give the points in blocks whose features are few enough to be kept at a time."""
-        step = self.n if self._kept is not None else self._step
-        return (slice(start, min(start + step, self.n)) for start in range(0, self.n, step))
+        return slices(self.n, self.n if self._kept is not None else self._step)
 
     def _made(self, part: slice) -> np.ndarray:
         Z = self.points[part]

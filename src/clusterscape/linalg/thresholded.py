@@ -19,7 +19,7 @@ from clusterscape.linalg.coassociation import Coassociation
 _SLACK = 1e-12
 _BLOCK = 2**22  # pairs looked at before the kept ones are put away
 _PAIR_BYTES = 12  # a float64 and an int32
-# exp(700) is the last power of ten below overflow, and the degrees are sums of them.
+# exp overflows beyond 709, and degrees are sums of such entries.
 LARGEST_SCALE = 600.0
 SCALE = (Null(), Number(0, LARGEST_SCALE, open_low=True))
 

@@ -18,10 +18,12 @@ from clusterscape._core import seeds as _seeds
 from clusterscape._core.errors import ParameterError
 from clusterscape._core.parallel import parallel_map
 from clusterscape._core.params import Choice, Integer, Seed, checked
+from clusterscape._core.rows import slices
 from clusterscape._core.weights import checked_weights
 from clusterscape.linalg.coassociation import Coassociation
 from clusterscape.linalg.eigen import EigenResult, symmetric_eigen
 from clusterscape.linalg.kmeans import kmeans
+from clusterscape.linalg.kmeans_engines import batches
 from clusterscape.linalg.operators import symmetric_operator
 from clusterscape.linalg.rowspace import RowSpace
 
@@ -39,7 +41,7 @@ class Incidence:
 
     Parameters
     ----------
-    B : (n, p) sparse matrix or RowSpace
+    B : (n, p) sparse matrix, RowSpace or Incidence
         Weights >= 0 of the links. A ``RowSpace`` represents the membership matrix of an ensemble,
         which is then never built.
 
@@ -54,6 +56,9 @@ class Incidence:
     """
 
     def __init__(self, B: Any) -> None:
+        if isinstance(B, Incidence):
+            self.__dict__.update(B.__dict__)
+            return
         self.labels: np.ndarray | None = None
         if isinstance(B, RowSpace) and B.membership is None:
             self.labels, self.offsets = B.labels, B.offsets
@@ -70,6 +75,12 @@ class Incidence:
             matrix.sum_duplicates()
         self.matrix = matrix
         self.shape = matrix.shape
+
+    def subset(self, points: np.ndarray) -> Incidence:
+        """Return the links of some points."""
+        if self.labels is None:
+            return Incidence(self.matrix[points])
+        return Incidence(RowSpace(self.labels[points], self.offsets))
 
     def collect(self, values: np.ndarray) -> np.ndarray:
         """Return B^T @ values."""
@@ -151,13 +162,11 @@ class BipartiteSpectrum:
             In Fortran order: ``.T`` is contiguous. Zero for points without links, and for groups
             that nothing joins to the others where the eigenvectors taken are those of the others.
         """
-        incidence = _incidence(B)
+        incidence = Incidence(B)
         kept = np.flatnonzero(self.values[:n_vectors] > _NOTHING)
         both = np.column_stack([self.table[:, kept], self.column_degree])
         out = np.zeros((kept.size, incidence.shape[0])).T
-        step = max(1, _BLOCK // both.shape[1])
-        for start in range(0, incidence.shape[0], step):
-            part = slice(start, min(start + step, incidence.shape[0]))
+        for part in batches(incidence.shape[0], both.shape[1]):
             block = incidence.expand(both, part)
             divisor = np.linalg.norm(block[:, :-1], axis=1) if unit else block[:, -1]
             some = (divisor > 0) & (block[:, -1] > 0)
@@ -190,7 +199,7 @@ class BipartiteSpectrum:
         groups = np.empty(n, dtype=np.int32)
         squares = np.einsum("ij,ij->i", centers, centers)
         if space.membership is not None:
-            for part in _parts(n, _BLOCK // max(centers.shape)):
+            for part in slices(n, max(1, _BLOCK // max(centers.shape))):
                 rows = self.rows(space.subset(np.arange(n)[part]), n_vectors=m, unit=unit)
                 groups[part] = (squares - 2.0 * (rows @ centers.T)).argmin(axis=1)
             return groups
@@ -202,14 +211,9 @@ class BipartiteSpectrum:
         padded = np.zeros((centers.shape[0], width))
         padded[:, : kept.size] = centers[:, : kept.size]
         fixed = (space.offsets, table, padded, squares, unit)
-        tasks = [(space.labels[p], fixed, groups[p]) for p in _parts(n, _CARRY_ROWS)]
+        tasks = [(space.labels[p], fixed, groups[p]) for p in slices(n, _CARRY_ROWS)]
         parallel_map(_carry, tasks, shared=True)
         return groups
-
-
-def _parts(n: int, step: int) -> list[slice]:
-    step = max(1, step)
-    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
 def _carry(task: tuple[np.ndarray, tuple[Any, ...], np.ndarray]) -> None:
@@ -261,7 +265,7 @@ def bipartite_spectrum(
     >>> bipartite_spectrum(B, 2, column_weight=np.ones(2)).values.round(6)
     array([1., 1.])
     """
-    incidence = _incidence(B)
+    incidence = Incidence(B)
     n, p = incidence.shape
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     column = np.asarray(column_weight, dtype=np.float64)
@@ -270,12 +274,12 @@ def bipartite_spectrum(
     scale = np.divide(weight, degree, out=np.zeros(n), where=degree > 0)
     root, half = np.sqrt(column)[:, None], np.sqrt(scale)[:, None]
     known = {"column_weight": column, "column_degree": column_degree, "seed": seed}
+    if n >= p and incidence.is_small:
+        return spectrum_of_gram(incidence.gram(scale, root.ravel()), n_values, **known)
     if n >= p:
-        operator: Any = symmetric_operator(
+        operator = symmetric_operator(
             p, lambda t: root * incidence.collect(half**2 * incidence.expand(root * t))
         )
-        if incidence.is_small:
-            operator = incidence.gram(scale, root.ravel())
         return spectrum_of_gram(operator, n_values, **known)
     operator = symmetric_operator(
         n, lambda v: half * incidence.expand(root**2 * incidence.collect(half * v))
@@ -384,10 +388,6 @@ def coassociation_spectrum(
     return EigenResult(found.values, vectors, found.residual, found.solver, found.side)
 
 
-def _incidence(B: Any) -> Incidence:
-    return B if isinstance(B, Incidence) else Incidence(B)
-
-
 def _divided(table: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Divide the columns by their values, and make those of nothing zero."""
     kept = np.broadcast_to(values > _NOTHING, table.shape)
@@ -430,7 +430,7 @@ class TransferCut:
         -------
         (m,) array
         """
-        return _assigned(_incidence(B), self.spectrum, self.centers, self.unit)
+        return _assigned(Incidence(B), self.spectrum, self.centers, self.unit)
 
 
 @checked(
@@ -538,7 +538,7 @@ def transfer_cut(
         rng = np.random.default_rng(sampling)
         linked = np.sort(rng.choice(linked, size=start_size, replace=False))
     unit = rows == "unit"
-    some = _subset(incidence, linked)
+    some = incidence.subset(linked)
     first = kmeans(
         found.rows(some, unit=unit),
         min(n_clusters, linked.size),
@@ -553,12 +553,6 @@ def transfer_cut(
     return TransferCut(labels, first.centers, found, unit, linked.size)
 
 
-def _subset(incidence: Incidence, points: np.ndarray) -> Incidence:
-    if incidence.labels is None:
-        return Incidence(incidence.matrix[points])
-    return Incidence(RowSpace(incidence.labels[points], incidence.offsets))
-
-
 def _assigned(
     incidence: Incidence, spectrum: BipartiteSpectrum, centers: np.ndarray, unit: bool
 ) -> np.ndarray:
@@ -566,10 +560,9 @@ def _assigned(
     n = incidence.shape[0]
     labels = np.empty(n, dtype=np.int32)
     squares = np.einsum("ij,ij->i", centers, centers)
-    step = max(1, _BLOCK // max(centers.shape))
-    for start in range(0, n, step):
-        part = np.arange(start, min(start + step, n))
-        some = _subset(incidence, part)
+    for rows_at in slices(n, max(1, _BLOCK // max(centers.shape))):
+        part = np.arange(n)[rows_at]
+        some = incidence.subset(part)
         rows = spectrum.rows(some, unit=unit)
         labels[part] = (squares - 2.0 * (rows @ centers.T)).argmin(axis=1)
         # Linked points have zero rows, too, where there are more groups than eigenvectors.

@@ -14,6 +14,7 @@ from clusterscape._core.errors import ParameterError, ParameterWarning
 from clusterscape._core.labels import canonical
 from clusterscape._core.parallel import one_thread
 from clusterscape._core.params import Rules, check_params
+from clusterscape.combine.result import LabelsMixin
 from clusterscape.ensemble.inputs import refuse_other_names
 from clusterscape.generate.features import point_ids, validated_features
 from clusterscape.semisupervised.constraints import Constraints, Tally, Violations
@@ -84,7 +85,7 @@ def _shape(value: Any) -> tuple[int, ...]:
     return tuple(getattr(value, "shape", ()))
 
 
-class BaseConstrainedClusterer(ClusterMixin, BaseEstimator):
+class BaseConstrainedClusterer(LabelsMixin, ClusterMixin, BaseEstimator):
     """A clusterer of features that takes constraints.
 
     Subclasses declare ``_parameter_rules`` and find labels, of any numbers, in ``_cluster``; the
@@ -117,6 +118,7 @@ class BaseConstrainedClusterer(ClusterMixin, BaseEstimator):
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
         names = point_ids(X)
+        self._keep_ids(names)
         X = validated_features(self, X)
         n = X.shape[0]
         if self.n_clusters > n:

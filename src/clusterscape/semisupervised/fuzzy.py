@@ -14,11 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from clusterscape._core.errors import ParameterError
 from clusterscape._core.params import Integer, Number, Rules, Seed, check_params
 from clusterscape._core.seeds import RandomState, sklearn_seed, spawn
-from clusterscape.generate.features import validated_features
+from clusterscape.combine.result import LabelsMixin
+from clusterscape.generate.features import point_ids, validated_features
 from clusterscape.linalg.distances import centre_of, squared_distances
 
 
-class FuzzyCMeans(ClusterMixin, BaseEstimator):
+class FuzzyCMeans(LabelsMixin, ClusterMixin, BaseEstimator):
     """Cluster by fuzzy c-means: memberships in all clusters instead of one label.
 
     Minimises the sum over points and clusters of w^m times the squared distance from the centre,
@@ -120,6 +121,7 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
         self
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
+        self._keep_ids(point_ids(X))
         X = validated_features(self, X)
         n = X.shape[0]
         if self.n_clusters > n:

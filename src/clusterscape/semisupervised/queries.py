@@ -9,9 +9,9 @@ import pandas as pd
 
 from clusterscape._core.labels import UNSAMPLED
 from clusterscape._core.params import Instance, Integer, Null, checked
-from clusterscape._core.weights import computable_weights
 from clusterscape.combine.scores import scores_of
 from clusterscape.ensemble import Ensemble, as_ensemble
+from clusterscape.ensemble.ensemble import with_computable_weights
 from clusterscape.semisupervised.base import constraints_of
 from clusterscape.semisupervised.constraints import Constraints
 
@@ -72,10 +72,7 @@ def suggest_queries(
     """
     votes = as_ensemble(ensemble)
     known = constraints_of(constraints, None, votes.n_points, names=votes.index)
-    votes = votes.with_weights(
-        weights=computable_weights(votes.weights),
-        sample_weight=computable_weights(votes.sample_weight),
-    )
+    votes = with_computable_weights(votes)
     pairs, value = _questions(votes, np.asarray(labels), known)
     chosen = _spread(_nearness(votes, pairs[:, 0]), value, n)
     first, second = pairs[chosen].T

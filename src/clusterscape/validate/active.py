@@ -28,8 +28,9 @@ from clusterscape._core.params import (
 )
 from clusterscape._core.seeds import RandomState, sklearn_seed, spawn
 from clusterscape.combine import BaseConsensus, LiftKM
+from clusterscape.combine.result import LabelsMixin
 from clusterscape.generate import ALGORITHMS, EnsembleGenerator
-from clusterscape.generate.features import validated_features
+from clusterscape.generate.features import point_ids, validated_features
 from clusterscape.linalg.kmeans import nearest_center
 from clusterscape.validate.affinity import Affinity
 from clusterscape.validate.affinity.representatives import representatives
@@ -46,7 +47,7 @@ def _known(value: Any) -> bool:
     )
 
 
-class ActiveClustering(ClusterMixin, BaseEstimator):
+class ActiveClustering(LabelsMixin, ClusterMixin, BaseEstimator):
     """Cluster a sample of about 5 sqrt(n) stable and unstable points, and place the others.
 
     Clusterers whose time grows with the square of the number of points cannot see large data. Here
@@ -183,6 +184,7 @@ class ActiveClustering(ClusterMixin, BaseEstimator):
         self
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
+        self._keep_ids(point_ids(X))
         X = validated_features(self, X)
         n = X.shape[0]
         if self.n_clusters > n:

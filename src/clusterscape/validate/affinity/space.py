@@ -16,7 +16,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
-from clusterscape.linalg.cells import principal_axes
+from clusterscape.linalg.cells import hull_axes
 
 _BLOCK = 2**21  # elements of a temporary block
 
@@ -32,7 +32,7 @@ class LinearSpace:
     @classmethod
     def of(cls, centers: np.ndarray) -> LinearSpace:
         """Return the hull of centres (k, d)."""
-        axes, middle = principal_axes(centers)
+        axes, middle = hull_axes(centers)
         return cls(axes, middle, np.ascontiguousarray((centers - middle) @ axes))
 
     def project(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
