@@ -121,7 +121,7 @@ def collect(
     >>> from clusterscape.report import collect
     >>> model = EAC(2).fit([[0, 0, 1, 1], [0, 0, 0, 1], [0, 0, 1, 1]])
     >>> collect(model)["verdict"]["headline"]
-    '2 clusters; 75 % of the points are sure.'
+    '2 clusters; 75% of the points are sure.'
     """
     estimator = last_step(model)
     _check_model(estimator)
@@ -166,14 +166,14 @@ def collect(
         try:
             section = make(case)
         except Exception as error:  # one failing section never costs the report
-            page["notes"].append({"section": name, "reason": f"{type(error).__name__}: {error}"})
+            page["notes"].append(findings.failure(name, error))
             continue
         if section is not None:
             page[name] = section
     try:
         _reserve(page, case)
     except Exception as error:
-        page["notes"].append({"section": "failures", "reason": f"{type(error).__name__}: {error}"})
+        page["notes"].append(findings.failure("failures", error))
     return page
 
 
@@ -199,11 +199,15 @@ def _reserve(page: dict[str, Any], case: _Case) -> None:
     members = None
     if "alternatives" in page:
         members = [p["agreement"] for p in page["alternatives"]["partitions"][1:]]
-    found = reservations(case.model, case.found, members)
+    cut = ((page.get("across_k") or {}).get("tracking") or {}).get("cut_agreement")
+    found = reservations(case.model, case.found, members, cut)
     if "failures" in page:
         page["failures"]["cautions"] = found + page["failures"]["cautions"]
     known = case.found["confidence"]["missing"] < page["n_points"]
-    if found and known and case.found["n_clusters"] > 1 and "verdict" in page:
+    if "verdict" not in page:
+        return
+    page["verdict"]["reservations"] = len(found)
+    if found and known and case.found["n_clusters"] > 1:
         headline = page["verdict"]["headline"].rstrip(".")
         page["verdict"]["headline"] = f"{headline} – with reservations."
 
@@ -289,10 +293,10 @@ def _verdict(case: _Case) -> dict[str, Any]:
     elif score["missing"] == n:
         headline = f"{clusters}; nothing is known of how sure they are."
     else:
-        sure = round(100 * score["confident"] / n)
+        sure = findings.share_words(score["confident"], n)
         look = score["doubtful"]
         needs = "" if not look else f"; {look:,} {'needs' if look == 1 else 'need'} a look"
-        headline = f"{clusters}; {sure} % of the points are sure{needs}."
+        headline = f"{clusters}; {sure} of the points are sure{needs}."
     ensemble = case.model.ensemble_
     selection = getattr(case.model, "k_selection_", None)
     structure = getattr(case.model, "structure_", None)
@@ -300,6 +304,8 @@ def _verdict(case: _Case) -> dict[str, Any]:
         "headline": headline,
         "sentences": findings.sentences(found, n),
         "sizes": found["cluster_sizes"],
+        "by_cluster": _sureness(case),
+        "reservations": 0,
         "confidence": plain(found["confidence"]),
         "against_votes": _against_votes(case.frame),
         "how": found["how"],
@@ -311,9 +317,26 @@ def _verdict(case: _Case) -> dict[str, Any]:
         "stability": _stability(selection),
         "structure": None if structure is None else plain(structure),
         "reference": plain(found.get("reference")),
+        "single": plain(case.run.get("result", {}).get("single")),
         "n_partitions": ensemble.n_partitions,
         "n_distinct": ensemble.n_distinct,
     }
+
+
+def _sureness(case: _Case) -> list[dict[str, int]]:
+    """Return how many points of each cluster are sure, doubtful, or of unknown confidence."""
+    labels = case.model.labels_
+    shares = np.round(case.frame["confidence"].to_numpy(), 12)  # as in findings
+    kinds = {
+        "points": np.ones(len(labels), dtype=bool),
+        "sure": shares >= findings.CONFIDENT,
+        "doubtful": shares < findings.DOUBTFUL,
+        "unknown": np.isnan(shares),
+    }
+    return [
+        {name: int((kind & (labels == c)).sum()) for name, kind in kinds.items()}
+        for c in range(case.model.n_clusters_)
+    ]
 
 
 def _candidates(selection: Any) -> list[int] | None:
@@ -337,8 +360,8 @@ def _steadiness(selection: Any) -> str | None:
         return None
     ks, counts = np.unique(selection.choices, return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    said = [f"k = {ks[i]} in {counts[i]} of {counts.sum()}" for i in order]
-    return f"Chosen by random halves of the clusterings: {', '.join(said)}."
+    said = [f"k = {ks[i]} in {counts[i]} of {counts.sum()} cases" for i in order]
+    return f"Random halves of the clusterings chose {findings.listed(said)}"
 
 
 def _stability(selection: Any) -> float | None:

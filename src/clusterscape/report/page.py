@@ -125,13 +125,14 @@ def render(page: Mapping[str, Any], *, choices: Choices | None = None) -> str:
     if choices is not None:
         rules += "; connect-src 'self'"
         page = {"questions": [], **page, "choices": asdict(choices)}
+    made = text.sections(page)
     parts = {
         "rules": rules,
         "title": text.escaped(page["title"]),
         "style": style,
         "headline": text.escaped(page.get("verdict", {}).get("headline", "")),
-        "links": text.links(page),
-        "sections": text.sections(page),
+        "links": text.links(made),
+        "sections": text.joined(made),
         "data": _embedded(_payload(page)),
         "script": script,
     }

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from clusterscape.report import charts
 from clusterscape.report.cautions import suspicions
-from clusterscape.report.findings import listed, reference_words
+from clusterscape.report.findings import failure, listed, reference_words, single_words
 from clusterscape.report.markup import (
     Markup,
     bullets,
@@ -27,33 +27,39 @@ _SIZES = 12  # clusters whose sizes are given
 _ROWS = 12  # rows of a table that are not folded away
 _NOTES = 4  # on columns, that are not folded away
 _CLUSTERS = 60  # clusters that are described one by one
+_LITTLE = 0.3  # share of the squared distances that a map shows
 
 
-def sections(page: Page) -> str:
-    """Return all sections of the page."""
-    made = []
-    for name, (heading, body) in SECTIONS.items():
-        if name in page or name in ("notes", "glossary"):
-            inner = body(page)
-            if inner:
-                made.append(_section(name, heading, inner))
-    return "\n".join(made)
+def sections(page: Page) -> dict[str, str]:
+    """Return the inner HTML of each section that has something to show, in the order of the page.
+
+    A section that fails becomes a note.
+    """
+    notes = list(page.get("notes", []))
+    made = {}
+    for name, (_, body) in SECTIONS.items():
+        if name not in page and name != "glossary":
+            continue
+        try:
+            made[name] = body(page)
+        except Exception as error:  # one failing section never costs the report
+            notes.append(failure(name, error))
+    made["notes"] = _notes({"notes": notes})
+    return {name: made[name] for name in SECTIONS if made.get(name)}
 
 
-def links(page: Page) -> str:
-    """Return the table of contents."""
-    shown = [
-        f'<li><a href="#{name}">{escaped(heading)}</a></li>'
-        for name, (heading, body) in SECTIONS.items()
-        if (name in page or name in ("notes", "glossary")) and body(page)
-    ]
+def links(made: Iterable[str]) -> str:
+    """Return the table of contents of sections by their names."""
+    shown = [f'<li><a href="#{name}">{escaped(SECTIONS[name][0])}</a></li>' for name in made]
     return "".join(shown)
 
 
-def _section(name: str, heading: str, inner: str) -> str:
-    return (
+def joined(made: Mapping[str, str]) -> str:
+    """Return the sections with their headings."""
+    return "\n".join(
         f'<section id="{name}" aria-labelledby="{name}-title">'
-        f'<h2 id="{name}-title">{escaped(heading)}</h2>{inner}</section>'
+        f'<h2 id="{name}-title">{escaped(SECTIONS[name][0])}</h2>{inner}</section>'
+        for name, inner in made.items()
     )
 
 
@@ -62,7 +68,8 @@ def _section(name: str, heading: str, inner: str) -> str:
 
 def _verdict(page: Page) -> str:
     own = page["verdict"]
-    lines = [_sizes(own), _number_of_clusters(own), _confidence(own, page["n_points"])]
+    cut = (page.get("across_k", {}).get("tracking") or {}).get("cut_agreement")
+    lines = [_sizes(own), _number_of_clusters(own, cut), _confidence(own, page["n_points"])]
     if own["structure"] is not None:
         lines.append(
             f"{own['structure']['message']} The test compares the data with references that have "
@@ -77,14 +84,42 @@ def _verdict(page: Page) -> str:
     else:
         lines.append(f"{members:,} clusterings were combined; {differ}.")
     if own["reference"]:
-        lines.append(reference_words(own["reference"]))
+        lines.append(_against_classes(own))
     told = bullets(page.get("failures", {}).get("cautions", []))
-    box = (
-        f'<div class="careful"><h3>Reservations: before you believe it</h3>{told}</div>'
-        if told
-        else ""
+    heading = "Reservations: before you believe it" if own["reservations"] else "Worth a look"
+    box = f'<div class="careful"><h3>{heading}</h3>{told}</div>' if told else ""
+    return f'<div class="found">{_glance(page)}<div>{paragraphs(lines)}{box}</div></div>'
+
+
+def _against_classes(own: Mapping[str, Any]) -> str:
+    """Compare the answer with known classes, and with k-means alone where that was made."""
+    alone = f" {single_words(own['single'])}" if own.get("single") else ""
+    return reference_words(own["reference"]) + alone
+
+
+def _glance(page: Page) -> str:
+    """Return a picture of the answer: its points, and how many of each cluster are sure."""
+    counts = page["verdict"]["by_cluster"]
+    drawn = page.get("alternatives", {}).get("places") is not None
+    bars = charts.sure_bars(counts[:_SIZES]) if len(counts) > 1 else ""
+    if not drawn and not bars:
+        return ""
+    said, canvas = [], ""
+    if drawn:
+        said.append(f"The points by {' and '.join(page['alternatives']['axes'])}.")
+        canvas = (
+            '<canvas id="glance" role="img" aria-label="The points in the colours and shapes of '
+            'their clusters"></canvas>'
+        )
+    if bars:
+        known = any(c["unknown"] < c["points"] for c in counts)
+        said.append(f"The points of each cluster{': dark if sure, pale if doubtful' * known}.")
+    if bars and len(counts) > _SIZES:
+        said.append(f"{len(counts) - _SIZES} smaller clusters are not drawn.")
+    return (
+        f'<figure class="glance">{canvas}{bars}'
+        f"<figcaption>{escaped(' '.join(said))}</figcaption></figure>"
     )
-    return paragraphs(lines) + box
 
 
 def _sizes(own: Mapping[str, Any]) -> str:
@@ -103,7 +138,7 @@ def _sizes(own: Mapping[str, Any]) -> str:
     return f"The clusters are numbered by size: {listed(shown)} points."
 
 
-def _number_of_clusters(own: Mapping[str, Any]) -> str:
+def _number_of_clusters(own: Mapping[str, Any], cut: float | None) -> str:
     k, tried, second = own["n_clusters"], own["candidates"], own["runner_up"]
     if k == 1:
         if tried is None or tried[0] == tried[1]:
@@ -116,9 +151,13 @@ def _number_of_clusters(own: Mapping[str, Any]) -> str:
         }.get(own["how"], "")
     said = f"Their number was chosen among {tried[0]} to {tried[1]}"
     said += f"; the runner-up is {second}." if second is not None else "."
-    said += f" {own['steadiness']}" if own["steadiness"] else ""
-    if own["stability"] is not None:
-        said += f" Their clusters agree with these by {own['stability']:.2f} (1 is the same)."
+    if own["steadiness"]:
+        said += f" {own['steadiness']}"
+        if own["stability"] is not None:
+            said += f"; their clusters agree with those of all by {own['stability']:.2f} (1: equal)"
+        said += "."
+    if cut is not None:
+        said += f" The answer, combined in a way of its own, agrees with the latter by {cut:.2f}."
     if own["also_steady"]:
         shown = listed([str(c) for c in own["also_steady"]])
         said += (
@@ -167,7 +206,7 @@ def _input(page: Page) -> str:
             ("Left out", ", ".join(map(str, own["left_out"])) or (own["file"] and "nothing")),
             ("Suspicious", _suspicious(own)),
             ("Prepared as", own["prepared"]),
-            ("Prepared by", None if own["scaling"] else ", then ".join(own["steps"])),
+            ("Prepared by", ", then ".join(_STEPS.get(s, s) for s in own["steps"])),
             ("Names of the points", own["id_column"]),
             ("Known classes", own["reference"] and f"{own['reference']} (not clustered)"),
             ("Scaling", _SCALINGS.get(own["scaling"], own["scaling"])),
@@ -195,6 +234,12 @@ def _suspicious(own: Mapping[str, Any]) -> str | None:
     return " ".join(suspicions(own["suspicious"])) or "none: no column looks like ids or classes"
 
 
+_STEPS = {  # the words for a step of a pipeline, whose name alone says little
+    "TableEncoder": "filling gaps and turning words into columns",
+    "LogTransformer": "logarithms, log(1 + x)",
+    "TopVariable": "keeping the columns of largest variance",
+    "PCA": "principal components",
+}
 _SCALINGS = {
     "standard": "every column to mean 0 and standard deviation 1",
     "none": "none: columns with large values count most",
@@ -219,12 +264,8 @@ def _alternatives(page: Page) -> str:
         lines.append(f"{inside:,} of {own['n_partitions']:,} clusterings are shown.")
     far = max((max(row, default=0.0) for row in own["distances"]), default=0.0)
     lines.append(
-        "Distances are one less the adjusted Rand index on the points shown. "
-        + (
-            f"The map shows {own['map_share']:.0%} of their squares."
-            if far > 0
-            else "All clusterings are the same, and lie on one spot."
-        )
+        "The distance of two clusterings is 1 minus their adjusted Rand index on the points shown. "
+        + (_map_words(own["map_share"]) if far > 0 else "Here all are the same, and on one spot.")
     )
     if seen[0].startswith(("principal", "singular")):
         lines.append(
@@ -232,6 +273,12 @@ def _alternatives(page: Page) -> str:
             "all others: clusters that overlap on it may be apart."
         )
     return paragraphs(lines) + _EXPLORER
+
+
+def _map_words(share: float) -> str:
+    """Say how much of the distances the map of clusterings shows."""
+    little = ", so little that dots which are near may still differ" if share < _LITTLE else ""
+    return f"The map shows {share:.0%} of the squared distances{little}."
 
 
 # Filled by the page's script; the canvases have a list and a table beside them that say the same.
@@ -458,7 +505,8 @@ def _tracking(own: Mapping[str, Any]) -> str:
         "clusterings. Clusters keep number and colour from row to row, beginning with the answer's."
     )
     rows = [
-        (f"k = {a['from']}, {a['cluster']}", f"k = {a['to']}, {a['cluster_below']}",
+        (f"k = {a['from']}, cluster {a['cluster']}",
+         f"k = {a['to']}, cluster {a['cluster_below']}",
          f"{a['points']:,}", f"{a['share_from']:.0%}", f"{a['share_to']:.0%}")
         for a in own["arrows"]
     ]  # fmt: skip
@@ -675,7 +723,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Page], str]]] = {
     "points": ("The points", _points),
     "reference": ("Against the known classes", _reference),
     "methods": ("How it was made", _methods),
-    "glossary": ("Words", _glossary),
+    "glossary": ("What the words mean", _glossary),
     "failures": ("Warnings and what failed", _failures),
     "notes": ("What is missing here", _notes),
     "reproduce": ("How to repeat it", _reproduce),

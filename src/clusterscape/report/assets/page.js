@@ -249,7 +249,7 @@
   const raw = own && own.places ? new Uint16Array(bytes(own.places).buffer) : null;
   let spots = null;
 
-  function placePoints(width, height) {
+  function placesIn(width, height) {
     let right = 1;
     let top = 1;
     for (let i = 0; i < n; i++) {
@@ -257,11 +257,20 @@
       top = Math.max(top, raw[2 * i + 1]);
     }
     const scale = Math.min((width - 40) / right, (height - 50) / top);
-    spots = new Float32Array(2 * n);
+    const found = new Float32Array(2 * n);
     for (let i = 0; i < n; i++) {
-      spots[2 * i] = width / 2 + (raw[2 * i] - right / 2) * scale;
-      spots[2 * i + 1] = (height - 14) / 2 - (raw[2 * i + 1] - top / 2) * scale;
+      found[2 * i] = width / 2 + (raw[2 * i] - right / 2) * scale;
+      found[2 * i + 1] = (height - 14) / 2 - (raw[2 * i + 1] - top / 2) * scale;
     }
+    return found;
+  }
+
+  // The answer beside the verdict, which no choice changes.
+  function drawGlance() {
+    const { ink, width, height } = sheet(at("glance"));
+    const places = placesIn(width, height);
+    paintPoints(ink, answer, places, n > 2000 ? 1.6 : n > 400 ? 2.2 : 3, () => true);
+    nameClusters(ink, answer, places);
   }
 
   function drawPoints(labels, changed) {
@@ -273,7 +282,7 @@
       ink.fillText("The report was written without the features of the points.", width / 2, height / 2);
       return;
     }
-    placePoints(width, height);
+    spots = placesIn(width, height);
     ink.fillText(`${own.axes[0]}  →`, width / 2, height - 4);
     ink.save();
     ink.translate(11, height / 2);
@@ -282,13 +291,25 @@
     ink.restore();
     const size = n > 2000 ? 2.2 : n > 400 ? 3 : 4;
     const strong = (i) => (state.cluster === null || labels[i] === state.cluster) && (!changed || changed[i] === 1);
+    paintPoints(ink, labels, spots, size, strong);
+    nameClusters(ink, labels, spots);
+    if (state.point !== null) {
+      ink.beginPath();
+      SHAPES[0](ink, spots[2 * state.point], spots[2 * state.point + 1], 9);
+      ink.lineWidth = 2.5;
+      ink.strokeStyle = colour("--ink");
+      ink.stroke();
+    }
+  }
+
+  function paintPoints(ink, labels, places, size, strong) {
     for (const faded of [true, false]) {
       const paths = new Map();
       for (let i = 0; i < n; i++) {
         if (strong(i) === faded) continue;
         const label = labels[i];
         if (!paths.has(label)) paths.set(label, new Path2D());
-        shapeOf(label)(paths.get(label), spots[2 * i], spots[2 * i + 1], size);
+        shapeOf(label)(paths.get(label), places[2 * i], places[2 * i + 1], size);
       }
       ink.globalAlpha = faded ? 0.15 : 0.9;
       ink.lineWidth = 0.6;
@@ -300,17 +321,9 @@
       }
     }
     ink.globalAlpha = 1;
-    nameClusters(ink, labels);
-    if (state.point !== null) {
-      ink.beginPath();
-      SHAPES[0](ink, spots[2 * state.point], spots[2 * state.point + 1], 9);
-      ink.lineWidth = 2.5;
-      ink.strokeStyle = colour("--ink");
-      ink.stroke();
-    }
   }
 
-  function nameClusters(ink, labels) {
+  function nameClusters(ink, labels, places) {
     const members = new Map();
     for (let i = 0; i < n; i++) {
       if (labels[i] >= none) continue;
@@ -318,10 +331,11 @@
       members.get(labels[i]).push(i);
     }
     const median = (list, axis) => {
-      const sorted = list.map((i) => spots[2 * i + axis]).sort((a, b) => a - b);
+      const sorted = list.map((i) => places[2 * i + axis]).sort((a, b) => a - b);
       return sorted[sorted.length >> 1];
     };
     ink.font = "bold 14px system-ui, sans-serif";
+    ink.textAlign = "center";
     ink.textBaseline = "middle";
     ink.lineWidth = 4;
     ink.strokeStyle = colour("--halo");
@@ -896,6 +910,7 @@
 
   function drawAll() {
     draw();
+    if (at("glance")) drawGlance();
     if (data.matrix) drawMatrix();
   }
 
