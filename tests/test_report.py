@@ -253,6 +253,16 @@ def test_classes_that_the_clusters_know_nothing_of_are_named(
     assert "Reservations" not in made
 
 
+def test_a_cluster_without_a_sure_point_is_named(
+    model: ConsensusClustering, table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "is sure:" not in " ".join(collect(model, X=table)["failures"]["cautions"])
+    shares = np.where(model.labels_ == 2, 0.7, 0.9)
+    monkeypatch.setattr(ConsensusClustering, "confidence_", property(lambda self: shares))
+    said = " ".join(collect(model, X=table)["failures"]["cautions"])
+    assert "No point of cluster 2 is sure" in said
+
+
 def test_a_picture_stands_beside_the_verdict(
     model: ConsensusClustering, table: pd.DataFrame
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterscape.report.findings import share_words
+from clusterscape.report.findings import CONFIDENT, share_words
 
 _FEW_DISTINCT = 0.2  # of the clusterings
 _LOOSE = 0.25  # share of the clusterings in which two points of a cluster are together
@@ -41,7 +41,7 @@ def reservations(
 def cautions(model: Any, found: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
     """Return what else a reader should know: untested structure, tiny clusters, odd columns."""
     said = [*_on_no_test(found), *_on_sizes(found), *_on_votes(model, found, model.to_frame())]
-    said += _on_reference(found)
+    said += [*_on_unsure(model), *_on_reference(found)]
     return [*said, *_on_left_out(run), *suspicions(run.get("input", {}).get("suspicious") or ())]
 
 
@@ -204,6 +204,23 @@ def _on_reference(found: Mapping[str, Any]) -> list[str]:
         "The clusters say next to nothing of the known classes (adjusted Rand index "
         f"{known['adjusted_rand']:.2f}): they are another division of the points, however sure "
         "their points are."
+    ]
+
+
+def _on_unsure(model: Any) -> list[str]:
+    """Name clusters without a sure point, where other clusters have some."""
+    shares = np.round(np.asarray(model.confidence_, dtype=np.float64), 12)  # as in findings
+    known, sure = ~np.isnan(shares), shares >= CONFIDENT
+    own = [np.asarray(model.labels_) == c for c in range(model.n_clusters_)]
+    none = [
+        str(c) for c, inside in enumerate(own) if (inside & known).any() and not sure[inside].any()
+    ]
+    if not none or len(none) == len(own):
+        return []
+    which = ", ".join(none[:10]) + (", …" if len(none) > 10 else "")
+    return [
+        f"No point of cluster{'' if len(none) == 1 else 's'} {which} is sure: the clusterings "
+        "disagree on whether these are groups of their own."
     ]
 
 

@@ -202,7 +202,10 @@ def _input(page: Page) -> str:
             ("Points", f"{own['n_points']:,}"),
             ("Columns", count),
             ("Constant columns", own["n_constant"] and f"{own['n_constant']:,}, which say nothing"),
-            ("Columns used", ", ".join(names[:_COLUMNS]) + more if names else None),
+            (
+                "Columns read" if own["prepared"] else "Columns used",
+                ", ".join(names[:_COLUMNS]) + more if names else None,
+            ),
             ("Left out", ", ".join(map(str, own["left_out"])) or (own["file"] and "nothing")),
             ("Suspicious", _suspicious(own)),
             ("Prepared as", own["prepared"]),

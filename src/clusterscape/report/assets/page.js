@@ -342,8 +342,9 @@
     ink.fillStyle = colour("--ink");
     for (const [label, list] of members) {
       if (list.length * 100 < n) continue;
-      const x = median(list, 0);
-      const y = median(list, 1);
+      // Beside a few points, which the number would hide.
+      const x = median(list, 0) + (list.length > 12 ? 0 : 13);
+      const y = median(list, 1) - (list.length > 12 ? 0 : 11);
       ink.strokeText(label, x, y);
       ink.fillText(label, x, y);
     }
