@@ -29,7 +29,7 @@ from clusterscape.explore import Landscape
 from clusterscape.preprocess import LogTransformer, TableEncoder, TopVariable
 from clusterscape.report import collect, contents, findings, render, text, write
 from clusterscape.report.cautions import also_steady
-from clusterscape.report.tracking import cut_agreement, cuts_of
+from clusterscape.report.tracking import cuts_of
 
 
 @pytest.fixture(scope="module")
@@ -238,8 +238,10 @@ def test_a_number_that_was_chosen_by_other_clusters_is_a_reservation(
     said = " ".join(page["failures"]["cautions"])
     assert "The number of clusters was chosen by other clusters than these" in said
     assert page["verdict"]["headline"].endswith(" – with reservations.")
-    asked = EAC(2).fit([[0, 0, 1, 1], [0, 0, 0, 1], [0, 1, 1, 1]])
-    assert cut_agreement(asked, np.arange(4)) is None  # nothing was chosen
+    assert "give clusters that agree with the answer by" in render(page)  # at the tree, too
+    other.k_selection_ = None  # a number that was asked for was chosen by nothing
+    said = " ".join(collect(other, X=table)["failures"]["cautions"])
+    assert "was chosen by other clusters" not in said
 
 
 def test_classes_that_the_clusters_know_nothing_of_are_named(

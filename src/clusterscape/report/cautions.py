@@ -11,7 +11,7 @@ from clusterscape.report.findings import CONFIDENT, share_words
 
 _FEW_DISTINCT = 0.2  # of the clusterings
 _LOOSE = 0.25  # share of the clusterings in which two points of a cluster are together
-_NEAR = 0.5  # adjusted Rand index of the nearest clustering with the answer
+NEAR = 0.5  # adjusted Rand index of another clustering with the answer
 _COLUMNS = 5  # suspicious ones that are named
 _STEADY = 0.9  # agreement of random halves of the clusterings
 _NEXT = 0.3  # of the best score
@@ -70,11 +70,11 @@ def suspicions(sentences: Sequence[Any]) -> list[str]:
 def far_from_all(agreements: Sequence[float]) -> list[str]:
     """Say that no clustering is near the answer; ``agreements`` are those of all of them."""
     best = max(agreements, default=1.0)
-    if best >= _NEAR:
+    if best >= NEAR:
         return []
     return [
         "None of the clusterings is near the answer (the largest adjusted Rand index is "
-        f"{best:.2f}): it joins or divides what they show."
+        f"{best:z.2f}): it joins or divides what they show."
     ]
 
 
@@ -140,12 +140,12 @@ def _on_k(model: Any) -> list[str]:
 
 def _on_cut(agreement: float | None) -> list[str]:
     """Say that the number of clusters was chosen by other clusters than those of the answer."""
-    if agreement is None or agreement >= _NEAR:
+    if agreement is None or agreement >= NEAR:
         return []
     return [
         "The number of clusters was chosen by other clusters than these: cut into as many as for "
         "that choice, the clusterings give clusters that agree with the answer by an adjusted Rand "
-        f"index of only {agreement:.2f}."
+        f"index of only {agreement:z.2f}."
     ]
 
 
@@ -202,7 +202,7 @@ def _on_reference(found: Mapping[str, Any]) -> list[str]:
         return []
     return [
         "The clusters say next to nothing of the known classes (adjusted Rand index "
-        f"{known['adjusted_rand']:.2f}): they are another division of the points, however sure "
+        f"{known['adjusted_rand']:z.2f}): they are another division of the points, however sure "
         "their points are."
     ]
 

@@ -199,7 +199,9 @@ def _reserve(page: dict[str, Any], case: _Case) -> None:
     members = None
     if "alternatives" in page:
         members = [p["agreement"] for p in page["alternatives"]["partitions"][1:]]
-    cut = ((page.get("across_k") or {}).get("tracking") or {}).get("cut_agreement")
+    cut = None  # of no matter where the number was not chosen by cuts
+    if "across_k" in page and _candidates(getattr(case.model, "k_selection_", None)) is not None:
+        cut = (page["across_k"]["tracking"] or {}).get("cut_agreement")
     found = reservations(case.model, case.found, members, cut)
     if "failures" in page:
         page["failures"]["cautions"] = found + page["failures"]["cautions"]
@@ -360,8 +362,8 @@ def _steadiness(selection: Any) -> str | None:
         return None
     ks, counts = np.unique(selection.choices, return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    said = [f"k = {ks[i]} in {counts[i]} of {counts.sum()} cases" for i in order]
-    return f"Random halves of the clusterings chose {findings.listed(said)}"
+    said = findings.listed([f"k = {ks[i]} in {counts[i]}" for i in order])
+    return f"Random halves of the clusterings chose {said} of {counts.sum()} cases"
 
 
 def _stability(selection: Any) -> float | None:

@@ -156,7 +156,7 @@ def single_words(alone: Mapping[str, Any]) -> str:
     """Say how far k-means alone agrees with known classes."""
     return (
         f"k-means alone, the best of ten starts with as many clusters: {alone['accuracy']:.1%} "
-        f"agree; adjusted Rand index {alone['adjusted_rand']:.3f}."
+        f"agree; adjusted Rand index {alone['adjusted_rand']:z.3f}."
     )
 
 
@@ -174,7 +174,7 @@ def reference_words(known: Mapping[str, Any]) -> str:
     return (
         f"Compared with the {classes}{without}: {known['accuracy']:.1%} of the points agree under "
         f"the best matching of clusters to classes{little}; adjusted Rand index "
-        f"{known['adjusted_rand']:.3f} (1 is perfect, 0 is chance)."
+        f"{known['adjusted_rand']:z.3f} (1 is perfect, 0 is chance)."
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from clusterscape.report import charts
-from clusterscape.report.cautions import suspicions
+from clusterscape.report.cautions import NEAR, suspicions
 from clusterscape.report.findings import failure, listed, reference_words, single_words
 from clusterscape.report.markup import (
     Markup,
@@ -86,9 +86,11 @@ def _verdict(page: Page) -> str:
     if own["reference"]:
         lines.append(_against_classes(own))
     told = bullets(page.get("failures", {}).get("cautions", []))
-    heading = "Reservations: before you believe it" if own["reservations"] else "Worth a look"
+    serious = own["reservations"] > 0
+    heading = "Reservations: before you believe it" if serious else "Worth a look"
     box = f'<div class="careful"><h3>{heading}</h3>{told}</div>' if told else ""
-    return f'<div class="found">{_glance(page)}<div>{paragraphs(lines)}{box}</div></div>'
+    words = [box, paragraphs(lines)] if serious else [paragraphs(lines), box]
+    return f'<div class="found">{_glance(page)}<div>{"".join(words)}</div></div>'
 
 
 def _against_classes(own: Mapping[str, Any]) -> str:
@@ -113,7 +115,7 @@ def _glance(page: Page) -> str:
         )
     if bars:
         known = any(c["unknown"] < c["points"] for c in counts)
-        said.append(f"The points of each cluster{': dark if sure, pale if doubtful' * known}.")
+        said.append(f"The points of each cluster{': strong if sure, faint if doubtful' * known}.")
     if bars and len(counts) > _SIZES:
         said.append(f"{len(counts) - _SIZES} smaller clusters are not drawn.")
     return (
@@ -157,7 +159,7 @@ def _number_of_clusters(own: Mapping[str, Any], cut: float | None) -> str:
             said += f"; their clusters agree with those of all by {own['stability']:.2f} (1: equal)"
         said += "."
     if cut is not None:
-        said += f" The answer, combined in a way of its own, agrees with the latter by {cut:.2f}."
+        said += f" The answer, combined in a way of its own, agrees with the latter by {cut:z.2f}."
     if own["also_steady"]:
         shown = listed([str(c) for c in own["also_steady"]])
         said += (
@@ -507,6 +509,12 @@ def _tracking(own: Mapping[str, Any]) -> str:
         f"one above. The row k = {own['answer']} is the answer; the others are cuts of the same "
         "clusterings. Clusters keep number and colour from row to row, beginning with the answer's."
     )
+    agreement = own["cut_agreement"]
+    if agreement is not None and agreement < NEAR:
+        told += (
+            f" The same clusterings cut into {own['answer']} give clusters that agree with the "
+            f"answer by {agreement:z.2f} (adjusted Rand index), so that the lines at its row cross."
+        )
     rows = [
         (f"k = {a['from']}, cluster {a['cluster']}",
          f"k = {a['to']}, cluster {a['cluster_below']}",

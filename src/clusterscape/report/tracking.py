@@ -35,16 +35,13 @@ def tracking_of(model: Any, points: np.ndarray) -> dict[str, Any] | None:
 
 
 def cut_agreement(model: Any, points: np.ndarray) -> float | None:
-    """Return the adjusted Rand index of the answer with the cut by which its number was chosen.
+    """Return the adjusted Rand index of the answer with a cut into as many clusters.
 
     The answer may be combined in another way than :func:`~clusterscape.validate.select_k` cuts the
-    clusterings. None where the number was not chosen that way.
+    clusterings. None where there is no such cut.
     """
-    k, selection = int(model.n_clusters_), getattr(model, "k_selection_", None)
-    if selection is None or "k" not in selection.columns or selection.n_clusters != k:
-        return None
     votes, points = _votes(model, points)
-    found = None if votes is None else _cut(votes, k)
+    found = None if votes is None else _cut(votes, int(model.n_clusters_))
     return None if found is None else adjusted_rand(np.asarray(model.labels_)[points], found)
 
 

@@ -209,7 +209,7 @@
     };
     const means = algorithms.map((name) => [name, mean(name)]).filter(([, far]) => far !== null);
     at("kinds").textContent = !steps || !means.length ? "" :
-      `Up: the distance to the clustering shown (${own.partitions[state.shown].name}). Mean distance by algorithm: ${means.map(([name, far]) => `${name} ${far.toFixed(2)}`).join(", ")}.`;
+      `Vertical axis: the distance to the clustering shown (${own.partitions[state.shown].name}). Mean distance by algorithm: ${means.map(([name, far]) => `${name} ${far.toFixed(2)}`).join(", ")}.`;
     const box = at("algorithms");
     if (box.firstChild) return;
     algorithms.forEach((name, a) => {
@@ -312,7 +312,7 @@
         shapeOf(label)(paths.get(label), places[2 * i], places[2 * i + 1], size);
       }
       ink.globalAlpha = faded ? 0.15 : 0.9;
-      ink.lineWidth = 0.6;
+      ink.lineWidth = Math.min(0.6, size / 6);
       ink.strokeStyle = colour("--edge"); // dark colours on a dark page
       for (const [label, path] of paths) {
         ink.fillStyle = colourOf(label);
