@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterscape.report.findings import CONFIDENT, share_words
+from clusterscape.report.findings import CONFIDENT
 
 _FEW_DISTINCT = 0.2  # of the clusterings
 _LOOSE = 0.25  # share of the clusterings in which two points of a cluster are together
@@ -185,7 +185,7 @@ def _on_doubt(model: Any, found: Mapping[str, Any]) -> list[str]:
     if 2 * score["doubtful"] > n:
         begin = "Most points are doubtful"
     elif 2 * score["confident"] < n - score["missing"]:
-        begin = f"Only {share_words(score['confident'], n)} of the points are sure"
+        begin = f"Only {score['confident']:,} of {n:,} points are sure"
     else:
         return []
     return [
@@ -218,9 +218,10 @@ def _on_unsure(model: Any) -> list[str]:
     if not none or len(none) == len(own):
         return []
     which = ", ".join(none[:10]) + (", …" if len(none) > 10 else "")
+    what = "it is a group of its own" if len(none) == 1 else "these are groups of their own"
     return [
         f"No point of cluster{'' if len(none) == 1 else 's'} {which} is sure: the clusterings "
-        "disagree on whether these are groups of their own."
+        f"disagree on whether {what}."
     ]
 
 

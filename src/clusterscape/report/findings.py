@@ -170,7 +170,7 @@ def reference_words(known: Mapping[str, Any]) -> str:
     largest = known.get("largest_class") or 0.0
     little = ""
     if known["n_classes"] > 1 and known["accuracy"] <= largest:
-        little = f" (no more than one cluster of all points would: {largest:.1%})"
+        little = f" (one cluster of all points would reach {largest:.1%})"
     return (
         f"Compared with the {classes}{without}: {known['accuracy']:.1%} of the points agree under "
         f"the best matching of clusters to classes{little}; adjusted Rand index "

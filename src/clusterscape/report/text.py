@@ -211,12 +211,18 @@ def _input(page: Page) -> str:
             ("Left out", ", ".join(map(str, own["left_out"])) or (own["file"] and "nothing")),
             ("Suspicious", _suspicious(own)),
             ("Prepared as", own["prepared"]),
-            ("Prepared by", ", then ".join(_STEPS.get(s, s) for s in own["steps"])),
+            ("Prepared by", _prepared(own)),
             ("Names of the points", own["id_column"]),
             ("Known classes", own["reference"] and f"{own['reference']} (not clustered)"),
             ("Scaling", _SCALINGS.get(own["scaling"], own["scaling"])),
         ]
     ) + _column_notes(own)
+
+
+def _prepared(own: Mapping[str, Any]) -> str:
+    """Return the steps before the clustering in words, without the scaling where it is known."""
+    known = _SCALERS if own["scaling"] else ()
+    return ", then ".join(_STEPS.get(step, step) for step in own["steps"] if step not in known)
 
 
 def _column_notes(own: Mapping[str, Any]) -> str:
@@ -245,6 +251,7 @@ _STEPS = {  # the words for a step of a pipeline, whose name alone says little
     "TopVariable": "keeping the columns of largest variance",
     "PCA": "principal components",
 }
+_SCALERS = ("StandardScaler", "RobustScaler", "MinMaxScaler")
 _SCALINGS = {
     "standard": "every column to mean 0 and standard deviation 1",
     "none": "none: columns with large values count most",
