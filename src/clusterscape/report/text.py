@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from clusterscape.plot.description import number
 from clusterscape.report import charts
 from clusterscape.report.cautions import NEAR, suspicions
 from clusterscape.report.findings import failure, listed, reference_words, single_words
@@ -14,7 +15,6 @@ from clusterscape.report.markup import (
     bullets,
     escaped,
     folded,
-    number,
     paragraphs,
     table,
     terms,
