@@ -124,6 +124,7 @@ def test_points_and_partitions_beyond_the_limits_are_said(
     assert len(page["alternatives"]["partitions"]) == 6
     text = render(page)
     assert "30 of 75 points are shown, drawn at random." in text
+    assert "<figcaption>30 of the 75 points by" in text
     assert "5 of 24 clusterings are shown." in text
 
 

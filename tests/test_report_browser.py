@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -232,6 +233,45 @@ def test_the_address_restores_the_state(page: Any, address: str) -> None:
     assert page.locator("#search").input_value() == "p01"
     assert page.locator("#comparison").is_visible()
     assert picture(page, "data") == seen
+
+
+def test_a_link_to_a_section_keeps_what_was_chosen(page: Any) -> None:
+    page.click("nav a[href='#points']")
+    assert page.evaluate("location.hash") == "#points"  # nothing was chosen yet
+    page.select_option("#partition", index=4)
+    page.click("nav a[href='#matrix']")
+    page.wait_for_url(lambda url: url.endswith("section=matrix"))
+    saved = page.url
+    page.goto("about:blank")
+    page.goto(saved)
+    ready(page)
+    assert page.locator("#partition").input_value() == "4"
+    for _ in range(100):  # it scrolls there smoothly
+        above = page.evaluate("document.getElementById('matrix').getBoundingClientRect().y")
+        if abs(above) < 5:
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"the section is {above} pixels away")
+
+
+def test_a_part_that_cannot_be_drawn_leaves_the_others(
+    browser: Any, address: str, tmp_path: Path
+) -> None:
+    whole = Path(address.removeprefix("file://")).read_text("utf8")
+    broken = tmp_path / "broken.html"
+    broken.write_text(re.sub(r'("matrix":.*?"values":)"[^"]*"', r'\1"*"', whole), "utf8")
+    page = browser.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(broken.as_uri())
+    ready(page)
+    assert page.locator("#matrix > p").last.inner_text().startswith("This part could not be drawn")
+    assert not is_blank(page, "data")
+    assert page.locator("#points-table tbody tr").count() == 20
+    page.set_viewport_size({"width": 700, "height": 700})  # drawn again, said once
+    assert page.locator("#matrix > p").count() == 2
+    assert not wrong
+    page.close()
 
 
 # What a person can act on: all that is drawn, is not switched off, and is no part of a list.

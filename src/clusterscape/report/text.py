@@ -108,7 +108,9 @@ def _glance(page: Page) -> str:
         return ""
     said, canvas = [], ""
     if drawn:
-        said.append(f"The points by {' and '.join(page['alternatives']['axes'])}.")
+        shown, n = page["n_shown"], page["n_points"]
+        some = "The" if shown == n else f"{shown:,} of the {n:,}"
+        said.append(f"{some} points by {' and '.join(page['alternatives']['axes'])}.")
         canvas = (
             '<canvas id="glance" role="img" aria-label="The points in the colours and shapes of '
             'their clusters"></canvas>'

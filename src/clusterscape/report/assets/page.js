@@ -33,7 +33,7 @@
 
   const own = data.alternatives;
   const points = data.points;
-  const state = { shown: 0, pin: null, cluster: null, point: null, search: "", sort: "confidence", down: false, page: 0 };
+  const state = { shown: 0, pin: null, cluster: null, point: null, search: "", sort: "confidence", down: false, page: 0, section: null };
   const n = points ? points.ids.length : 0;
   const none = own ? (own.bytes === 2 ? 65534 : 254) : 254; // this and above: in no cluster
   const answer = own ? wide(bytes(own.answer), own.bytes) : null;
@@ -66,6 +66,7 @@
     state.search = given.get("search") ?? "";
     state.sort = COLUMNS.some((c) => c.name === given.get("sort")) ? given.get("sort") : "confidence";
     state.down = given.get("down") === "1";
+    state.section = given.get("section");
   }
 
   function writeHash() {
@@ -75,6 +76,8 @@
     if (state.search) kept.set("search", state.search);
     if (state.sort !== "confidence") kept.set("sort", state.sort);
     if (state.down) kept.set("down", "1");
+    // A section alone is an address of its own, which every browser knows.
+    if (state.section && kept.size) kept.set("section", state.section);
     const text = kept.toString();
     history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
   }
@@ -909,10 +912,21 @@
     });
   }
 
+  // One part that cannot be drawn leaves the others as they are.
+  function attempt(section, act) {
+    try {
+      act();
+    } catch (error) {
+      const said = `This part could not be drawn (${error.message}).`;
+      const box = at(section);
+      if (box && ![...box.children].some((c) => c.textContent === said)) box.append(make("p", said));
+    }
+  }
+
   function drawAll() {
-    draw();
-    if (at("glance")) drawGlance();
-    if (data.matrix) drawMatrix();
+    attempt("alternatives", draw);
+    if (at("glance")) attempt("verdict", drawGlance);
+    if (data.matrix) attempt("matrix", drawMatrix);
   }
 
   async function loadAlternatives() {
@@ -925,6 +939,12 @@
     steps = far;
     draw();
     if (choices) setUpChoices();
+    finish();
+  }
+
+  // Only now is all in its place.
+  function finish() {
+    if (state.section && at(state.section)) at(state.section).scrollIntoView();
     document.documentElement.dataset.ready = "true";
   }
 
@@ -933,8 +953,17 @@
   if (points) setUpPoints();
   drawAll();
   if (own) loadAlternatives();
-  else document.documentElement.dataset.ready = "true";
-  window.addEventListener("hashchange", () => { if (location.hash.includes("=")) { readHash(); draw(); } });
+  else finish();
+  window.addEventListener("hashchange", () => {
+    if (location.hash.includes("=")) {
+      readHash();
+      draw();
+      return;
+    }
+    // A link of the table of contents: the address keeps what was chosen.
+    state.section = location.hash.slice(1) || null;
+    if (state.shown || state.pin !== null || state.point !== null || state.search) writeHash();
+  });
   window.addEventListener("resize", drawAll);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
   // Paper is white, whatever the screen is.
