@@ -50,7 +50,7 @@ def write(
         Warn of a file of more megabytes; None never warns.
     **options
         As in :func:`collect`: ``table``, ``coordinates``, ``reference``, ``run``, ``title``,
-        ``max_points``, ``max_partitions``.
+        ``choices``, ``max_points``, ``max_partitions``.
 
     See Also
     --------
