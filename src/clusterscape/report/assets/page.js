@@ -465,9 +465,9 @@
     const right = sums(columns, (key) => key % 65536);
     const total = left.reduce((s, m) => s + m, 0) || 1;
     const gap = (list) => Math.min(8, (0.3 * height) / list.length);
-    const tall = height - 24;
+    const space = height - 24;
     const starts = (list) => {
-      const scale = (tall - gap(list) * (list.length - 1)) / total;
+      const scale = (space - gap(list) * (list.length - 1)) / total;
       let y = 20;
       return { scale, at: list.map((m) => { const here = y; y += m * scale + gap(list); return here; }) };
     };
