@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -291,6 +292,15 @@ def test_the_steps_before_are_named_in_words(table: pd.DataFrame) -> None:
     assert f"<dt>Prepared by</dt><dd>{wanted}</dd>" in said
     assert "every column to mean 0" in said
     assert f"<dd>{wanted}, then StandardScaler</dd>" in render(collect(whole, X=table.abs()))
+
+
+def test_clusterings_by_angles_are_called_so(table: pd.DataFrame) -> None:
+    run = {"parameters": {"scaled": "none"}}
+    words = sparse.csr_matrix(np.random.default_rng(0).poisson(0.5, size=(60, 30)).astype(float))
+    model = ConsensusClustering(2, n_partitions=8, n_references=0, random_state=0).fit(words)
+    assert "rows are compared by their angles" in render(collect(model, X=words, run=run))
+    plain = ConsensusClustering(2, n_partitions=8, n_references=0, random_state=0).fit(table)
+    assert "columns with large values count most" in render(collect(plain, X=table, run=run))
 
 
 def test_a_single_clustering_is_compared_with_the_classes_too(

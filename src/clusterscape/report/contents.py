@@ -386,7 +386,7 @@ def _input(case: _Case) -> dict[str, Any]:
         names, columns = given, len(given)
     parameters = case.run.get("parameters", {})
     scaling = parameters.get("scaled")
-    if scaling == "none" and parameters.get("algorithm") == "cosine":
+    if scaling == "none" and _are_by_angles(case.model.ensemble_.records):
         scaling = "angles"
     return {
         "file": known.get("file"),
@@ -406,6 +406,15 @@ def _input(case: _Case) -> dict[str, Any]:
         "notes": _other_notes(known),
         "columns_changed": case.notes,
     }
+
+
+def _are_by_angles(records: Any) -> bool:
+    """Return whether all clusterings compare rows by their angles."""
+    return all(
+        record.algorithm == "cosine" or record.params.get("metric") == "cosine"
+        for record in records
+        if record.error is None
+    )
 
 
 def _other_notes(known: Mapping[str, Any]) -> list[str]:
