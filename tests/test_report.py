@@ -294,6 +294,16 @@ def test_the_steps_before_are_named_in_words(table: pd.DataFrame) -> None:
     assert f"<dd>{wanted}, then StandardScaler</dd>" in render(collect(whole, X=table.abs()))
 
 
+def test_a_page_without_the_classes_of_its_run_says_so(
+    model: ConsensusClustering, table: pd.DataFrame
+) -> None:
+    run = {"parameters": {"reference": "kind"}}
+    classes = np.repeat(["a", "b", "c"], 25)
+    assert "kind (not clustered)" in render(collect(model, X=table, run=run, reference=classes))
+    bare = render(collect(model, X=table, run=run))
+    assert "kind (not clustered; not given when this page was written)" in bare
+
+
 def test_clusterings_by_angles_are_called_so(table: pd.DataFrame) -> None:
     run = {"parameters": {"scaled": "none"}}
     words = sparse.csr_matrix(np.random.default_rng(0).poisson(0.5, size=(60, 30)).astype(float))

@@ -215,10 +215,15 @@ def _input(page: Page) -> str:
             ("Prepared as", own["prepared"]),
             ("Prepared by", _prepared(own)),
             ("Names of the points", own["id_column"]),
-            ("Known classes", own["reference"] and f"{own['reference']} (not clustered)"),
+            ("Known classes", own["reference"] and _known(own["reference"], "reference" in page)),
             ("Scaling", _SCALINGS.get(own["scaling"], own["scaling"])),
         ]
     ) + _column_notes(own)
+
+
+def _known(column: str, compared: bool) -> str:
+    """Name the column of known classes, and say whether this page has them."""
+    return f"{column} (not clustered{'' if compared else '; not given when this page was written'})"
 
 
 def _prepared(own: Mapping[str, Any]) -> str:
