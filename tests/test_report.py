@@ -485,7 +485,7 @@ def test_columns_of_the_choice_of_k_are_explained(model: ConsensusClustering) ->
     np.testing.assert_allclose(own["score"], parts)
     assert "the sum of rise, drop of clearness and eigengap" in page
     assert "their clusters agree with those of all by 1.00 (1: equal)." in page
-    assert "combined in a way of its own, agrees with the latter by 1.00." in page
+    assert "The clusters by which it was chosen agree with the answer by 1.00." in page
 
 
 def test_finer_clusters_are_a_reservation_only_where_they_have_a_score() -> None:

@@ -199,19 +199,24 @@ def _reserve(page: dict[str, Any], case: _Case) -> None:
     members = None
     if "alternatives" in page:
         members = [p["agreement"] for p in page["alternatives"]["partitions"][1:]]
-    cut = None  # of no matter where the number was not chosen by cuts
-    if "across_k" in page and _candidates(getattr(case.model, "k_selection_", None)) is not None:
-        cut = (page["across_k"]["tracking"] or {}).get("cut_agreement")
-    found = reservations(case.model, case.found, members, cut)
+    verdict = page.get("verdict", {})
+    verdict["cut_agreement"] = _agreement_of_cut(page, case)
+    found = reservations(case.model, case.found, members, verdict["cut_agreement"])
     if "failures" in page:
         page["failures"]["cautions"] = found + page["failures"]["cautions"]
     known = case.found["confidence"]["missing"] < page["n_points"]
-    if "verdict" not in page:
-        return
-    page["verdict"]["reservations"] = len(found)
-    if found and known and case.found["n_clusters"] > 1:
-        headline = page["verdict"]["headline"].rstrip(".")
-        page["verdict"]["headline"] = f"{headline} – with reservations."
+    verdict["reservations"] = len(found)
+    if found and known and case.found["n_clusters"] > 1 and "headline" in verdict:
+        verdict["headline"] = f"{verdict['headline'].rstrip('.')} – with reservations."
+
+
+def _agreement_of_cut(page: dict[str, Any], case: _Case) -> float | None:
+    """Return how far the answer agrees with the cut by which its number of clusters was chosen."""
+    selection = getattr(case.model, "k_selection_", None)
+    if selection is None or "separation_rise" not in selection.columns or "across_k" not in page:
+        return None
+    found: float | None = (page["across_k"]["tracking"] or {}).get("cut_agreement")
+    return found
 
 
 def _check_rows(name: str, given: Any, n: int) -> None:
@@ -307,7 +312,8 @@ def _verdict(case: _Case) -> dict[str, Any]:
         "sentences": findings.sentences(found, n),
         "sizes": found["cluster_sizes"],
         "by_cluster": _sureness(case),
-        "reservations": 0,
+        "reservations": 0,  # this and the next are filled when all sections are made
+        "cut_agreement": None,
         "confidence": plain(found["confidence"]),
         "against_votes": _against_votes(case.frame),
         "how": found["how"],
