@@ -554,8 +554,15 @@ def test_paper_shows_what_is_folded_and_how_many_points(browser: Any, address: s
     assert page.locator("details:not([open])").count() == 0
     assert page.locator("#which").is_visible()  # 20 points are not all
     assert not page.locator("#later").is_visible()
+    head = page.locator("#points-table thead")
+    said = head.inner_text()
+    assert head.locator("button").count() == 0  # with buttons it stands on the first sheet alone
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert page.locator("details[open]").count() == 0
+    page.emulate_media(media="screen")
+    assert head.inner_text() == said
+    page.click("#points-table thead button >> nth=0")
+    assert "Point ▲" in head.inner_text()
     page.close()
 
 

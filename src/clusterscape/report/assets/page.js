@@ -968,11 +968,18 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
   // Paper is white, whatever the screen is.
   matchMedia("print").addEventListener("change", drawAll);
-  // What is folded away cannot be opened on paper.
+  // What is folded away cannot be opened on paper, and a head with buttons is not repeated on the
+  // next sheet.
   let folded = [];
+  let heads = [];
   window.addEventListener("beforeprint", () => {
     folded = [...document.querySelectorAll("details:not([open])")];
     for (const one of folded) one.open = true;
+    heads = [...document.querySelectorAll("thead button")].map((button) => [button.parentElement, button]);
+    for (const [cell, button] of heads) cell.textContent = button.textContent;
   });
-  window.addEventListener("afterprint", () => { for (const one of folded) one.open = false; });
+  window.addEventListener("afterprint", () => {
+    for (const one of folded) one.open = false;
+    for (const [cell, button] of heads) cell.replaceChildren(button);
+  });
 })();
