@@ -19,7 +19,7 @@ from clusterscape import ConsensusClustering, report
 FOLDER = Path(__file__).parent / "_static"
 # Name of the picture: width of the window, state of the page, first and last element shown.
 PICTURES = {
-    "report-verdict": (800, "", "header h1", "#verdict"),
+    "report-verdict": (1000, "", "header h1", "#verdict"),
     "report-landscape": (1000, "#clustering=4&pin=0", "#alternatives h2", "#alternatives"),
     "report-across-k": (760, "", "#across_k h2", "#across_k"),
 }

@@ -122,8 +122,8 @@ def test_profile_of_many_columns_has_few_bins():
 
 def dots(display):
     """Return the points drawn, as (vector, column)."""
-    offsets = np.asarray(display.ax_.collections[0].get_offsets())
-    return {(int(y), int(x)) for x, y in offsets}
+    offsets = [np.asarray(drawn.get_offsets()) for drawn in display.ax_.collections]
+    return {(int(y), int(x)) for x, y in np.concatenate(offsets)}
 
 
 def bar_heights(display):
@@ -143,10 +143,13 @@ def test_occurrence_draws_what_it_holds(d, tmp_path):
     assert dots(display) == set(zip(*np.nonzero(used), strict=True))
     np.testing.assert_array_equal(bar_heights(display), display.totals)
     assert display.highlighted.sum() == 1
-    colours = display.ax_.collections[0].get_facecolors()
-    columns = np.asarray(display.ax_.collections[0].get_offsets())[:, 0]
-    assert {to_hex(c).upper() for c in colours[columns == 0]} == {"#D55E00"}
-    assert {to_hex(c).upper() for c in colours[columns != 0]} <= {"#0072B2"}
+    shapes = set()
+    for drawn in display.ax_.collections:
+        marked = set(np.asarray(drawn.get_offsets())[:, 0]) == {0.0}
+        colours = {to_hex(c).upper() for c in drawn.get_facecolors()}
+        assert colours == ({"#D55E00"} if marked else {"#0072B2"})
+        shapes.add(len(drawn.get_paths()[0].vertices))
+    assert len(shapes) == min(d, 2)  # squares and discs: colour is not the only cue
     save(display, tmp_path)
 
 

@@ -11,9 +11,11 @@ from sklearn.datasets import make_blobs
 
 from clusterscape import ConsensusClustering, Ensemble, EnsembleGenerator
 from clusterscape.combine import SEC
+from clusterscape.combine.result import KSelection
 from clusterscape.forest import ClusterForest
 from clusterscape.generate import random_features
 from clusterscape.plot import (
+    CellDisplay,
     ConsensusMatrixDisplay,
     ContingencyDisplay,
     DendrogramDisplay,
@@ -292,7 +294,7 @@ def displays(model, X):
 
     other = model.ensemble_.labels[:, 0].astype(int)
     return {
-        "consensus_matrix": plot.ConsensusMatrixDisplay.from_estimator(
+        "consensus_matrix": ConsensusMatrixDisplay.from_estimator(
             model, annotations={"half": np.arange(80) // 40}
         ),
         "contingency": plot.ContingencyDisplay.from_predictions(model.labels_, other),
@@ -383,3 +385,48 @@ def test_curves_of_methods_are_means_with_their_deviations():
         MethodCurvesDisplay(table, "c", measures=["time"])
     with pytest.raises(ValueError, match="must not be empty"):
         MethodCurvesDisplay(table, "c", measures=[])
+
+
+# ---- colour is not the only cue ---------------------------------------------------------------
+
+
+def shapes(ax) -> int:
+    """Return how many shapes of dots are drawn."""
+    return len({c.get_paths()[0].vertices.tobytes() for c in ax.collections})
+
+
+def test_clusters_of_a_cell_have_shapes_of_their_own() -> None:
+    rng = np.random.default_rng(0)
+    display = CellDisplay(
+        rng.normal(size=(30, 2)), np.arange(30) % 3, centers=np.eye(3)[:, :2], point=[0, 0]
+    ).plot()
+    assert shapes(display.ax_) == 4  # a disc, a triangle, a square, and the cross of the point
+
+
+def test_words_beside_a_matrix_have_letters() -> None:
+    labels = np.repeat([0, 1], 20)
+    runs = np.stack([labels, labels, np.arange(40) % 2], axis=1)
+    halves = np.array(["left", "right"])[labels]
+    display = ConsensusMatrixDisplay.from_predictions(runs, labels, annotations={"side": halves})
+    side = display.figure_.axes[1]
+    assert [text.get_text() for text in side.texts] == ["a", "b"]
+    words = [text.get_text() for text in side.get_legend().get_texts()]
+    assert words == ["side:", "a  left", "b  right"]
+    by_class = ConsensusMatrixDisplay.from_predictions(runs, labels, order_by=halves[::-1])
+    assert [text.get_text() for text in by_class.figure_.axes[1].texts] == ["1", "0"]
+
+
+def test_the_runner_up_is_open_and_the_choice_full() -> None:
+    ks = np.arange(2, 5)
+    columns = {"k": ks, "score": np.array([1.0, 3.0, 0.5])}
+    columns |= {"separation_rise": columns["score"], "chosen": np.array([1, 9, 0])}
+    none = np.empty(0)
+    selection = KSelection(
+        3, "score", none, none, "", columns=columns, runner_up=2, choices=np.array([3] * 9 + [2])
+    )
+    found = KSelectionDisplay(selection).plot(criterion="score")
+    marks = {line.get_label(): line for line in found.ax_.lines}
+    assert marks["runner-up"].get_markerfacecolor() == "white"
+    assert marks["chosen"].get_markerfacecolor() != "white"
+    bars = KSelectionDisplay(selection).plot().ax_.patches
+    assert [bar.get_hatch() for bar in bars[:3]] == ["///", "", ""]

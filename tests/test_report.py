@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import html
 import itertools
 import json
@@ -17,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -25,7 +27,7 @@ from clusterscape import ConsensusClustering, Ensemble
 from clusterscape._core.labels import numbered_like
 from clusterscape.combine import EAC
 from clusterscape.explore import Landscape
-from clusterscape.preprocess import TableEncoder
+from clusterscape.preprocess import LogTransformer, TableEncoder, TopVariable
 from clusterscape.report import collect, contents, findings, render, text, write
 from clusterscape.report.cautions import also_steady
 from clusterscape.report.tracking import cuts_of
@@ -79,7 +81,7 @@ def test_every_section_is_made(model: ConsensusClustering, table: pd.DataFrame) 
     assert not page["notes"]
     assert set(contents.SECTIONS) <= set(page)
     json.dumps(page, allow_nan=False)
-    assert re.fullmatch(r"3 clusters; \d+ % of the points are sure\.", page["verdict"]["headline"])
+    assert re.fullmatch(r"3 clusters; \d+% of the points are sure\.", page["verdict"]["headline"])
     assert [row["size"] for row in page["clusters"]["rows"]] == [25, 25, 25]
     assert np.asarray(page["reference"]["counts"]).sum() == 75
 
@@ -123,6 +125,7 @@ def test_points_and_partitions_beyond_the_limits_are_said(
     assert len(page["alternatives"]["partitions"]) == 6
     text = render(page)
     assert "30 of 75 points are shown, drawn at random." in text
+    assert "<figcaption>30 of the 75 points by" in text
     assert "5 of 24 clusterings are shown." in text
 
 
@@ -210,6 +213,114 @@ def test_what_weakens_a_result_is_said() -> None:
     assert "found none, but 3 clusters were asked for" in said
 
 
+def test_few_sure_points_are_a_reservation() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 50)
+    # Three of five clusterings agree: most points have a share of 0.6 to 0.8, and few less.
+    votes = [labels] * 3 + [np.where(rng.random(100) < 0.4, 1 - labels, labels) for _ in range(4)]
+    page = collect(EAC(2).fit(Ensemble.from_labels(votes)))
+    score = page["verdict"]["confidence"]
+    assert score["confident"] < 50
+    assert score["doubtful"] < 50
+    assert page["verdict"]["headline"].endswith(" – with reservations.")
+    said = " ".join(page["failures"]["cautions"])
+    assert f"Only {score['confident']} of 100 points are sure" in said
+
+
+def test_a_number_that_was_chosen_by_other_clusters_is_a_reservation(
+    model: ConsensusClustering, table: pd.DataFrame
+) -> None:
+    own = collect(model, X=table)
+    assert own["across_k"]["tracking"]["cut_agreement"] == pytest.approx(1.0)
+    assert own["verdict"]["reservations"] == 0
+    other = copy.copy(model)
+    other.labels_ = np.arange(75) % 3
+    page = collect(other, X=table)
+    assert page["across_k"]["tracking"]["cut_agreement"] < 0.05
+    said = " ".join(page["failures"]["cautions"])
+    assert "The number of clusters was chosen by other clusters than these" in said
+    assert page["verdict"]["headline"].endswith(" – with reservations.")
+    assert "give clusters that agree with the answer by" in render(page)  # at the tree, too
+    other.k_selection_ = None  # a number that was asked for was chosen by nothing
+    said = " ".join(collect(other, X=table)["failures"]["cautions"])
+    assert "was chosen by other clusters" not in said
+
+
+def test_classes_that_the_clusters_know_nothing_of_are_named(
+    model: ConsensusClustering, table: pd.DataFrame
+) -> None:
+    page = collect(model, X=table, reference=np.arange(75) % 3)
+    assert "say next to nothing of the known classes" in " ".join(page["failures"]["cautions"])
+    assert page["verdict"]["reservations"] == 0  # the data may well have another division
+    made = render(page)
+    assert "<h3>Worth a look</h3>" in made
+    assert "Reservations" not in made
+
+
+def test_a_cluster_without_a_sure_point_is_named(
+    model: ConsensusClustering, table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "is sure:" not in " ".join(collect(model, X=table)["failures"]["cautions"])
+    shares = np.where(model.labels_ == 2, 0.7, 0.9)
+    monkeypatch.setattr(ConsensusClustering, "confidence_", property(lambda self: shares))
+    said = " ".join(collect(model, X=table)["failures"]["cautions"])
+    assert "No point of cluster 2 is sure" in said
+
+
+def test_a_picture_stands_beside_the_verdict(
+    model: ConsensusClustering, table: pd.DataFrame
+) -> None:
+    page = collect(model, X=table)
+    counts = page["verdict"]["by_cluster"]
+    assert [c["points"] for c in counts] == [25, 25, 25]
+    assert sum(c["sure"] for c in counts) == page["verdict"]["confidence"]["confident"]
+    made = render(page)
+    assert made.index('<canvas id="glance"') < made.index('id="input"')
+    assert f"cluster 0: {counts[0]['sure']} of 25 sure" in made
+    bare = render(collect(model))  # without features there is no map, but the bars
+    assert '<canvas id="glance"' not in bare
+    assert 'class="chart sure"' in bare
+
+
+def test_the_steps_before_are_named_in_words(table: pd.DataFrame) -> None:
+    inner = ConsensusClustering(3, n_partitions=4, n_references=0, random_state=0)
+    steps = [LogTransformer(), TopVariable(2), StandardScaler(), inner]
+    whole = make_pipeline(*steps).fit(table.abs())
+    run = {"parameters": {"scaled": "standard"}}
+    said = render(collect(whole, X=table.abs(), run=run))
+    wanted = "logarithms, log(1 + x), then keeping the columns of largest variance"
+    assert f"<dt>Prepared by</dt><dd>{wanted}</dd>" in said
+    assert "every column to mean 0" in said
+    assert f"<dd>{wanted}, then StandardScaler</dd>" in render(collect(whole, X=table.abs()))
+
+
+def test_a_page_without_the_classes_of_its_run_says_so(
+    model: ConsensusClustering, table: pd.DataFrame
+) -> None:
+    run = {"parameters": {"reference": "kind"}}
+    classes = np.repeat(["a", "b", "c"], 25)
+    assert "kind (not clustered)" in render(collect(model, X=table, run=run, reference=classes))
+    bare = render(collect(model, X=table, run=run))
+    assert "kind (not clustered; not given when this page was written)" in bare
+
+
+def test_clusterings_by_angles_are_called_so(table: pd.DataFrame) -> None:
+    run = {"parameters": {"scaled": "none"}}
+    words = sparse.csr_matrix(np.random.default_rng(0).poisson(0.5, size=(60, 30)).astype(float))
+    model = ConsensusClustering(2, n_partitions=8, n_references=0, random_state=0).fit(words)
+    assert "rows are compared by their angles" in render(collect(model, X=words, run=run))
+    plain = ConsensusClustering(2, n_partitions=8, n_references=0, random_state=0).fit(table)
+    assert "columns with large values count most" in render(collect(plain, X=table, run=run))
+
+
+def test_a_single_clustering_is_compared_with_the_classes_too(
+    model: ConsensusClustering, table: pd.DataFrame
+) -> None:
+    run = {"result": {"single": {"accuracy": 0.5, "adjusted_rand": 0.25}}}
+    page = collect(model, X=table, reference=np.repeat(["a", "b", "c"], 25), run=run)
+    assert "k-means alone, the best of ten starts with as many clusters: 50.0%" in render(page)
+
+
 def test_one_point_has_its_words() -> None:
     model = ConsensusClustering(n_partitions=3, n_references=0, random_state=0).fit([[1.0, 2.0]])
     page = collect(model, X=np.array([[1.0, 2.0, 3.0]])[:, :2])
@@ -217,7 +328,7 @@ def test_one_point_has_its_words() -> None:
     assert page["title"] == "Clusters of 1 point"
     assert page["verdict"]["headline"] == "One cluster: the point is alone."
     said = render(page)
-    assert "All clusterings are the same, and lie on one spot." in said
+    assert "Here all are the same, and on one spot." in said
     assert "Constant columns" not in said
     only = page["clusters"]["rows"][0]
     assert (only["confidence"], only["typical"], only["least_sure"]) == (None, [], [])
@@ -258,6 +369,20 @@ def test_a_failing_section_becomes_a_note(
     text = render(page)
     assert "“matrix” could not be made (RuntimeError: no &lt;matrix&gt; today)" in text
     assert 'id="points"' in text
+
+
+def test_a_section_that_cannot_be_written_becomes_a_note(
+    model: ConsensusClustering, table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(page: object) -> str:
+        raise KeyError("<clusters>")
+
+    monkeypatch.setitem(text.SECTIONS, "clusters", ("The clusters", broken))
+    page = render(collect(model, X=table))
+    assert "“clusters” could not be made (KeyError: &#x27;&lt;clusters&gt;&#x27;)" in page
+    assert 'href="#notes"' in page
+    assert 'href="#clusters"' not in page
+    assert 'id="points"' in page
 
 
 @pytest.mark.parametrize("name", ["X", "table", "coordinates", "reference"])
@@ -359,7 +484,8 @@ def test_columns_of_the_choice_of_k_are_explained(model: ConsensusClustering) ->
     parts = own["separation_rise"] + own["clearness_drop"] + own["eigengap"]
     np.testing.assert_allclose(own["score"], parts)
     assert "the sum of rise, drop of clearness and eigengap" in page
-    assert "Their clusters agree with these by 1.00" in page
+    assert "their clusters agree with those of all by 1.00 (1: equal)." in page
+    assert "The clusters by which it was chosen agree with the answer by 1.00." in page
 
 
 def test_finer_clusters_are_a_reservation_only_where_they_have_a_score() -> None:
@@ -422,9 +548,9 @@ def test_an_agreement_that_one_cluster_would_reach_is_called_so() -> None:
     classes = np.repeat(["a", "b"], [9, 3])
     bad = findings.agreement(np.array([0, 1] * 6), classes)
     assert bad["largest_class"] == 0.75
-    assert "no more than one cluster of all points would: 75.0%" in findings.reference_words(bad)
+    assert "one cluster of all points would reach 75.0%" in findings.reference_words(bad)
     good = findings.agreement(np.repeat([0, 1], [9, 3]), classes)
-    assert "no more" not in findings.reference_words(good)
+    assert "one cluster" not in findings.reference_words(good)
 
 
 def test_only_small_clusters_are_said_to_use_points_twice() -> None:

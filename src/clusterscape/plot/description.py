@@ -164,10 +164,11 @@ def _column(row: Any) -> str:
 
 def _values(row: Any) -> str:
     if row.measure == "median":
-        return f"{_number(row.inside)}, elsewhere {_number(row.outside)}"
+        return f"{number(row.inside)}, elsewhere {number(row.outside)}"
     after = " not 0" if row.measure == "present" else ""
     return f"{row.inside:.0%}{after}, elsewhere {row.outside:.0%}"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """Return a number of any size with three or four digits."""
     return f"{value:,.4g}" if abs(value) >= 1000 else f"{value:.3g}"

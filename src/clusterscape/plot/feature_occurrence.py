@@ -11,9 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from clusterscape.ensemble import Ensemble
 from clusterscape.plot._axes import Frame, axes_below
+from clusterscape.plot.palette import cluster_name
 
 _PLAIN = "#0072B2"
 _MARKED = "#D55E00"
+_SHAPE = "s"  # of the dots of highlighted columns, so that colour is not the only cue
 _BARS = 80  # from so many columns on, bars would be too thin to see and become lines
 
 
@@ -162,14 +164,21 @@ class FeatureOccurrenceDisplay(Frame):
         vector, column = self.occurrence.nonzero()
         # In points, such that neighbours do not touch where they need not.
         diameter = float(np.clip(min(220 / T, 400 / d), 1.7, 6.0))
-        ax.scatter(column, vector, s=diameter**2, c=colours[column], linewidths=0)
+        for marked, shape in ((False, "o"), (True, _SHAPE)):
+            at = self.highlighted[column] == marked
+            if not at.any():
+                continue
+            look = {"c": colours[column[at]], "marker": shape, "linewidths": 0}
+            ax.scatter(column[at], vector[at], s=diameter**2, **look)
         ax.set(ylabel="clustering vector", xlim=(-0.5 - 0.01 * d, d - 0.5 + 0.01 * d))
         ax.set_ylim(T - 0.5, -0.5)
         ax.yaxis.get_major_locator().set_params(integer=True)
         ax.set_title(f"Columns used by {T:,} clustering vectors", fontsize=11)
         below = axes_below(ax, 0.3)
         if d <= _BARS:
-            below.bar(np.arange(d), self.totals, width=0.8, color=colours)
+            hatch = ["///" if marked else "" for marked in self.highlighted]
+            look = {"color": colours, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
+            below.bar(np.arange(d), self.totals, width=0.8, **look)
         else:
             width = max(1.0, 300 / d)
             below.vlines(np.arange(d), 0, self.totals, colors=colours, linewidth=width)
@@ -187,10 +196,7 @@ class FeatureOccurrenceDisplay(Frame):
             ax.set_xlabel(f"column (0 to {d - 1:,})" if d > 1 else "column")
             ax.xaxis.get_major_locator().set_params(integer=True)
             return
-        short = [
-            name if len(name) <= 24 else f"{name[:22]}\N{HORIZONTAL ELLIPSIS}"
-            for name in self.names
-        ]
+        short = [cluster_name(name) for name in self.names]
         ax.set_xticks(np.arange(d), short, rotation=90, fontsize=8)
 
 
@@ -240,12 +246,12 @@ def _explain(ax: Any, highlighted: np.ndarray) -> None:
     from matplotlib.lines import Line2D
 
     words = {
-        _MARKED: f"highlighted ({highlighted.sum():,})",
-        _PLAIN: f"others ({(~highlighted).sum():,})",
+        (_MARKED, _SHAPE): f"highlighted ({highlighted.sum():,})",
+        (_PLAIN, "o"): f"others ({(~highlighted).sum():,})",
     }
     handles = [
-        Line2D([], [], marker="o", linestyle="", markersize=4, color=colour, label=label)
-        for colour, label in words.items()
+        Line2D([], [], marker=shape, linestyle="", markersize=4, color=colour, label=label)
+        for (colour, shape), label in words.items()
     ]
     ax.legend(
         handles=handles, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False

@@ -150,7 +150,8 @@ class KSelectionDisplay(Frame):
         """Draw what decided: one bar per candidate, the choice and the runner-up marked."""
         table, k, second = self.selection.table, self.selection.n_clusters, self.selection.runner_up
         colours = [_CHOSEN if c == k else _SECOND if c == second else _OTHER for c in table["k"]]
-        ax.bar(table["k"], table["score"], color=colours, width=0.7)
+        hatch = ["///" if c == second else "" for c in table["k"]]  # colour is not the only cue
+        ax.bar(table["k"], table["score"], color=colours, width=0.7, hatch=hatch, edgecolor="white")
         chosen = table["chosen"].sum()
         for row in table.itertuples():
             if row.chosen:
@@ -175,10 +176,12 @@ class KSelectionDisplay(Frame):
                 "criteria=."
             )
         ax.plot(table["k"], table[criterion], color=_OTHER, marker="o", markersize=4)
-        for number, colour, name in ((k, _CHOSEN, "chosen"), (second, _SECOND, "runner-up")):
+        marks = ((k, _CHOSEN, "chosen"), (second, "white", "runner-up"))  # full, and open
+        for number, inside, name in marks:
             at = table["k"] == number
             if at.any():  # one cluster is no candidate
-                ax.plot(table["k"][at], table[criterion][at], "o", color=colour, label=name)
+                look = {"color": _CHOSEN, "markerfacecolor": inside, "label": name}
+                ax.plot(table["k"][at], table[criterion][at], "o", **look)
         self._draw_references(ax, criterion)
         if k == 1:
             ax.plot([], [], " ", label="chosen: 1 cluster")

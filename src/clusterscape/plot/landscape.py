@@ -55,6 +55,11 @@ class LandscapeDisplay(Frame):
     A plane cannot show all distances: what is far apart on the map is different, and what is near
     may still differ when ``share`` is small.
 
+    References
+    ----------
+    W. S. Torgerson, "Multidimensional scaling: I. Theory and method", Psychometrika 17, 401-419,
+    1952. doi:10.1007/BF02288916
+
     Examples
     --------
     >>> import matplotlib
@@ -326,9 +331,9 @@ class DistanceDistributionDisplay(Frame):
         ax = self._begin(ax, (6.4, 3.6))
         high = max(self.sampled.max(initial=0.0), self.representatives.max(initial=0.0), 1e-12)
         edges = np.linspace(0.0, high * 1.0001, 41)
-        for values, weights, colour, words in (
-            (self.sampled, self.weights, _ALL, "sampled partitions"),
-            (self.representatives, None, _SHOWN, "representatives"),
+        for values, weights, colour, hatch, words in (
+            (self.sampled, self.weights, _ALL, None, "sampled partitions"),
+            (self.representatives, None, _SHOWN, "///", "representatives"),
         ):
             if values.size:
                 ax.hist(
@@ -339,6 +344,7 @@ class DistanceDistributionDisplay(Frame):
                     histtype="stepfilled",
                     alpha=0.55,
                     color=colour,
+                    hatch=hatch,
                     label=words,
                 )
         ax.set(xlabel=self.name, ylabel="density of pairs")

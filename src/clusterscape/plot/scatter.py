@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from clusterscape.plot._axes import Frame, cluster_legend
-from clusterscape.plot.palette import cluster_colors, cluster_marker
+from clusterscape.plot._axes import Frame, cluster_legend, scatter_clusters
 from clusterscape.plot.plane import plane
 
 
@@ -150,18 +149,8 @@ class ScatterDisplay(Frame):
         ax = self._begin(ax, (7, 4.8))
         sure = np.ones(len(self.labels)) if self.confidence is None else self.confidence
         sure = np.nan_to_num(sure, nan=1.0)
-        colours = np.array(cluster_colors(self.labels))
-        shapes = np.array([cluster_marker(c) for c in self.labels])
-        for shape in dict.fromkeys(shapes):  # a collection has one shape
-            some = shapes == shape
-            ax.scatter(
-                *self.coordinates[some].T,
-                c=colours[some],
-                s=_area(sure[some]),
-                alpha=_opacity(sure[some]),
-                marker=shape,
-                linewidths=0,
-            )
+        look = {"s": _area(sure), "alpha": _opacity(sure)}
+        scatter_clusters(ax, self.coordinates, self.labels, **look)
         legend = cluster_legend(ax, self.labels)
         if self.confidence is not None:
             if legend is not None:

@@ -36,6 +36,11 @@ class StabilityDisplay(Frame):
     clusterscape.validate.Affinity : Makes the certificates.
     SilhouetteDisplay : The same picture of silhouettes.
 
+    References
+    ----------
+    P. Raman, "Exploring the landscape of clusterings", dissertation,
+    University of Utah, 2013, chapter 5.
+
     Examples
     --------
     >>> import matplotlib

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from clusterscape.plot._axes import Frame, cluster_legend
-from clusterscape.plot.palette import cluster_colors, cluster_marker
+from clusterscape.plot._axes import Frame, cluster_legend, scatter_clusters
+from clusterscape.plot.palette import cluster_colors
 
 
 class TrajectoryDisplay(Frame):
@@ -125,10 +125,8 @@ class TrajectoryDisplay(Frame):
         # Cut out of the axes given, so that a layout which knows these leaves space for both.
         side = make_axes_locatable(ax).append_axes("right", size="30%", pad=0.15, sharey=ax)
         order = np.argsort(values[-1], kind="stable")
-        for c in np.unique(path.labels):
-            at = np.flatnonzero(np.asarray(path.labels)[order] == c)
-            look = {"color": cluster_colors([c])[0], "marker": cluster_marker(int(c))}
-            side.scatter(at, values[-1, order[at]], s=8, **look)
+        places = np.column_stack([np.arange(order.size), values[-1, order]])
+        scatter_clusters(side, places, np.asarray(path.labels)[order], s=11)
         side.tick_params(labelleft=False)
         side.set(xticks=[], xlabel=f"sorted, t={path.n_iter}")
         # Inside, because a layout does not see what is outside of axes that were cut in two.

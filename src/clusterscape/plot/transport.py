@@ -9,6 +9,7 @@ import pandas as pd
 
 from clusterscape.compare import explain
 from clusterscape.plot._axes import LINE, SMALLEST, Frame, spaced
+from clusterscape.plot.palette import cluster_name
 
 _BAR = 0.03  # width of a cluster's bar; the ribbons' side is 1
 _SWEEPS = 24
@@ -186,7 +187,7 @@ class TransportDisplay(Frame):
             ax.text(
                 left + _BAR / 2,
                 -0.02 * whole,
-                f"{_shortened(self.names[axis])}\n{len(side.mass)} {many}",
+                f"{cluster_name(self.names[axis])}\n{len(side.mass)} {many}",
                 ha="center",
                 va="bottom",
                 fontsize=9,
@@ -194,7 +195,7 @@ class TransportDisplay(Frame):
             )
         ax.set(xlim=(-_BAR, 1 + _BAR), ylim=(whole, 0))
         ax.axis("off")
-        first, second = (_shortened(name) for name in self.names)
+        first, second = (cluster_name(name) for name in self.names)
         title = f"From {first} to {second}: distance {self.distance:.3g}"
         ax.set_title(title, fontsize=11, pad=34, parse_math=False)
         # The names are outside the axes; without a layout nothing else leaves space for them.
@@ -334,8 +335,4 @@ def _share(mass: float) -> str:
 def _label(label: Any) -> str:
     if isinstance(label, (int, np.integer)) and label == -1:
         return "noise"
-    return _shortened(str(label))
-
-
-def _shortened(name: str) -> str:
-    return name if len(name) <= 24 else f"{name[:22]}\N{HORIZONTAL ELLIPSIS}"
+    return cluster_name(str(label))

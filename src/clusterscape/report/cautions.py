@@ -7,24 +7,32 @@ from typing import Any
 
 import numpy as np
 
+from clusterscape.report.findings import CONFIDENT
+
 _FEW_DISTINCT = 0.2  # of the clusterings
 _LOOSE = 0.25  # share of the clusterings in which two points of a cluster are together
-_NEAR = 0.5  # adjusted Rand index of the nearest clustering with the answer
+NEAR = 0.5  # adjusted Rand index of another clustering with the answer
 _COLUMNS = 5  # suspicious ones that are named
 _STEADY = 0.9  # agreement of random halves of the clusterings
 _NEXT = 0.3  # of the best score
 _SMALL = 5  # points of a cluster
+_CHANCE = 0.05  # adjusted Rand index with known classes; 0 is what chance would give
 _UNSTEADY = 0.6  # of the halves that choose the same number of clusters
 
 
 def reservations(
-    model: Any, found: Mapping[str, Any], agreements: Sequence[float] | None
+    model: Any,
+    found: Mapping[str, Any],
+    agreements: Sequence[float] | None,
+    cut: float | None = None,
 ) -> list[str]:
     """Return what may make a result another one than it looks; the headline then says so.
 
-    ``agreements`` are those of all clusterings with the answer; None where they are not known.
+    ``agreements`` are those of all clusterings with the answer, and ``cut`` is that of the clusters
+    by which the number of clusters was chosen; None where they are not known.
     """
-    said = [*_on_structure(found), *_on_members(model), *_on_k(model), *_on_cohesion(model, found)]
+    said = [*_on_structure(found), *_on_members(model), *_on_k(model), *_on_cut(cut)]
+    said += _on_cohesion(model, found)
     if found["n_clusters"] > 1 and agreements is not None:
         said += far_from_all(agreements)
     return said + _on_doubt(model, found)
@@ -33,6 +41,7 @@ def reservations(
 def cautions(model: Any, found: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
     """Return what else a reader should know: untested structure, tiny clusters, odd columns."""
     said = [*_on_no_test(found), *_on_sizes(found), *_on_votes(model, found, model.to_frame())]
+    said += [*_on_unsure(model), *_on_reference(found)]
     return [*said, *_on_left_out(run), *suspicions(run.get("input", {}).get("suspicious") or ())]
 
 
@@ -61,11 +70,11 @@ def suspicions(sentences: Sequence[Any]) -> list[str]:
 def far_from_all(agreements: Sequence[float]) -> list[str]:
     """Say that no clustering is near the answer; ``agreements`` are those of all of them."""
     best = max(agreements, default=1.0)
-    if best >= _NEAR:
+    if best >= NEAR:
         return []
     return [
         "None of the clusterings is near the answer (the largest adjusted Rand index is "
-        f"{best:.2f}): it joins or divides what they show."
+        f"{best:z.2f}): it joins or divides what they show."
     ]
 
 
@@ -129,6 +138,17 @@ def _on_k(model: Any) -> list[str]:
     return said
 
 
+def _on_cut(agreement: float | None) -> list[str]:
+    """Say that the number of clusters was chosen by other clusters than those of the answer."""
+    if agreement is None or agreement >= NEAR:
+        return []
+    return [
+        "The number of clusters was chosen by other clusters than these: cut into as many as for "
+        "that choice, the clusterings give clusters that agree with the answer by an adjusted Rand "
+        f"index of only {agreement:z.2f}."
+    ]
+
+
 def _on_cohesion(model: Any, found: Mapping[str, Any]) -> list[str]:
     """Name clusters that the clusterings divide further."""
     if found["n_clusters"] == 1 or found["confidence"]["missing"] == len(model.labels_):
@@ -159,11 +179,49 @@ def _on_sizes(found: Mapping[str, Any]) -> list[str]:
 
 
 def _on_doubt(model: Any, found: Mapping[str, Any]) -> list[str]:
-    if found["n_clusters"] == 1 or 2 * found["confidence"]["doubtful"] <= len(model.labels_):
+    score, n = found["confidence"], len(model.labels_)
+    if found["n_clusters"] == 1 or score["missing"] == n:
+        return []
+    if 2 * score["doubtful"] > n:
+        begin = "Most points are doubtful"
+    elif 2 * score["confident"] < n - score["missing"]:
+        begin = f"Only {score['confident']:,} of {n:,} points are sure"
+    else:
         return []
     return [
-        "Most points are doubtful: the clusterings disagree on where they belong. Read these "
-        "clusters as a rough division, not as separate groups."
+        f"{begin}: the clusterings disagree on where many of them belong. Read these clusters as a "
+        "rough division, not as separate groups."
+    ]
+
+
+def _on_reference(found: Mapping[str, Any]) -> list[str]:
+    known = found.get("reference")
+    if known is None or known["adjusted_rand"] is None or found["n_clusters"] == 1:
+        return []
+    if known["n_classes"] < 2 or known["adjusted_rand"] >= _CHANCE:
+        return []
+    return [
+        "The clusters say next to nothing of the known classes (adjusted Rand index "
+        f"{known['adjusted_rand']:z.2f}): they are another division of the points, however sure "
+        "their points are."
+    ]
+
+
+def _on_unsure(model: Any) -> list[str]:
+    """Name clusters without a sure point, where other clusters have some."""
+    shares = np.round(np.asarray(model.confidence_, dtype=np.float64), 12)  # as in findings
+    known, sure = ~np.isnan(shares), shares >= CONFIDENT
+    own = [np.asarray(model.labels_) == c for c in range(model.n_clusters_)]
+    none = [
+        str(c) for c, inside in enumerate(own) if (inside & known).any() and not sure[inside].any()
+    ]
+    if not none or len(none) == len(own):
+        return []
+    which = ", ".join(none[:10]) + (", …" if len(none) > 10 else "")
+    what = "it is a group of its own" if len(none) == 1 else "these are groups of their own"
+    return [
+        f"No point of cluster{'' if len(none) == 1 else 's'} {which} is sure: the clusterings "
+        f"disagree on whether {what}."
     ]
 
 

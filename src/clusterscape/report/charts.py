@@ -23,12 +23,16 @@ _SIGNS = (  # shapes of clusters, as the page's script draws them
 def sign(cluster: int) -> Markup:
     """Return a cluster's number with its colour and shape."""
     colour = cluster_colors([cluster])[0]
-    shape = _SIGNS[cluster_shape(cluster)] if cluster >= 0 else _SIGNS[0]
+    shape = _shape(cluster)
     name = "none" if cluster < 0 else str(int(cluster))
     return Markup(
         f'<svg class="sign" viewBox="0 0 14 14" aria-hidden="true" fill="{colour}">{shape}</svg>'
         f"{name}"
     )
+
+
+def _shape(cluster: int) -> str:
+    return _SIGNS[cluster_shape(cluster)] if cluster >= 0 else _SIGNS[0]
 
 
 def effect_bar(effect: float, cluster: int) -> Markup:
@@ -40,6 +44,34 @@ def effect_bar(effect: float, cluster: int) -> Markup:
         f'<span class="effect"><span>{effect:+.2f}</span><svg class="bar" viewBox="0 0 80 12" '
         f'aria-hidden="true"><rect x="{left:.1f}" y="1" width="{width:.1f}" height="10" '
         f'fill="{colour}"/><path class="middle" d="M40 0V12"/></svg></span>'
+    )
+
+
+def sure_bars(counts: Sequence[Mapping[str, int]]) -> Markup:
+    """Draw a bar per cluster: its sure points dark, those between paler, the doubtful palest."""
+    most = max(max(c["points"] for c in counts), 1)
+    rows, said = [], []
+    for c, own in enumerate(counts):
+        colour, y = cluster_colors([c])[0], 20 * c
+        known = own["unknown"] < own["points"]
+        between = own["points"] - own["sure"] - own["doubtful"]
+        parts = [(own["sure"], 1.0), (between, 0.55), (own["doubtful"], 0.2)]
+        x = 46.0
+        for many, ink in parts if known else [(own["points"], 0.55)]:
+            width = 180 * many / most
+            rows.append(
+                f'<rect x="{x:.1f}" y="{y + 3}" width="{width:.1f}" height="14" fill="{colour}" '
+                f'fill-opacity="{ink}"/>'
+            )
+            x += width
+        words = f"{own['sure']:,} of {own['points']:,} sure" if known else f"{own['points']:,}"
+        rows.append(f'<g transform="translate(0 {y + 3})" fill="{colour}">{_shape(c)}</g>')
+        rows.append(f'<text x="20" y="{y + 15}">{c}</text>')
+        rows.append(f'<text x="{x + 6:.1f}" y="{y + 15}">{words}</text>')
+        said.append(f"cluster {c}: {words}")
+    return Markup(
+        f'<svg class="chart sure" viewBox="0 0 380 {20 * len(counts)}" role="img" '
+        f'aria-label="{escaped("; ".join(said))}">{"".join(rows)}</svg>'
     )
 
 

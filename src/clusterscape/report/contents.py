@@ -121,7 +121,7 @@ def collect(
     >>> from clusterscape.report import collect
     >>> model = EAC(2).fit([[0, 0, 1, 1], [0, 0, 0, 1], [0, 0, 1, 1]])
     >>> collect(model)["verdict"]["headline"]
-    '2 clusters; 75 % of the points are sure.'
+    '2 clusters; 75% of the points are sure.'
     """
     estimator = last_step(model)
     _check_model(estimator)
@@ -166,14 +166,14 @@ def collect(
         try:
             section = make(case)
         except Exception as error:  # one failing section never costs the report
-            page["notes"].append({"section": name, "reason": f"{type(error).__name__}: {error}"})
+            page["notes"].append(findings.failure(name, error))
             continue
         if section is not None:
             page[name] = section
     try:
         _reserve(page, case)
     except Exception as error:
-        page["notes"].append({"section": "failures", "reason": f"{type(error).__name__}: {error}"})
+        page["notes"].append(findings.failure("failures", error))
     return page
 
 
@@ -199,13 +199,24 @@ def _reserve(page: dict[str, Any], case: _Case) -> None:
     members = None
     if "alternatives" in page:
         members = [p["agreement"] for p in page["alternatives"]["partitions"][1:]]
-    found = reservations(case.model, case.found, members)
+    verdict = page.get("verdict", {})
+    verdict["cut_agreement"] = _agreement_of_cut(page, case)
+    found = reservations(case.model, case.found, members, verdict["cut_agreement"])
     if "failures" in page:
         page["failures"]["cautions"] = found + page["failures"]["cautions"]
     known = case.found["confidence"]["missing"] < page["n_points"]
-    if found and known and case.found["n_clusters"] > 1 and "verdict" in page:
-        headline = page["verdict"]["headline"].rstrip(".")
-        page["verdict"]["headline"] = f"{headline} – with reservations."
+    verdict["reservations"] = len(found)
+    if found and known and case.found["n_clusters"] > 1 and "headline" in verdict:
+        verdict["headline"] = f"{verdict['headline'].rstrip('.')} – with reservations."
+
+
+def _agreement_of_cut(page: dict[str, Any], case: _Case) -> float | None:
+    """Return how far the answer agrees with the cut by which its number of clusters was chosen."""
+    selection = getattr(case.model, "k_selection_", None)
+    if selection is None or "separation_rise" not in selection.columns or "across_k" not in page:
+        return None
+    found: float | None = (page["across_k"]["tracking"] or {}).get("cut_agreement")
+    return found
 
 
 def _check_rows(name: str, given: Any, n: int) -> None:
@@ -289,10 +300,10 @@ def _verdict(case: _Case) -> dict[str, Any]:
     elif score["missing"] == n:
         headline = f"{clusters}; nothing is known of how sure they are."
     else:
-        sure = round(100 * score["confident"] / n)
+        sure = findings.share_words(score["confident"], n)
         look = score["doubtful"]
         needs = "" if not look else f"; {look:,} {'needs' if look == 1 else 'need'} a look"
-        headline = f"{clusters}; {sure} % of the points are sure{needs}."
+        headline = f"{clusters}; {sure} of the points are sure{needs}."
     ensemble = case.model.ensemble_
     selection = getattr(case.model, "k_selection_", None)
     structure = getattr(case.model, "structure_", None)
@@ -300,6 +311,9 @@ def _verdict(case: _Case) -> dict[str, Any]:
         "headline": headline,
         "sentences": findings.sentences(found, n),
         "sizes": found["cluster_sizes"],
+        "by_cluster": _sureness(case),
+        "reservations": 0,  # this and the next are filled when all sections are made
+        "cut_agreement": None,
         "confidence": plain(found["confidence"]),
         "against_votes": _against_votes(case.frame),
         "how": found["how"],
@@ -311,9 +325,26 @@ def _verdict(case: _Case) -> dict[str, Any]:
         "stability": _stability(selection),
         "structure": None if structure is None else plain(structure),
         "reference": plain(found.get("reference")),
+        "single": plain(case.run.get("result", {}).get("single")),
         "n_partitions": ensemble.n_partitions,
         "n_distinct": ensemble.n_distinct,
     }
+
+
+def _sureness(case: _Case) -> list[dict[str, int]]:
+    """Return how many points of each cluster are sure, doubtful, or of unknown confidence."""
+    labels = case.model.labels_
+    shares = np.round(case.frame["confidence"].to_numpy(), 12)  # as in findings
+    kinds = {
+        "points": np.ones(len(labels), dtype=bool),
+        "sure": shares >= findings.CONFIDENT,
+        "doubtful": shares < findings.DOUBTFUL,
+        "unknown": np.isnan(shares),
+    }
+    return [
+        {name: int((kind & (labels == c)).sum()) for name, kind in kinds.items()}
+        for c in range(case.model.n_clusters_)
+    ]
 
 
 def _candidates(selection: Any) -> list[int] | None:
@@ -337,8 +368,8 @@ def _steadiness(selection: Any) -> str | None:
         return None
     ks, counts = np.unique(selection.choices, return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    said = [f"k = {ks[i]} in {counts[i]} of {counts.sum()}" for i in order]
-    return f"Chosen by random halves of the clusterings: {', '.join(said)}."
+    said = findings.listed([f"k = {ks[i]} in {counts[i]}" for i in order])
+    return f"Random halves of the clusterings chose {said} of {counts.sum()} cases"
 
 
 def _stability(selection: Any) -> float | None:
@@ -361,7 +392,7 @@ def _input(case: _Case) -> dict[str, Any]:
         names, columns = given, len(given)
     parameters = case.run.get("parameters", {})
     scaling = parameters.get("scaled")
-    if scaling == "none" and parameters.get("algorithm") == "cosine":
+    if scaling == "none" and _are_by_angles(case.model.ensemble_.records):
         scaling = "angles"
     return {
         "file": known.get("file"),
@@ -381,6 +412,15 @@ def _input(case: _Case) -> dict[str, Any]:
         "notes": _other_notes(known),
         "columns_changed": case.notes,
     }
+
+
+def _are_by_angles(records: Any) -> bool:
+    """Return whether all clusterings compare rows by their angles."""
+    return all(
+        record.algorithm == "cosine" or record.params.get("metric") == "cosine"
+        for record in records
+        if record.error is None
+    )
 
 
 def _other_notes(known: Mapping[str, Any]) -> list[str]:

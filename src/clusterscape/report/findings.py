@@ -115,6 +115,11 @@ def agreement(labels: np.ndarray, reference: Any) -> dict[str, Any]:
     }
 
 
+def failure(section: str, error: Exception) -> dict[str, str]:
+    """Return the note on a section of the report that could not be made."""
+    return {"section": section, "reason": f"{type(error).__name__}: {error}"}
+
+
 def known_classes(reference: Any) -> np.ndarray:
     """Return the classes as text, empty where a point has none (blank, None, NaN)."""
     given = np.asarray(reference, dtype=object).ravel()
@@ -143,12 +148,16 @@ def sentences(found: dict[str, Any], n_points: int) -> list[str]:
     if "reference" in found:
         lines.append(reference_words(found["reference"]))
     if "single" in found:
-        alone = found["single"]
-        lines.append(
-            f"k-means alone, the best of ten starts with as many clusters: {alone['accuracy']:.1%} "
-            f"agree; adjusted Rand index {alone['adjusted_rand']:.3f}."
-        )
+        lines.append(single_words(found["single"]))
     return lines
+
+
+def single_words(alone: Mapping[str, Any]) -> str:
+    """Say how far k-means alone agrees with known classes."""
+    return (
+        f"k-means alone, the best of ten starts with as many clusters: {alone['accuracy']:.1%} "
+        f"agree; adjusted Rand index {alone['adjusted_rand']:z.3f}."
+    )
 
 
 def reference_words(known: Mapping[str, Any]) -> str:
@@ -161,11 +170,11 @@ def reference_words(known: Mapping[str, Any]) -> str:
     largest = known.get("largest_class") or 0.0
     little = ""
     if known["n_classes"] > 1 and known["accuracy"] <= largest:
-        little = f" (no more than one cluster of all points would: {largest:.1%})"
+        little = f" (one cluster of all points would reach {largest:.1%})"
     return (
         f"Compared with the {classes}{without}: {known['accuracy']:.1%} of the points agree under "
         f"the best matching of clusters to classes{little}; adjusted Rand index "
-        f"{known['adjusted_rand']:.3f} (1 is perfect, 0 is chance)."
+        f"{known['adjusted_rand']:z.3f} (1 is perfect, 0 is chance)."
     )
 
 

@@ -6,6 +6,8 @@ import html
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from clusterscape.plot.description import number
+
 
 class Markup(str):
     """Text that is HTML already, made of escaped parts."""
@@ -53,11 +55,6 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return number(value)
     return escaped("–" if value is None else value)
-
-
-def number(value: float) -> str:
-    """Return a number of any size with three or four digits."""
-    return f"{value:,.4g}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def terms(pairs: Iterable[tuple[str, Any]]) -> str:

@@ -50,7 +50,7 @@ def write(
         Warn of a file of more megabytes; None never warns.
     **options
         As in :func:`collect`: ``table``, ``coordinates``, ``reference``, ``run``, ``title``,
-        ``max_points``, ``max_partitions``.
+        ``choices``, ``max_points``, ``max_partitions``.
 
     See Also
     --------
@@ -125,13 +125,14 @@ def render(page: Mapping[str, Any], *, choices: Choices | None = None) -> str:
     if choices is not None:
         rules += "; connect-src 'self'"
         page = {"questions": [], **page, "choices": asdict(choices)}
+    made = text.sections(page)
     parts = {
         "rules": rules,
         "title": text.escaped(page["title"]),
         "style": style,
         "headline": text.escaped(page.get("verdict", {}).get("headline", "")),
-        "links": text.links(page),
-        "sections": text.sections(page),
+        "links": text.links(made),
+        "sections": text.joined(made),
         "data": _embedded(_payload(page)),
         "script": script,
     }

@@ -3,152 +3,68 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from clusterscape.plot.description import number
 from clusterscape.report import charts
-from clusterscape.report.cautions import suspicions
-from clusterscape.report.findings import listed, reference_words
+from clusterscape.report.cautions import NEAR, suspicions
+from clusterscape.report.findings import failure, listed, reference_words
 from clusterscape.report.markup import (
     Markup,
     bullets,
     escaped,
     folded,
-    number,
     paragraphs,
     table,
     terms,
 )
+from clusterscape.report.verdict import verdict
 
 Page = Mapping[str, Any]
 
 _COLUMNS = 40  # names of columns that are listed
-_SIZES = 12  # clusters whose sizes are given
+_NAMED = 12  # clusters that are named in a sentence
 _ROWS = 12  # rows of a table that are not folded away
 _NOTES = 4  # on columns, that are not folded away
 _CLUSTERS = 60  # clusters that are described one by one
+_LITTLE = 0.3  # share of the squared distances that a map shows
 
 
-def sections(page: Page) -> str:
-    """Return all sections of the page."""
-    made = []
-    for name, (heading, body) in SECTIONS.items():
-        if name in page or name in ("notes", "glossary"):
-            inner = body(page)
-            if inner:
-                made.append(_section(name, heading, inner))
-    return "\n".join(made)
+def sections(page: Page) -> dict[str, str]:
+    """Return the inner HTML of each section that has something to show, in the order of the page.
+
+    A section that fails becomes a note.
+    """
+    notes = list(page.get("notes", []))
+    made = {}
+    for name, (_, body) in SECTIONS.items():
+        if name not in page and name != "glossary":
+            continue
+        try:
+            made[name] = body(page)
+        except Exception as error:  # one failing section never costs the report
+            notes.append(failure(name, error))
+    made["notes"] = _notes({"notes": notes})
+    return {name: made[name] for name in SECTIONS if made.get(name)}
 
 
-def links(page: Page) -> str:
-    """Return the table of contents."""
-    shown = [
-        f'<li><a href="#{name}">{escaped(heading)}</a></li>'
-        for name, (heading, body) in SECTIONS.items()
-        if (name in page or name in ("notes", "glossary")) and body(page)
-    ]
+def links(made: Iterable[str]) -> str:
+    """Return the table of contents of sections by their names."""
+    shown = [f'<li><a href="#{name}">{escaped(SECTIONS[name][0])}</a></li>' for name in made]
     return "".join(shown)
 
 
-def _section(name: str, heading: str, inner: str) -> str:
-    return (
+def joined(made: Mapping[str, str]) -> str:
+    """Return the sections with their headings."""
+    return "\n".join(
         f'<section id="{name}" aria-labelledby="{name}-title">'
-        f'<h2 id="{name}-title">{escaped(heading)}</h2>{inner}</section>'
+        f'<h2 id="{name}-title">{escaped(SECTIONS[name][0])}</h2>{inner}</section>'
+        for name, inner in made.items()
     )
 
 
 # ---- sections ---------------------------------------------------------------------------------
-
-
-def _verdict(page: Page) -> str:
-    own = page["verdict"]
-    lines = [_sizes(own), _number_of_clusters(own), _confidence(own, page["n_points"])]
-    if own["structure"] is not None:
-        lines.append(
-            f"{own['structure']['message']} The test compares the data with references that have "
-            "no clusters. It says whether there is any structure, not that these clusters are the "
-            "right ones."
-        )
-    distinct, members = own["n_distinct"], own["n_partitions"]
-    differ = "all of them differ" if distinct == members else f"{distinct:,} of them differ"
-    differ = "all of them are the same" if distinct <= 1 else differ
-    if members == 1:
-        lines.append("It rests on one clustering.")
-    else:
-        lines.append(f"{members:,} clusterings were combined; {differ}.")
-    if own["reference"]:
-        lines.append(reference_words(own["reference"]))
-    told = bullets(page.get("failures", {}).get("cautions", []))
-    box = (
-        f'<div class="careful"><h3>Reservations: before you believe it</h3>{told}</div>'
-        if told
-        else ""
-    )
-    return paragraphs(lines) + box
-
-
-def _sizes(own: Mapping[str, Any]) -> str:
-    sizes = own["sizes"]
-    if len(sizes) < 2:
-        return ""
-    shown = [f"{size:,}" for size in sizes[:_SIZES]]
-    if len(sizes) > _SIZES:
-        rest = sizes[_SIZES:]
-        return (
-            f"The largest clusters have {', '.join(shown)} points, {len(rest)} smaller ones "
-            f"{sum(rest):,} in all."
-        )
-    if sizes != sorted(sizes, reverse=True):  # a person's choice keeps the numbers of the answer
-        return f"The clusters have {listed(shown)} points."
-    return f"The clusters are numbered by size: {listed(shown)} points."
-
-
-def _number_of_clusters(own: Mapping[str, Any]) -> str:
-    k, tried, second = own["n_clusters"], own["candidates"], own["runner_up"]
-    if k == 1:
-        if tried is None or tried[0] == tried[1]:
-            return ""
-        return f"Divisions into {tried[0]} to {tried[1]} clusters were compared; none was taken."
-    if tried is None:
-        return {
-            "as asked": f"{k} clusters were asked for.",
-            "as chosen": "It is not the answer of the run, but what a person chose.",
-        }.get(own["how"], "")
-    said = f"Their number was chosen among {tried[0]} to {tried[1]}"
-    said += f"; the runner-up is {second}." if second is not None else "."
-    said += f" {own['steadiness']}" if own["steadiness"] else ""
-    if own["stability"] is not None:
-        said += f" Their clusters agree with these by {own['stability']:.2f} (1 is the same)."
-    if own["also_steady"]:
-        shown = listed([str(c) for c in own["also_steady"]])
-        said += (
-            f" The clusters for k = {shown} hardly vary either: groups may be nested, and you may "
-            "want them coarser or finer."
-        )
-    return said
-
-
-def _confidence(own: Mapping[str, Any], n: int) -> str:
-    score = own["confidence"]
-    if own["n_clusters"] == 1:
-        return ""
-    if score["missing"] == n:
-        return (
-            "No confidence is given for any point, because the clusterings that were combined do "
-            "not differ: agreement among copies is no evidence."
-        )
-    between = n - score["confident"] - score["doubtful"] - score["missing"]
-    said = (
-        f"Of {n:,} points {score['confident']:,} are sure (confidence {score['confident_from']:g} "
-        f"or more), {between:,} lie between, and {score['doubtful']:,} are doubtful (below "
-        f"{score['doubtful_below']:g})."
-    )
-    if score["missing"]:
-        said += f" For {score['missing']:,} there is no confidence."
-    if score["doubtful"]:
-        worst = score["least"][: score["doubtful"]]
-        said += f" The most doubtful: {listed([str(p['id']) for p in worst])}."
-    return said
 
 
 def _input(page: Page) -> str:
@@ -163,16 +79,30 @@ def _input(page: Page) -> str:
             ("Points", f"{own['n_points']:,}"),
             ("Columns", count),
             ("Constant columns", own["n_constant"] and f"{own['n_constant']:,}, which say nothing"),
-            ("Columns used", ", ".join(names[:_COLUMNS]) + more if names else None),
+            (
+                "Columns read" if own["prepared"] else "Columns used",
+                ", ".join(names[:_COLUMNS]) + more if names else None,
+            ),
             ("Left out", ", ".join(map(str, own["left_out"])) or (own["file"] and "nothing")),
             ("Suspicious", _suspicious(own)),
             ("Prepared as", own["prepared"]),
-            ("Prepared by", None if own["scaling"] else ", then ".join(own["steps"])),
+            ("Prepared by", _prepared(own)),
             ("Names of the points", own["id_column"]),
-            ("Known classes", own["reference"] and f"{own['reference']} (not clustered)"),
+            ("Known classes", own["reference"] and _known(own["reference"], "reference" in page)),
             ("Scaling", _SCALINGS.get(own["scaling"], own["scaling"])),
         ]
     ) + _column_notes(own)
+
+
+def _known(column: str, compared: bool) -> str:
+    """Name the column of known classes, and say whether this page has them."""
+    return f"{column} (not clustered{'' if compared else '; not given when this page was written'})"
+
+
+def _prepared(own: Mapping[str, Any]) -> str:
+    """Return the steps before the clustering in words, without the scaling where it is known."""
+    known = _SCALERS if own["scaling"] else ()
+    return ", then ".join(_STEPS.get(step, step) for step in own["steps"] if step not in known)
 
 
 def _column_notes(own: Mapping[str, Any]) -> str:
@@ -195,6 +125,13 @@ def _suspicious(own: Mapping[str, Any]) -> str | None:
     return " ".join(suspicions(own["suspicious"])) or "none: no column looks like ids or classes"
 
 
+_STEPS = {  # the words for a step of a pipeline, whose name alone says little
+    "TableEncoder": "filling gaps and turning words into columns",
+    "LogTransformer": "logarithms, log(1 + x)",
+    "TopVariable": "keeping the columns of largest variance",
+    "PCA": "principal components",
+}
+_SCALERS = ("StandardScaler", "RobustScaler", "MinMaxScaler")
 _SCALINGS = {
     "standard": "every column to mean 0 and standard deviation 1",
     "none": "none: columns with large values count most",
@@ -219,12 +156,8 @@ def _alternatives(page: Page) -> str:
         lines.append(f"{inside:,} of {own['n_partitions']:,} clusterings are shown.")
     far = max((max(row, default=0.0) for row in own["distances"]), default=0.0)
     lines.append(
-        "Distances are one less the adjusted Rand index on the points shown. "
-        + (
-            f"The map shows {own['map_share']:.0%} of their squares."
-            if far > 0
-            else "All clusterings are the same, and lie on one spot."
-        )
+        "The distance of two clusterings is 1 minus their adjusted Rand index on the points shown. "
+        + (_map_words(own["map_share"]) if far > 0 else "Here all are the same, and on one spot.")
     )
     if seen[0].startswith(("principal", "singular")):
         lines.append(
@@ -232,6 +165,12 @@ def _alternatives(page: Page) -> str:
             "all others: clusters that overlap on it may be apart."
         )
     return paragraphs(lines) + _EXPLORER
+
+
+def _map_words(share: float) -> str:
+    """Say how much of the distances the map of clusterings shows."""
+    little = ", so little that dots which are near may still differ" if share < _LITTLE else ""
+    return f"The map shows {share:.0%} of the squared distances{little}."
 
 
 # Filled by the page's script; the canvases have a list and a table beside them that say the same.
@@ -344,7 +283,7 @@ def _measured(own: Mapping[str, Any]) -> str:
     if not double:
         return fresh
     which = f"cluster {double[0]}" if len(double) == 1 else f"clusters {listed(double)}"
-    if len(double) > _SIZES:
+    if len(double) > _NAMED:
         which = f"{len(double)} clusters"
     return f"{fresh}; for {which} with fewer than 8 points to look at, from {both}"
 
@@ -457,8 +396,15 @@ def _tracking(own: Mapping[str, Any]) -> str:
         f"one above. The row k = {own['answer']} is the answer; the others are cuts of the same "
         "clusterings. Clusters keep number and colour from row to row, beginning with the answer's."
     )
+    agreement = own["cut_agreement"]
+    if agreement is not None and agreement < NEAR:
+        told += (
+            f" The same clusterings cut into {own['answer']} give clusters that agree with the "
+            f"answer by {agreement:z.2f} (adjusted Rand index), so that the lines at its row cross."
+        )
     rows = [
-        (f"k = {a['from']}, {a['cluster']}", f"k = {a['to']}, {a['cluster_below']}",
+        (f"k = {a['from']}, cluster {a['cluster']}",
+         f"k = {a['to']}, cluster {a['cluster_below']}",
          f"{a['points']:,}", f"{a['share_from']:.0%}", f"{a['share_to']:.0%}")
         for a in own["arrows"]
     ]  # fmt: skip
@@ -665,7 +611,7 @@ def _glossary(page: Page) -> str:
 
 # Names of the sections, their headings, and what fills them, in the order of the page.
 SECTIONS: dict[str, tuple[str, Callable[[Page], str]]] = {
-    "verdict": ("What was found", _verdict),
+    "verdict": ("What was found", verdict),
     "input": ("What was read", _input),
     "alternatives": ("The answer and its alternatives", _alternatives),
     "choices": ("Your choices", _choices),
@@ -675,7 +621,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Page], str]]] = {
     "points": ("The points", _points),
     "reference": ("Against the known classes", _reference),
     "methods": ("How it was made", _methods),
-    "glossary": ("Words", _glossary),
+    "glossary": ("What the words mean", _glossary),
     "failures": ("Warnings and what failed", _failures),
     "notes": ("What is missing here", _notes),
     "reproduce": ("How to repeat it", _reproduce),

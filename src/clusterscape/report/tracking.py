@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from clusterscape.combine import LWGP
+from clusterscape.compare import adjusted_rand
 from clusterscape.plot.tracking import TrackingDisplay
 from clusterscape.report.alternatives import aligned_with
 
@@ -24,7 +25,24 @@ def tracking_of(model: Any, points: np.ndarray) -> dict[str, Any] | None:
     table = cuts_of(model, points)
     if table is None:
         return None
-    return {"answer": int(model.n_clusters_), "n_points": len(table), **_drawn(table)}
+    k = int(model.n_clusters_)
+    return {
+        "answer": k,
+        "n_points": len(table),
+        "cut_agreement": cut_agreement(model, points),
+        **_drawn(table),
+    }
+
+
+def cut_agreement(model: Any, points: np.ndarray) -> float | None:
+    """Return the adjusted Rand index of the answer with a cut into as many clusters.
+
+    The answer may be combined in another way than :func:`~clusterscape.validate.select_k` cuts the
+    clusterings. None where there is no such cut.
+    """
+    votes, points = _votes(model, points)
+    found = None if votes is None else _cut(votes, int(model.n_clusters_))
+    return None if found is None else adjusted_rand(np.asarray(model.labels_)[points], found)
 
 
 def cuts_of(model: Any, points: np.ndarray) -> pd.DataFrame | None:
@@ -39,14 +57,9 @@ def cuts_of(model: Any, points: np.ndarray) -> pd.DataFrame | None:
     k = int(model.n_clusters_)
     if not 2 <= k <= _LARGEST:
         return None
-    points = points[:: -(-points.size // _POINTS)]
-    ensemble = model.ensemble_
-    usable = np.flatnonzero(ensemble.n_clusters > 1)
-    if usable.size > _MEMBERS:
-        usable = usable[np.linspace(0, usable.size - 1, _MEMBERS).astype(np.int64)]
-    if not usable.size or points.size <= k + 1:
+    votes, points = _votes(model, points)
+    if votes is None:
         return None
-    votes = ensemble.subset(points, keep_empty=True).select(usable)
     answer = np.asarray(model.labels_)[points]
     rows: dict[int, np.ndarray] = {k: answer}
     counts = _counts(k, getattr(model, "k_selection_", None), points.size)
@@ -58,6 +71,18 @@ def cuts_of(model: Any, points: np.ndarray) -> pd.DataFrame | None:
             if found is not None:
                 before = rows[count] = aligned_with(before, found)
     return pd.DataFrame({count: rows[count] for count in sorted(rows)}, index=points)
+
+
+def _votes(model: Any, points: np.ndarray) -> tuple[Any, np.ndarray]:
+    """Return the clusterings that are cut, None where there are none, and the points followed."""
+    points = points[:: -(-points.size // _POINTS)]
+    ensemble = model.ensemble_
+    usable = np.flatnonzero(ensemble.n_clusters > 1)
+    if usable.size > _MEMBERS:
+        usable = usable[np.linspace(0, usable.size - 1, _MEMBERS).astype(np.int64)]
+    if not usable.size or points.size <= int(model.n_clusters_) + 1:
+        return None, points
+    return ensemble.subset(points, keep_empty=True).select(usable), points
 
 
 def _counts(k: int, selection: Any, n: int) -> list[int]:

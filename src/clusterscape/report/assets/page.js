@@ -33,7 +33,7 @@
 
   const own = data.alternatives;
   const points = data.points;
-  const state = { shown: 0, pin: null, cluster: null, point: null, search: "", sort: "confidence", down: false, page: 0 };
+  const state = { shown: 0, pin: null, cluster: null, point: null, search: "", sort: "confidence", down: false, page: 0, section: null };
   const n = points ? points.ids.length : 0;
   const none = own ? (own.bytes === 2 ? 65534 : 254) : 254; // this and above: in no cluster
   const answer = own ? wide(bytes(own.answer), own.bytes) : null;
@@ -66,6 +66,7 @@
     state.search = given.get("search") ?? "";
     state.sort = COLUMNS.some((c) => c.name === given.get("sort")) ? given.get("sort") : "confidence";
     state.down = given.get("down") === "1";
+    state.section = given.get("section");
   }
 
   function writeHash() {
@@ -75,6 +76,8 @@
     if (state.search) kept.set("search", state.search);
     if (state.sort !== "confidence") kept.set("sort", state.sort);
     if (state.down) kept.set("down", "1");
+    // A section alone is an address of its own, which every browser knows.
+    if (state.section && kept.size) kept.set("section", state.section);
     const text = kept.toString();
     history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
   }
@@ -209,7 +212,7 @@
     };
     const means = algorithms.map((name) => [name, mean(name)]).filter(([, far]) => far !== null);
     at("kinds").textContent = !steps || !means.length ? "" :
-      `Up: the distance to the clustering shown (${own.partitions[state.shown].name}). Mean distance by algorithm: ${means.map(([name, far]) => `${name} ${far.toFixed(2)}`).join(", ")}.`;
+      `Vertical axis: the distance to the clustering shown (${own.partitions[state.shown].name}). Mean distance by algorithm: ${means.map(([name, far]) => `${name} ${far.toFixed(2)}`).join(", ")}.`;
     const box = at("algorithms");
     if (box.firstChild) return;
     algorithms.forEach((name, a) => {
@@ -249,7 +252,7 @@
   const raw = own && own.places ? new Uint16Array(bytes(own.places).buffer) : null;
   let spots = null;
 
-  function placePoints(width, height) {
+  function placesIn(width, height) {
     let right = 1;
     let top = 1;
     for (let i = 0; i < n; i++) {
@@ -257,11 +260,20 @@
       top = Math.max(top, raw[2 * i + 1]);
     }
     const scale = Math.min((width - 40) / right, (height - 50) / top);
-    spots = new Float32Array(2 * n);
+    const found = new Float32Array(2 * n);
     for (let i = 0; i < n; i++) {
-      spots[2 * i] = width / 2 + (raw[2 * i] - right / 2) * scale;
-      spots[2 * i + 1] = (height - 14) / 2 - (raw[2 * i + 1] - top / 2) * scale;
+      found[2 * i] = width / 2 + (raw[2 * i] - right / 2) * scale;
+      found[2 * i + 1] = (height - 14) / 2 - (raw[2 * i + 1] - top / 2) * scale;
     }
+    return found;
+  }
+
+  // The answer beside the verdict, which no choice changes.
+  function drawGlance() {
+    const { ink, width, height } = sheet(at("glance"));
+    const places = placesIn(width, height);
+    paintPoints(ink, answer, places, n > 2000 ? 1.6 : n > 400 ? 2.2 : 3, () => true);
+    nameClusters(ink, answer, places);
   }
 
   function drawPoints(labels, changed) {
@@ -273,7 +285,7 @@
       ink.fillText("The report was written without the features of the points.", width / 2, height / 2);
       return;
     }
-    placePoints(width, height);
+    spots = placesIn(width, height);
     ink.fillText(`${own.axes[0]}  →`, width / 2, height - 4);
     ink.save();
     ink.translate(11, height / 2);
@@ -282,25 +294,8 @@
     ink.restore();
     const size = n > 2000 ? 2.2 : n > 400 ? 3 : 4;
     const strong = (i) => (state.cluster === null || labels[i] === state.cluster) && (!changed || changed[i] === 1);
-    for (const faded of [true, false]) {
-      const paths = new Map();
-      for (let i = 0; i < n; i++) {
-        if (strong(i) === faded) continue;
-        const label = labels[i];
-        if (!paths.has(label)) paths.set(label, new Path2D());
-        shapeOf(label)(paths.get(label), spots[2 * i], spots[2 * i + 1], size);
-      }
-      ink.globalAlpha = faded ? 0.15 : 0.9;
-      ink.lineWidth = 0.6;
-      ink.strokeStyle = colour("--edge"); // dark colours on a dark page
-      for (const [label, path] of paths) {
-        ink.fillStyle = colourOf(label);
-        ink.fill(path);
-        ink.stroke(path);
-      }
-    }
-    ink.globalAlpha = 1;
-    nameClusters(ink, labels);
+    paintPoints(ink, labels, spots, size, strong);
+    nameClusters(ink, labels, spots);
     if (state.point !== null) {
       ink.beginPath();
       SHAPES[0](ink, spots[2 * state.point], spots[2 * state.point + 1], 9);
@@ -310,7 +305,28 @@
     }
   }
 
-  function nameClusters(ink, labels) {
+  function paintPoints(ink, labels, places, size, strong) {
+    for (const faded of [true, false]) {
+      const paths = new Map();
+      for (let i = 0; i < n; i++) {
+        if (strong(i) === faded) continue;
+        const label = labels[i];
+        if (!paths.has(label)) paths.set(label, new Path2D());
+        shapeOf(label)(paths.get(label), places[2 * i], places[2 * i + 1], size);
+      }
+      ink.globalAlpha = faded ? 0.15 : 0.9;
+      ink.lineWidth = Math.min(0.6, size / 6);
+      ink.strokeStyle = colour("--edge"); // dark colours on a dark page
+      for (const [label, path] of paths) {
+        ink.fillStyle = colourOf(label);
+        ink.fill(path);
+        ink.stroke(path);
+      }
+    }
+    ink.globalAlpha = 1;
+  }
+
+  function nameClusters(ink, labels, places) {
     const members = new Map();
     for (let i = 0; i < n; i++) {
       if (labels[i] >= none) continue;
@@ -318,18 +334,20 @@
       members.get(labels[i]).push(i);
     }
     const median = (list, axis) => {
-      const sorted = list.map((i) => spots[2 * i + axis]).sort((a, b) => a - b);
+      const sorted = list.map((i) => places[2 * i + axis]).sort((a, b) => a - b);
       return sorted[sorted.length >> 1];
     };
     ink.font = "bold 14px system-ui, sans-serif";
+    ink.textAlign = "center";
     ink.textBaseline = "middle";
     ink.lineWidth = 4;
     ink.strokeStyle = colour("--halo");
     ink.fillStyle = colour("--ink");
     for (const [label, list] of members) {
       if (list.length * 100 < n) continue;
-      const x = median(list, 0);
-      const y = median(list, 1);
+      // Beside a few points, which the number would hide.
+      const x = median(list, 0) + (list.length > 12 ? 0 : 13);
+      const y = median(list, 1) - (list.length > 12 ? 0 : 11);
       ink.strokeText(label, x, y);
       ink.fillText(label, x, y);
     }
@@ -447,9 +465,9 @@
     const right = sums(columns, (key) => key % 65536);
     const total = left.reduce((s, m) => s + m, 0) || 1;
     const gap = (list) => Math.min(8, (0.3 * height) / list.length);
-    const room = height - 24;
+    const space = height - 24;
     const starts = (list) => {
-      const scale = (room - gap(list) * (list.length - 1)) / total;
+      const scale = (space - gap(list) * (list.length - 1)) / total;
       let y = 20;
       return { scale, at: list.map((m) => { const here = y; y += m * scale + gap(list); return here; }) };
     };
@@ -894,9 +912,21 @@
     });
   }
 
+  // One part that cannot be drawn leaves the others as they are.
+  function attempt(section, act) {
+    try {
+      act();
+    } catch (error) {
+      const said = `This part could not be drawn (${error.message}).`;
+      const box = at(section);
+      if (box && ![...box.children].some((c) => c.textContent === said)) box.append(make("p", said));
+    }
+  }
+
   function drawAll() {
-    draw();
-    if (data.matrix) drawMatrix();
+    attempt("alternatives", draw);
+    if (at("glance")) attempt("verdict", drawGlance);
+    if (data.matrix) attempt("matrix", drawMatrix);
   }
 
   async function loadAlternatives() {
@@ -909,6 +939,12 @@
     steps = far;
     draw();
     if (choices) setUpChoices();
+    finish();
+  }
+
+  // Only now is all in its place.
+  function finish() {
+    if (state.section && at(state.section)) at(state.section).scrollIntoView();
     document.documentElement.dataset.ready = "true";
   }
 
@@ -917,17 +953,33 @@
   if (points) setUpPoints();
   drawAll();
   if (own) loadAlternatives();
-  else document.documentElement.dataset.ready = "true";
-  window.addEventListener("hashchange", () => { if (location.hash.includes("=")) { readHash(); draw(); } });
+  else finish();
+  window.addEventListener("hashchange", () => {
+    if (location.hash.includes("=")) {
+      readHash();
+      draw();
+      return;
+    }
+    // A link of the table of contents: the address keeps what was chosen.
+    state.section = location.hash.slice(1) || null;
+    if (state.shown || state.pin !== null || state.point !== null || state.search) writeHash();
+  });
   window.addEventListener("resize", drawAll);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
   // Paper is white, whatever the screen is.
   matchMedia("print").addEventListener("change", drawAll);
-  // What is folded away cannot be opened on paper.
+  // What is folded away cannot be opened on paper, and a head with buttons is not repeated on the
+  // next sheet.
   let folded = [];
+  let heads = [];
   window.addEventListener("beforeprint", () => {
     folded = [...document.querySelectorAll("details:not([open])")];
     for (const one of folded) one.open = true;
+    heads = [...document.querySelectorAll("thead button")].map((button) => [button.parentElement, button]);
+    for (const [cell, button] of heads) cell.textContent = button.textContent;
   });
-  window.addEventListener("afterprint", () => { for (const one of folded) one.open = false; });
+  window.addEventListener("afterprint", () => {
+    for (const one of folded) one.open = false;
+    for (const [cell, button] of heads) cell.replaceChildren(button);
+  });
 })();
