@@ -176,6 +176,67 @@ def test_a_column_with_a_gap_is_not_left_out_of_the_suggested_run(tmp_path):
     assert "--exclude" not in command
 
 
+def mixed(n: int) -> pd.DataFrame:
+    """Return a table of numbers and words, with a gap, free text and days."""
+    rng = np.random.default_rng(0)
+    made = pd.DataFrame({"age": rng.integers(17, 90, n) + 0.5})
+    for name, words in (("work", "Private State"), ("sex", "m f"), ("country", "A B C D")):
+        made[name] = rng.choice(words.split(), n)
+    made["remark"] = [f"said {i} words" for i in range(n)]
+    made["day"] = pd.date_range("2024-01-01", periods=n).astype(str)
+    made.loc[3, ["age", "sex"]] = None, None
+    return made
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [(60, "--categories gower --missing members"), (2001, "--categories one-hot --missing impute")],
+)
+def test_info_suggests_what_to_do_with_words(rows, words):
+    mixed(rows).to_csv("t.csv", index=False)
+    said = invoke("info", "t.csv").stdout.splitlines()
+    assert said[-1] == (
+        f"To cluster it: clusterscape run t.csv --id-column remark {words} --exclude day"
+    )
+    how = words.split()[1]
+    assert any("Columns 'work' and 2 more hold words" in line and how in line for line in said)
+    assert "Column 'remark' is different in every row: the command takes it as the names" in str(
+        said
+    )
+    assert "Column 'day' holds dates or times: the command leaves it out" in str(said)
+    if rows < 100:
+        done = invoke(*said[-1].split()[4:], "-r", "4", "--references", "0", "-k", "2", "-o", "out")
+        assert done.exit_code == 0, done.stderr
+        used = json.loads(Path("out/run.json").read_text())["input"]["feature_names"]
+        assert used == ["age", "work", "sex", "country"]
+
+
+def test_info_of_words_alone_and_of_one_column_of_words():
+    words = mixed(60)[["work", "sex", "country"]].dropna()
+    words.to_csv("w.csv", index=False)
+    said = invoke("info", "w.csv").stdout
+    assert "If its columns are measurements in words: clusterscape run w.csv --categories" in said
+    one = pd.DataFrame({"x": np.arange(30) / 7, "sex": ["m", "f"] * 15})
+    one.to_csv("one.csv", index=False)
+    said = invoke("info", "one.csv").stdout
+    assert "Column 'sex' holds words: the command compares the result with it." in said
+    assert said.splitlines()[-1].endswith("run one.csv --reference sex")
+
+
+def test_classes_in_words_are_doubted():
+    made = mixed(60).drop(columns=["remark", "day"]).dropna().rename(columns={"work": "species"})
+    made.to_csv("t.csv", index=False)
+    said = invoke("info", "t.csv").stdout
+    assert "Column 'species' holds 2 different words, and its name suggests known classes" in said
+    assert "--reference species --categories gower" in said
+    done = invoke(
+        "run", "t.csv", "--categories", "one-hot", "-r", "4", "--references", "0", "-k", "2"
+    )
+    assert done.exit_code == 0, done.stderr
+    assert "warning: column 'species' holds 2 different words" in done.stderr
+    assert "--exclude species, or compare the result with it: --reference species" in done.stderr
+
+
 def test_small_shares_are_not_rounded_away():
     assert share_words(239, 240) == ">99%"
     assert share_words(1, 240) == "<1%"

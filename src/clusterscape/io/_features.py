@@ -130,6 +130,11 @@ _MOST_WORDS = 100  # for which one column each is made
 _FEWEST = 10  # rows, below which words differ by chance
 
 
+def are_few_words(count: int, n: int) -> bool:
+    """Say whether so many different words in n rows are categories, not names or free text."""
+    return count <= _MOST_WORDS and (n < _FEWEST or 2 * count <= n)
+
+
 @dataclass(frozen=True, eq=False)
 class Features:
     """The features of a frame, column by column."""
@@ -257,7 +262,7 @@ class Features:
         n = len(self.frame)
         for p in words:
             count = self.frame.iloc[:, p][~self.cells[p].missing].astype(str).nunique()
-            if count > _MOST_WORDS or (n >= _FEWEST and 2 * count > n):
+            if not are_few_words(count, n):
                 raise TableError(
                     f"{self.where.name}: the column {self.names[p]!r} holds {count:,} different "
                     f"words in {n:,} rows: names or free text rather than categories",

@@ -39,9 +39,9 @@ from clusterscape.io._numbers import Marks, is_missing
 from clusterscape.io._sheets import sheet_frame
 from clusterscape.io._source import FORMATS, TEXT, PathOrStream, Source, open_source
 
-# Formats whose numbers are one matrix.
 _FEWEST_SUMMED = 4  # rows, below which a last row may be the sum of the others by chance
 
+# Formats whose numbers are one matrix.
 _READERS: dict[str, Callable[[Source, Wanted], Table]] = {
     "npz": read_npz,
     "npy": read_npy,
@@ -83,8 +83,8 @@ def read_table(
         The column that names the rows. Without it a column is taken as the ids only where nothing
         else can be meant: a column called ``id``; a first column without a name; or a first column
         that holds text, different in every row, while all other columns are numbers (or words,
-        where ``categories`` allows them).
-        ``Table.notes`` says so. NPZ files may hold ``ids`` or ``sample_names``.
+        where ``categories`` allows them). ``Table.notes`` says so. NPZ files may hold ``ids`` or
+        ``sample_names``.
     columns : str or list of str, optional
         The features to use; all others are left out. Names may be joined by commas.
     exclude : str or list of str, optional
@@ -375,8 +375,8 @@ def read_labels(
         An ensemble written by :meth:`Ensemble.to_npz` or :meth:`Ensemble.to_parquet`; a CSV, TSV
         or Parquet table of labels; an NPY or NPZ file with an array of integer labels; or an h5ad
         file, of which ``columns`` names columns of ``obs``. ``"-"`` reads CSV from standard input.
-        In a table the labels may be numbers or text; -1 is noise,
-        and an empty cell or -2 means that this clustering did not see the point.
+        In a table the labels may be numbers or text; -1 is noise, and an empty cell or -2 means
+        that this clustering did not see the point.
     id_column : str, optional
         The column that names the points; a column called ``id``, or a first column without a
         name, is taken without being asked for.
