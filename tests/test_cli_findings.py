@@ -449,3 +449,41 @@ def test_info_says_what_else_an_h5ad_file_holds():
     assert "which may be clusterings: clusterscape combine c.h5ad --obs leiden_1\n" in said
     facts = json.loads(invoke("info", "c.h5ad", "--json").stdout)
     assert facts["parts"] == {"obsm": ["X_pca"], "layers": ["counts"], "obs": ["leiden_1"]}
+
+
+def test_one_cluster_per_line_is_refused():
+    Path("mcl.txt").write_text("s0\ts1\ts2\ns3\ts4\ts5\ns6\ts7\ts8\n")
+    done = invoke("compare", "mcl.txt")
+    assert done.exit_code == 1
+    assert "the lines look like clusters with the names of their points; write one" in done.stderr
+
+
+def test_a_name_that_is_close_is_said():
+    Path("t.csv").write_text("a,b\n0,1\n0,1\n1,0\n")
+    assert "Did you mean 'ari'?" in invoke("compare", "t.csv", "--metric", "arri").stderr
+    assert "Did you mean" not in invoke("compare", "t.csv", "--metric", "zzzz").stderr
+
+
+def test_files_of_one_command_are_written_all_or_none(monkeypatch):
+    points(40).to_csv("t.csv", index=False)
+    from clusterscape.plot import LandscapeDisplay
+
+    def fail(*_, **__):
+        raise ValueError("not drawn")
+
+    monkeypatch.setattr(LandscapeDisplay, "from_estimator", fail)
+    words = ("landscape", "t.csv", "-k", "2", "--samples", "40")
+    done = invoke(*words, "-o", "a.csv", "--map", "m.svg")
+    assert done.exit_code == 1
+    assert not Path("a.csv").exists()
+    assert not Path("m.svg").exists()
+    monkeypatch.undo()
+
+
+def test_the_map_of_a_landscape_is_the_same_every_time():
+    points(40).to_csv("t.csv", index=False)
+    for name in ("one", "two"):
+        words = ("landscape", "t.csv", "-k", "2", "--samples", "40", "-q")
+        done = invoke(*words, "-o", f"{name}.csv", "--map", f"{name}.svg")
+        assert done.exit_code == 0, done.stderr
+    assert Path("one.svg").read_bytes() == Path("two.svg").read_bytes()

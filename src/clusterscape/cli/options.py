@@ -36,7 +36,13 @@ space_option, output_option = _panel(SPACE), _panel(OUTPUT)
 def choose(option: str, given: str, known: Sequence[str]) -> str:
     """Return ``given`` if it is known; otherwise the command was not understood."""
     if given not in known:
-        raise typer.BadParameter(f"{given!r} is not one of {', '.join(known)}.", param_hint=option)
+        from difflib import get_close_matches
+
+        close = get_close_matches(given, known, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise typer.BadParameter(
+            f"{given!r} is not one of {', '.join(known)}.{hint}", param_hint=option
+        )
     return given
 
 

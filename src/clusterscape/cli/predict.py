@@ -194,7 +194,8 @@ def _lacking(error: UnknownColumn, names: list[str]) -> Exception:
     if error.column not in names:
         return error
     problem = f"{error.problem}, which the model was fitted on ({_listed(names)})"
-    return UnknownColumn(error.column, problem, error.remedy, **error.options)
+    remedy = f"{error.remedy}; a model without that column takes another run, with {{exclude}}"
+    return UnknownColumn(error.column, problem, remedy, **error.options, exclude=error.column)
 
 
 def _of_known_columns(error: TableError, names: list[str]) -> TableError:

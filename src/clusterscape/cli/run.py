@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -89,6 +90,7 @@ def run(
     from clusterscape.cli import output as out
     from clusterscape.cli.generate import choose_algorithm
     from clusterscape.cli.like import id_column_of_file, read_with_ids
+    from clusterscape.generate.scales import accepted_scales
     from clusterscape.model import ConsensusClustering
     from clusterscape.report import findings
 
@@ -127,7 +129,9 @@ def run(
         before = inputs.steps(table, reading, preparing, scale=done, seed=seed, quiet=quiet)
         choose_algorithm(model, algorithm, table)
         say(_announced(table, model, generator, scale=done), quiet=quiet)
-        whole = inputs.fitted(model, table, before, jobs=jobs)
+        embedded = reading.obsm is not None and scale == "none"
+        with accepted_scales() if embedded else nullcontext():
+            whole = inputs.fitted(model, table, before, jobs=jobs)
     parameters: dict[str, Any] = {
         "clusters": clusters, "partitions": partitions, "generator": generator,
         "algorithm": algorithm, "consensus": consensus, "scale": scale, "scaled": done,
@@ -202,7 +206,9 @@ def _announced(table: Table, model: ConsensusClustering, how: str, *, scale: str
     searched = how == "diverse" and not isinstance(model.n_clusters, int) and model.metric is None
     more = ", and a fifth as often again with the number of clusters found" if searched else ""
     done = f"scaling: {scale}" if model.metric is None else "Gower's distances"
+    points = "point" if table.n_points == 1 else "points"
+    features = "feature" if table.n_features == 1 else "features"
     return (
-        f"clustering {table.n_points:,} points with {table.n_features:,} features "
+        f"clustering {table.n_points:,} {points} with {table.n_features:,} {features} "
         f"{model.n_partitions:,} times{more} ({how}, {done})."
     )

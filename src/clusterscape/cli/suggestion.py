@@ -73,8 +73,8 @@ def _sorted(found: TableSummary, arguments: DescribeArguments) -> _Columns:
     }
     named = first = text_ids(found, arguments)
     texts = [c for c in found.columns if c.kind == "text" and c.name != named]
-    differ = [c.name for c in texts if not c.n_missing and c.n_distinct == found.n_points]
-    if named is None and not found.has_ids and len(differ) == 1 and not texts[0].few_words:
+    differ = [c.name for c in texts if c.n_distinct == found.n_points and not c.few_words]
+    if named is None and not found.has_ids and len(differ) == 1:
         named = differ[0]
     by_number = [name for name, kind in odd.items() if kind in ("counter", "ids")]
     ids = named if named is not None or found.has_ids or not by_number else by_number[0]
@@ -141,10 +141,13 @@ def _remarks(columns: _Columns, *, gower: bool) -> list[str]:
         )
     out = "the command leaves {them} out"
     fills = "--missing members passes over them" if gower else "--missing impute fills them"
-    words = "--categories one-hot makes a column for each word"
+    how = "--categories one-hot makes a column for each word"
     if gower:
-        words = "--categories gower compares rows column by column; one-hot would make a column for"
-        words += " each word"
+        how = "--categories gower compares rows column by column, one-hot makes a column per word"
+    words = (
+        f"{how}. Words weigh at least as much as numbers and can decide the clusters: compare with "
+        "--categories drop"
+    )
     for names, what in (
         (columns.broken, f"cells that are no numbers: correct them, otherwise {out}"),
         (columns.gaps, f"missing values: --missing drop leaves their rows out, {fills}"),

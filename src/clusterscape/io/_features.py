@@ -14,7 +14,7 @@ from scipy import sparse
 
 from clusterscape.io import _numbers
 from clusterscape.io._columns import Roles, Table, Wanted, Where, plan_roles, row_names
-from clusterscape.io._errors import TableError
+from clusterscape.io._errors import TableError, no_rows
 from clusterscape.io._numbers import Cells, Marks, read_cells
 from clusterscape.preprocess import TableEncoder
 
@@ -33,7 +33,7 @@ def table_of_frame(
 ) -> Table:
     """Turn a frame whose columns have their roles into a :class:`Table`."""
     if len(frame) == 0:
-        raise TableError(f"{where.name} has column names but no rows of data")
+        raise no_rows(where.name)
     roles = plan_roles(names, wanted, where)
     beside = wanted.categories != "refuse"
     roles = take_first_text_column(frame, names, roles, marks=marks, na=na, beside=beside)
@@ -205,7 +205,11 @@ class Features:
         gone = {*words, *dates}
         left = tuple(p for p in self.positions if p not in gone)
         if not left:
-            raise TableError(f"{self.where.name} has no column of numbers to cluster on")
+            raise TableError(
+                f"{self.where.name} has no column of numbers to cluster on",
+                "words can be clustered on with {categories}",
+                categories="one-hot",
+            )
         notes = list(self.notes)
         for positions, what in ((words, "words"), (dates, "dates")):
             if positions:

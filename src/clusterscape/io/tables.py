@@ -14,7 +14,7 @@ from clusterscape.ensemble import Ensemble
 from clusterscape.io._columns import Table, Wanted, numbered_rows, pick_columns
 from clusterscape.io._delimited import Read, read_delimited, read_plain
 from clusterscape.io._describe import TableSummary, summary_of_frame, summary_of_table
-from clusterscape.io._errors import TableError, UnknownColumn
+from clusterscape.io._errors import TableError, UnknownColumn, no_rows
 from clusterscape.io._features import (
     CATEGORY_CHOICES,
     MISSING_CHOICES,
@@ -543,6 +543,6 @@ def describe_table(
         return replace(found, parts=h5ad_parts(source)) if source.format == "h5ad" else found
     read = _read_frame(source, layout, wanted)
     if len(read.frame) == 0:
-        raise TableError(f"{read.where.name} has column names but no rows of data")
+        raise no_rows(read.where.name)
     found = summary_of_frame(read, wanted=wanted, na=layout.na)
     return replace(found, notes=read.notes + found.notes)
