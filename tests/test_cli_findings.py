@@ -487,3 +487,24 @@ def test_the_map_of_a_landscape_is_the_same_every_time():
         done = invoke(*words, "-o", f"{name}.csv", "--map", f"{name}.svg")
         assert done.exit_code == 0, done.stderr
     assert Path("one.svg").read_bytes() == Path("two.svg").read_bytes()
+
+
+def test_a_column_of_the_run_is_no_reference_for_it():
+    made = points(40).assign(kind=[0, 1] * 20)
+    made.to_csv("t.csv", index=False)
+    assert invoke("run", "t.csv", *QUICK, "-o", "out", "-q").exit_code == 0
+    for words in (
+        ("report", "out", "t.csv", "-o", "r.html"),
+        ("plot", "contingency", "out", "t.csv"),
+    ):
+        done = invoke(*words, "--reference", "kind")
+        assert done.exit_code == 2
+        assert "the run was clustered on 'kind'" in " ".join(done.stderr.split())
+
+
+def test_the_table_behind_a_picture_does_not_count_its_rows():
+    points(40).to_csv("t.csv", index=False)
+    assert invoke("run", "t.csv", *QUICK, "-o", "out", "-q").exit_code == 0
+    done = invoke("plot", "description", "out", "t.csv", "--table", "d.csv", "-q")
+    assert done.exit_code == 0, done.stderr
+    assert pd.read_csv("d.csv").columns[0] == "cluster"

@@ -10,7 +10,7 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -255,10 +255,13 @@ def framed(X: Any, table: Table) -> Any:
     return pd.DataFrame(X, index=table.ids, columns=names if named else None)
 
 
-def fitted(model: ConsensusClustering, table: Table, before: Any, *, jobs: int) -> Any:
+def fitted(
+    model: ConsensusClustering, table: Table, before: Any, *, jobs: int, embedded: bool = False
+) -> Any:
     """Fit the model to a table, and return it, or the pipeline of ``before`` and it.
 
-    ``before`` are the steps before the model, or the name of a scaling. What only says how the work
+    ``before`` are the steps before the model, or the name of a scaling; ``embedded`` says that the
+    table holds coordinates whose scales are taken as they are. What only says how the work
     is done is not left in the model: its file then has the same bytes for any number of workers,
     and fitting it again does not go on in this run's store.
     """
@@ -266,10 +269,12 @@ def fitted(model: ConsensusClustering, table: Table, before: Any, *, jobs: int) 
     from scipy import sparse
     from sklearn.pipeline import make_pipeline
 
+    from clusterscape.generate.scales import accepted_scales
+
     X = framed(table.X, table)
     if isinstance(before, str):
         before = [] if before == "none" else [scaler(before)]
-    with joblib.parallel_config(n_jobs=jobs):
+    with joblib.parallel_config(n_jobs=jobs), accepted_scales() if embedded else nullcontext():
         if not before:
             whole = model.fit(X, index=table.ids)
         elif sparse.issparse(X):

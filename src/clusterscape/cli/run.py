@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -90,7 +89,6 @@ def run(
     from clusterscape.cli import output as out
     from clusterscape.cli.generate import choose_algorithm
     from clusterscape.cli.like import id_column_of_file, read_with_ids
-    from clusterscape.generate.scales import accepted_scales
     from clusterscape.model import ConsensusClustering
     from clusterscape.report import findings
 
@@ -130,8 +128,7 @@ def run(
         choose_algorithm(model, algorithm, table)
         say(_announced(table, model, generator, scale=done), quiet=quiet)
         embedded = reading.obsm is not None and scale == "none"
-        with accepted_scales() if embedded else nullcontext():
-            whole = inputs.fitted(model, table, before, jobs=jobs)
+        whole = inputs.fitted(model, table, before, jobs=jobs, embedded=embedded)
     parameters: dict[str, Any] = {
         "clusters": clusters, "partitions": partitions, "generator": generator,
         "algorithm": algorithm, "consensus": consensus, "scale": scale, "scaled": done,
