@@ -508,3 +508,33 @@ def test_the_table_behind_a_picture_does_not_count_its_rows():
     done = invoke("plot", "description", "out", "t.csv", "--table", "d.csv", "-q")
     assert done.exit_code == 0, done.stderr
     assert pd.read_csv("d.csv").columns[0] == "cluster"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("run", "t.csv", "--obs", "leiden_*"), "'clusterscape combine' does"),
+        (("combine", "l.csv", "--missing", "drop"), "how a table of features is read, and none"),
+        (("combine", "l.csv", "--transpose"), "how a table of features is read, and none"),
+        (("compare", "l.csv", "--scale", "robust"), "how a table of features is read, and none"),
+        (("info", "t.csv", "--categories", "drop"), "info says what stands in a file"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(words, said):
+    points(40).to_csv("t.csv", index=False)
+    Path("l.csv").write_text("a,b\n0,1\n0,1\n1,0\n")
+    done = invoke(*words)
+    assert done.exit_code == 2
+    assert said in " ".join(done.stderr.replace("│", "").split())
+
+
+def test_info_describes_a_part_of_an_h5ad_file():
+    anndata = pytest.importorskip("anndata")
+    made = anndata.AnnData(np.random.default_rng(0).normal(size=(12, 3)))
+    made.obsm["X_pca"] = np.random.default_rng(1).normal(size=(12, 2))
+    made.obs["leiden_1"] = pd.Categorical(["0", "1", "2"] * 4)
+    made.write_h5ad("c.h5ad")
+    said = invoke("info", "c.h5ad", "--obsm", "X_pca").stdout
+    assert "12 rows, 2 columns" in said
+    assert "To cluster it: clusterscape run c.h5ad --obsm X_pca" in said
+    assert "12 points, 1 partition with 3 clusters" in invoke("info", "c.h5ad", "--obs", "*").stdout

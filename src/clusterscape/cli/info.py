@@ -126,7 +126,9 @@ def _describe(file: str, reading: opt.Reading) -> Description:
         ]
     if is_model_file(file):
         return _of_model(file)
-    if _is_labels(file):
+    why = "info says what stands in a file"
+    reading.refuse(f"{why}, before anything is done to it", "missing", "categories", "transpose")
+    if reading.obs is not None or _is_labels(file):
         return _of_labels(file, read_labels(file, **arguments))
     found = describe_table(file, **reading.describe_arguments(file))
     if not any(column.is_feature for column in found.columns):

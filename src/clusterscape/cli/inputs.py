@@ -58,6 +58,11 @@ def read_table(
     from clusterscape import io as tables
     from clusterscape.io.results import file_digest
 
+    reading.refuse(
+        "columns of obs are clusterings, which this command does not read ('clusterscape combine' "
+        "does)",
+        "obs",
+    )
     arguments = (reading.kept() if keep else reading).table_arguments(data)
     if keep and arguments["missing"] == "impute":
         arguments["missing"] = "keep"
@@ -438,6 +443,12 @@ def read_clusterings(
     from clusterscape import io as tables
 
     choose("--join", join, JOINS)
+    if features is None:
+        why = "it says how a table of features is read, and none is given"
+        reading.refuse(why, "decimal", "thousands", "missing", "categories", "transpose")
+        reading.refuse(why, "obsm", "layer")
+        if scale != "auto":
+            raise typer.BadParameter(f"{why}; leave it out.", param_hint="--scale")
     reader = _Reader(reading, all_inputs(files, features))
     labels = [reader.read(name, tables.read_label_table) for name in files]
     reader.check(files)

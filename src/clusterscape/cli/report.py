@@ -157,7 +157,7 @@ def _combined(
         )
     with inputs.as_arguments(files="RESULTS", features="TABLE"):
         ensemble, _, X = inputs.read_clusterings(
-            [str(file)], data, reading, scale="none", quiet=quiet
+            [str(file)], data, reading, scale="auto" if data is None else "none", quiet=quiet
         )
     features, done = (None, None) if X is None else inputs.scaled(X, "auto")
     model = ConsensusClustering(random_state=0).fit_ensemble(ensemble, features=features)

@@ -21,7 +21,7 @@ class _Columns:
     ids: str | None  # names the rows
     text_ids: bool  # the names are text
     taken: bool  # ``run`` takes these names without being told
-    numbers: list[str]  # without gaps, and nothing speaks against them
+    numbers: list[str]  # without gaps, and no reason is seen against them
     gaps: list[str]  # of numbers, or of words that are clustered on
     categories: list[str]  # few words: each can become a column
     names: list[str]  # words that differ in most rows

@@ -114,7 +114,7 @@ def _frame(
             f"{source.name} cannot be read ({reason})",
             "look for a quotation mark that is not closed",
         ) from None
-    # pandas fills short rows with empty cells, so the last column betrays them.
+    # pandas fills short rows with empty cells, which are then found in the last column.
     last = frame.iloc[:, -1]
     if frame.shape[1] != width or last.isna().any() or (last.astype(object) == "").any():
         _refuse_ragged(source, first)

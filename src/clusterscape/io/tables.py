@@ -508,6 +508,8 @@ def describe_table(
     thousands: str | None = None,
     sheet: str | None = None,
     skip: int = 0,
+    obsm: str | None = None,
+    layer: str | None = None,
 ) -> TableSummary:
     r"""Say what a table holds, also one with text or missing values, which cannot be clustered.
 
@@ -515,7 +517,7 @@ def describe_table(
     ----------
     path, id_column, columns, exclude, format, delimiter, header
         As in :func:`read_table`.
-    encoding, na, decimal, thousands, sheet, skip
+    encoding, na, decimal, thousands, sheet, skip, obsm, layer
         As in :func:`read_table`.
 
     Returns
@@ -537,7 +539,9 @@ def describe_table(
     """
     source = open_source(path, format, encoding)
     layout = Layout(delimiter, header, decimal, thousands, _tokens(na), sheet, skip).checked()
-    wanted = Wanted(id_column, columns, exclude, missing="keep", na=layout.na)
+    _refuse_elsewhere(source, obsm, layer)
+    place: Any = {"obsm": obsm, "layer": layer, "na": layout.na}
+    wanted = Wanted(id_column, columns, exclude, missing="keep", **place)
     if source.format in _READERS:
         found = summary_of_table(_READERS[source.format](source, wanted))
         return replace(found, parts=h5ad_parts(source)) if source.format == "h5ad" else found
