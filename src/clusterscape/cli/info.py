@@ -43,9 +43,8 @@ def info(
             help=f"List what there is: {', '.join(_LISTS)}.",
         ),
     ] = "",
-    json: opt.Json = False,
-    debug: opt.Debug = False,
     reading: opt.Reading,
+    printing: opt.Printing,
 ) -> None:
     """Say what a file or folder holds, or list the methods, measures and generators.
 
@@ -60,13 +59,11 @@ def info(
         raise typer.BadParameter("give a file or --list, one of the two.", param_hint="FILE")
     if listed:
         rows = _rows(opt.choose("--list", listed, _LISTS))
-        if json:
-            typer.echo(json_text(rows))
-        for name, text in {} if json else rows.items():
-            typer.echo(f"{name}: {text}")
+        lines = [f"{name}: {text}" for name, text in rows.items()]
+        typer.echo(json_text(rows) if printing.json else "\n".join(lines))
         return
     facts, lines = _describe(file, reading)
-    typer.echo(json_text(facts) if json else "\n".join(lines))
+    typer.echo(json_text(facts) if printing.json else "\n".join(lines))
 
 
 def _rows(what: str) -> dict[str, str]:
