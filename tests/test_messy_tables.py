@@ -34,7 +34,7 @@ def handed(messy: Messy, path: Path, monkeypatch: pytest.MonkeyPatch):
     """Return the command's result, and the features that were handed to the model, if any."""
     seen = {}
 
-    def fitted(model, table, before, *, jobs):
+    def fitted(model, table, before, **_):
         seen["X"] = inputs.transformed(table, before)
         seen["table"] = table
         raise ValueError("the table was read.")
