@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -750,3 +751,23 @@ def test_far_cells_are_named() -> None:
     assert suspicious_columns(table(f"{head}\n{rows}\n")) == []
     groups = np.r_[rng.normal(0, 1, 25), rng.normal(500, 1, 25)]
     assert suspicious_columns(table("x,y\n" + "".join(f"{v},{-v}\n" for v in groups))) == []
+
+
+@pytest.mark.parametrize("ending", ["npy", "csv", "parquet"])
+def test_a_table_is_not_copied_whole(tmp_path: Path, ending: str) -> None:
+    pytest.importorskip("pyarrow")
+    X = np.random.default_rng(0).normal(size=(100_000, 5))
+    path = tmp_path / f"t.{ending}"
+    if ending == "npy":
+        np.save(path, X)
+    elif ending == "csv":
+        pd.DataFrame(X, columns=list("abcde")).to_csv(path, index=False)
+    else:
+        pd.DataFrame(X, columns=list("abcde")).to_parquet(path)
+    read_table(path)  # imports are not counted
+    tracemalloc.start()
+    found = read_table(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.n_points == 100_000
+    assert peak < 1.6 * X.nbytes

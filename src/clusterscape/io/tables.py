@@ -187,10 +187,11 @@ def _total_said(table: Table) -> Table:
         return table
     if (X[-1] != 0).sum() < 2:
         return table
-    with np.errstate(all="ignore"):
-        sums = np.nansum(X[:-1], axis=0, dtype=np.float64)
-    if not np.allclose(sums, X[-1], rtol=1e-9, atol=0):
-        return table
+    for last, column in zip(X[-1], X[:-1].T, strict=True):  # a sum without NaN copies what it sums
+        with np.errstate(all="ignore"):
+            total = np.nansum(column, dtype=np.float64)
+        if not np.isclose(total, last, rtol=1e-9, atol=0):
+            return table
     name = "" if table.ids is None else f" ({str(table.ids[-1])!r})"
     return replace(
         table,
