@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import clusterscape as cs
 from clusterscape.cli.app import app
+from clusterscape.generate.scales import FarValueWarning, FeatureScaleWarning
 from clusterscape.io import TableError, read_labels, read_table
 from clusterscape.plot import cluster_colors
 
@@ -168,3 +169,19 @@ def test_describe_asks_for_one_matrix():
     cells = anndata.AnnData(np.zeros((4, 1)))
     with pytest.raises(TypeError, match="AnnData, which holds several matrices; give one of them"):
         cs.validate.describe_clusters(cells, [0, 0, 1, 1])
+
+
+def test_scales_of_an_embedding_are_taken_as_they_are(cells, tmp_path, monkeypatch) -> None:
+    cells.obsm["X_pca"] = cells.obsm["X_pca"] * np.array([1, 1e-3, 1e-3])
+    with pytest.warns(FeatureScaleWarning, match="StandardScaler"):
+        cs.ConsensusClustering(random_state=0, **QUICK).fit(cells.obsm["X_pca"])
+    cs.anndata.consensus(cells, **QUICK)  # warnings are errors here
+    monkeypatch.chdir(tmp_path)
+    cells.write_h5ad("cells.h5ad")
+    run = ["run", "cells.h5ad", "--obsm", "X_pca", "-k", "2", "-r", "8", "--references", "0"]
+    done = CliRunner().invoke(app, [*run, "--scale", "none", "-o", "out"])
+    assert done.exit_code == 0, done.stderr
+    assert "Scale the columns" not in done.stderr
+    cells.obsm["X_pca"][7, 1] = 1e4
+    with pytest.warns(FarValueWarning, match="because of one value, in row 7"):
+        cs.anndata.consensus(cells, key_added="far", **QUICK)

@@ -176,6 +176,67 @@ def test_a_column_with_a_gap_is_not_left_out_of_the_suggested_run(tmp_path):
     assert "--exclude" not in command
 
 
+def mixed(n: int) -> pd.DataFrame:
+    """Return a table of numbers and words, with a gap, free text and days."""
+    rng = np.random.default_rng(0)
+    made = pd.DataFrame({"age": rng.integers(17, 90, n) + 0.5})
+    for name, words in (("work", "Private State"), ("sex", "m f"), ("country", "A B C D")):
+        made[name] = rng.choice(words.split(), n)
+    made["remark"] = [f"said {i} words" for i in range(n)]
+    made["day"] = pd.date_range("2024-01-01", periods=n).astype(str)
+    made.loc[3, ["age", "sex"]] = None, None
+    return made
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [(60, "--categories gower --missing members"), (2001, "--categories one-hot --missing impute")],
+)
+def test_info_suggests_what_to_do_with_words(rows, words):
+    mixed(rows).to_csv("t.csv", index=False)
+    said = invoke("info", "t.csv").stdout.splitlines()
+    assert said[-1] == (
+        f"To cluster it: clusterscape run t.csv --id-column remark {words} --exclude day"
+    )
+    how = words.split()[1]
+    assert any("Columns 'work' and 2 more hold words" in line and how in line for line in said)
+    assert "Column 'remark' is different in every row: the command takes it as the names" in str(
+        said
+    )
+    assert "Column 'day' holds dates or times: the command leaves it out" in str(said)
+    if rows < 100:
+        done = invoke(*said[-1].split()[4:], "-r", "4", "--references", "0", "-k", "2", "-o", "out")
+        assert done.exit_code == 0, done.stderr
+        used = json.loads(Path("out/run.json").read_text())["input"]["feature_names"]
+        assert used == ["age", "work", "sex", "country"]
+
+
+def test_info_of_words_alone_and_of_one_column_of_words():
+    words = mixed(60)[["work", "sex", "country"]].dropna()
+    words.to_csv("w.csv", index=False)
+    said = invoke("info", "w.csv").stdout
+    assert "If its columns are measurements in words: clusterscape run w.csv --categories" in said
+    one = pd.DataFrame({"x": np.arange(30) / 7, "sex": ["m", "f"] * 15})
+    one.to_csv("one.csv", index=False)
+    said = invoke("info", "one.csv").stdout
+    assert "Column 'sex' holds words: the command compares the result with it." in said
+    assert said.splitlines()[-1].endswith("run one.csv --reference sex")
+
+
+def test_classes_in_words_are_doubted():
+    made = mixed(60).drop(columns=["remark", "day"]).dropna().rename(columns={"work": "species"})
+    made.to_csv("t.csv", index=False)
+    said = invoke("info", "t.csv").stdout
+    assert "Column 'species' holds 2 different words, and its name suggests known classes" in said
+    assert "--reference species --categories gower" in said
+    done = invoke(
+        "run", "t.csv", "--categories", "one-hot", "-r", "4", "--references", "0", "-k", "2"
+    )
+    assert done.exit_code == 0, done.stderr
+    assert "warning: column 'species' holds 2 different words" in done.stderr
+    assert "--exclude species, or compare the result with it: --reference species" in done.stderr
+
+
 def test_small_shares_are_not_rounded_away():
     assert share_words(239, 240) == ">99%"
     assert share_words(1, 240) == "<1%"
@@ -388,3 +449,92 @@ def test_info_says_what_else_an_h5ad_file_holds():
     assert "which may be clusterings: clusterscape combine c.h5ad --obs leiden_1\n" in said
     facts = json.loads(invoke("info", "c.h5ad", "--json").stdout)
     assert facts["parts"] == {"obsm": ["X_pca"], "layers": ["counts"], "obs": ["leiden_1"]}
+
+
+def test_one_cluster_per_line_is_refused():
+    Path("mcl.txt").write_text("s0\ts1\ts2\ns3\ts4\ts5\ns6\ts7\ts8\n")
+    done = invoke("compare", "mcl.txt")
+    assert done.exit_code == 1
+    assert "the lines look like clusters with the names of their points; write one" in done.stderr
+
+
+def test_a_name_that_is_close_is_said():
+    Path("t.csv").write_text("a,b\n0,1\n0,1\n1,0\n")
+    assert "Did you mean 'ari'?" in invoke("compare", "t.csv", "--metric", "arri").stderr
+    assert "Did you mean" not in invoke("compare", "t.csv", "--metric", "zzzz").stderr
+
+
+def test_files_of_one_command_are_written_all_or_none(monkeypatch):
+    points(40).to_csv("t.csv", index=False)
+    from clusterscape.plot import LandscapeDisplay
+
+    def fail(*_, **__):
+        raise ValueError("not drawn")
+
+    monkeypatch.setattr(LandscapeDisplay, "from_estimator", fail)
+    words = ("landscape", "t.csv", "-k", "2", "--samples", "40")
+    done = invoke(*words, "-o", "a.csv", "--map", "m.svg")
+    assert done.exit_code == 1
+    assert not Path("a.csv").exists()
+    assert not Path("m.svg").exists()
+    monkeypatch.undo()
+
+
+def test_the_map_of_a_landscape_is_the_same_every_time():
+    points(40).to_csv("t.csv", index=False)
+    for name in ("one", "two"):
+        words = ("landscape", "t.csv", "-k", "2", "--samples", "40", "-q")
+        done = invoke(*words, "-o", f"{name}.csv", "--map", f"{name}.svg")
+        assert done.exit_code == 0, done.stderr
+    assert Path("one.svg").read_bytes() == Path("two.svg").read_bytes()
+
+
+def test_a_column_of_the_run_is_no_reference_for_it():
+    made = points(40).assign(kind=[0, 1] * 20)
+    made.to_csv("t.csv", index=False)
+    assert invoke("run", "t.csv", *QUICK, "-o", "out", "-q").exit_code == 0
+    for words in (
+        ("report", "out", "t.csv", "-o", "r.html"),
+        ("plot", "contingency", "out", "t.csv"),
+    ):
+        done = invoke(*words, "--reference", "kind")
+        assert done.exit_code == 2
+        assert "the run was clustered on 'kind'" in " ".join(done.stderr.split())
+
+
+def test_the_table_behind_a_picture_does_not_count_its_rows():
+    points(40).to_csv("t.csv", index=False)
+    assert invoke("run", "t.csv", *QUICK, "-o", "out", "-q").exit_code == 0
+    done = invoke("plot", "description", "out", "t.csv", "--table", "d.csv", "-q")
+    assert done.exit_code == 0, done.stderr
+    assert pd.read_csv("d.csv").columns[0] == "cluster"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("run", "t.csv", "--obs", "leiden_*"), "'clusterscape combine' does"),
+        (("combine", "l.csv", "--missing", "drop"), "how a table of features is read, and none"),
+        (("combine", "l.csv", "--transpose"), "how a table of features is read, and none"),
+        (("compare", "l.csv", "--scale", "robust"), "how a table of features is read, and none"),
+        (("info", "t.csv", "--categories", "drop"), "info says what stands in a file"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(words, said):
+    points(40).to_csv("t.csv", index=False)
+    Path("l.csv").write_text("a,b\n0,1\n0,1\n1,0\n")
+    done = invoke(*words)
+    assert done.exit_code == 2
+    assert said in " ".join(done.stderr.replace("│", "").split())
+
+
+def test_info_describes_a_part_of_an_h5ad_file():
+    anndata = pytest.importorskip("anndata")
+    made = anndata.AnnData(np.random.default_rng(0).normal(size=(12, 3)))
+    made.obsm["X_pca"] = np.random.default_rng(1).normal(size=(12, 2))
+    made.obs["leiden_1"] = pd.Categorical(["0", "1", "2"] * 4)
+    made.write_h5ad("c.h5ad")
+    said = invoke("info", "c.h5ad", "--obsm", "X_pca").stdout
+    assert "12 rows, 2 columns" in said
+    assert "To cluster it: clusterscape run c.h5ad --obsm X_pca" in said
+    assert "12 points, 1 partition with 3 clusters" in invoke("info", "c.h5ad", "--obs", "*").stdout

@@ -306,12 +306,14 @@ def test_info_describes_any_table(here: Path) -> None:
     assert "t.csv is a table: 40 rows, 9 columns, no ids." in text
     assert "Column 'row' counts the rows (0, 1, 2, ...): is it a measurement?" in text
     assert "Column 'dose' holds cells that are no numbers" in text
-    assert "Column 'gap' and 1 more has missing values" in text
+    assert "Column 'gap' holds missing values" in text
+    assert "Column 'row' is different in every row: the command takes it as the names" in text
+    assert "Column 'site' holds words: --categories gower compares rows" in text
     words = text.splitlines()[-1].removeprefix("To cluster it: clusterscape ").split()
     assert words == found["suggestion"].split()[1:]
     assert call(*words, "-o", "out", "--references", "0", "-r", "5", "-q").exit_code == 0
     report = json.loads(Path("out/run.json").read_text())
-    assert report["input"]["feature_names"] == ["height", "width", "gap", "flag"]
+    assert report["input"]["feature_names"] == ["height", "width", "site", "gap", "flag"]
     assert report["input"]["id_column"] == "row"
     assert report["parameters"]["reference"] == "label"
 

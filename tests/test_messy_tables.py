@@ -34,7 +34,7 @@ def handed(messy: Messy, path: Path, monkeypatch: pytest.MonkeyPatch):
     """Return the command's result, and the features that were handed to the model, if any."""
     seen = {}
 
-    def fitted(model, table, before, *, jobs):
+    def fitted(model, table, before, **_):
         seen["X"] = inputs.transformed(table, before)
         seen["table"] = table
         raise ValueError("the table was read.")
@@ -125,7 +125,7 @@ def test_what_info_suggests_keeps_the_ids(tmp_path: Path, monkeypatch) -> None:
     path.write_text("name,x,city,kind\n" + rows)
     done = CliRunner().invoke(app, ["info", str(path), "--json"])
     words = shlex.split(json.loads(done.stdout)["suggestion"])
-    assert words[3:] == ["--id-column", "name", "--exclude", "city", "--exclude", "kind"]
+    assert words[3:] == ["--id-column", "name", "--reference", "kind", "--categories", "gower"]
     messy = Messy(path.read_bytes(), options=tuple(words[3:]))
     _, seen = handed(messy, path, monkeypatch)
     assert list(seen["table"].ids) == [f"p{i}" for i in range(12)]

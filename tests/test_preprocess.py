@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 
 import numpy as np
@@ -218,3 +219,14 @@ def test_dates_beside_numbers_are_refused_with_a_sentence(values: pd.Index, what
         TableEncoder().fit_transform(frame)
     with pytest.raises(ValueError, match=f"X holds {what}"):
         TableEncoder().fit(frame[["when"]].to_numpy(f"{'M' if what == 'dates' else 'm'}8[ns]"))
+
+
+@pytest.mark.parametrize("step", [TableEncoder(), GowerDistances()])
+def test_a_column_of_numbers_may_come_as_gaps_alone(step) -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.0, 4.0], "b": ["u", "v", "u"]})
+    made = step.fit(frame)
+    new = pd.DataFrame({"a": pd.Series([None, None], dtype=object), "b": ["u", "v"]})
+    assert np.isfinite(made.transform(new)).all()
+    for cell in ("many", datetime.date(2024, 1, 31)):
+        with pytest.raises(ValueError, match="the column 'a' held numbers in fit, and holds '"):
+            made.transform(new.assign(a=pd.Series([cell, None], dtype=object)))

@@ -17,6 +17,8 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Callable
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -143,7 +145,12 @@ def main() -> None:
     made.add_argument("--repeats", type=int, default=3, help="turns")
     options = made.parse_args()
     n = options.rows or (250_000 if options.check else 1_000_000)
-    print(_common.versions())
+    lacking = [name for name in ("anndata", "pyarrow") if find_spec(name) is None]
+    if lacking:
+        sys.exit(
+            f"This program also needs {' and '.join(lacking)}: pip install 'clusterscape[bench]'"
+        )
+    print(f"{_common.versions()}; pandas {version('pandas')}, pyarrow {version('pyarrow')}")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.csv"
         wanted = _digest(write(path, n))
@@ -160,15 +167,15 @@ def main() -> None:
                 seconds[name].append(wall)
                 extra[name] = max(extra.get(name, 0.0), run.peak_mb - before)
         path.unlink()
+        times = {name: statistics.median(taken) for name, taken in seconds.items()}
+        _common.show_table(
+            ["", "seconds", "MB beyond imports", "x the numbers"],
+            [
+                [name, f"{times[name]:.2f}", f"{extra[name]:,.0f}", f"{extra[name] / binary:.2f}"]
+                for name in WAYS
+            ],
+        )
         stated = in_blocks(Path(folder), n, wanted)
-    times = {name: statistics.median(taken) for name, taken in seconds.items()}
-    _common.show_table(
-        ["", "seconds", "MB beyond imports", "x the numbers"],
-        [
-            [name, f"{times[name]:.2f}", f"{extra[name]:,.0f}", f"{extra[name] / binary:.2f}"]
-            for name in WAYS
-        ],
-    )
     best = min(times["pandas, pyarrow"], times["pandas, C"])
     ratio, memory = times["clusterscape"] / best, extra["clusterscape"] / binary
     _common.finish(

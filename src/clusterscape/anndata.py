@@ -18,6 +18,7 @@ from __future__ import annotations
 import fnmatch
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from scipy import sparse
 
 from clusterscape._core.plain import plain
 from clusterscape.ensemble import Ensemble
+from clusterscape.generate.scales import accepted_scales
 from clusterscape.model import ConsensusClustering
 from clusterscape.plot import cluster_colors
 
@@ -52,7 +54,8 @@ def consensus(
     adata : AnnData
         The object; it is changed in place.
     use_rep : str
-        What is clustered: a key of ``obsm``, or "X" for the matrix itself.
+        What is clustered: a key of ``obsm``, whose scales are taken as they are, or "X" for the
+        matrix itself.
     layer : str, optional
         With ``use_rep="X"``, a layer in place of the matrix.
     obs : str or list of str, optional
@@ -112,7 +115,9 @@ def consensus(
         model.fit_ensemble(runs)
         used: dict[str, Any] = {"obs": list(runs.names)}
     else:
-        model.fit(representation(adata, use_rep, layer=layer), index=np.asarray(adata.obs_names))
+        cells = representation(adata, use_rep, layer=layer)
+        with accepted_scales() if use_rep != "X" else nullcontext():
+            model.fit(cells, index=np.asarray(adata.obs_names))
         used = {"use_rep": use_rep} | ({} if layer is None else {"layer": layer})
     write_result(adata, model, key_added=key_added, params=used)
     return model
@@ -207,7 +212,10 @@ def representation(adata: Any, use_rep: str, *, layer: str | None = None) -> Any
         if layer not in adata.layers:
             # Since anndata 0.13 X itself is the layer None.
             shown = ", ".join(repr(key) for key in adata.layers if key is not None) or "none"
-            raise ValueError(f"there is no layer {layer!r}; there are {shown}.")
+            raise ValueError(
+                f"there is no layer {layer!r}; there are {shown}. Name one of them, or leave layer "
+                "out to cluster X."
+            )
         found = adata.layers[layer]
     else:
         found = adata.X

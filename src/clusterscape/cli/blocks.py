@@ -104,7 +104,7 @@ def refuse_beside(options: dict[str, Any], *groups: Any) -> None:
                 given.append(field.name)
     if given:
         raise typer.BadParameter(
-            f"--{given[0].replace('_', '-')} is not for rows that are read in blocks; leave it out",
+            f"--{given[0].replace('_', '-')} is not for rows read in blocks; leave it out.",
             param_hint="--dask",
         )
 

@@ -6,6 +6,7 @@ import dataclasses
 import errno
 import functools
 import inspect
+import logging
 import os
 import sys
 import warnings
@@ -79,6 +80,8 @@ def verb(function: F) -> F:
             fields = [field.name for field in dataclasses.fields(group)]
             arguments[name] = group(**{field: arguments.pop(field) for field in fields})
         try:
+            if options.get("quiet"):  # of a folder for its cache that cannot be written
+                logging.getLogger("matplotlib").setLevel(logging.ERROR)
             with warnings.catch_warnings(), showing(not options.get("quiet")):
                 warnings.simplefilter("ignore" if options.get("quiet") else "default")
                 warnings.filterwarnings("ignore", category=DeprecationWarning)

@@ -186,17 +186,16 @@ def _write(
     printing: opt.Printing,
 ) -> None:
     """Write the files that were asked for, print the rest, and say what was found."""
-    from clusterscape._core.atomic import write_bytes
     from clusterscape.cli import output as out
-    from clusterscape.io.results import labels_csv
+    from clusterscape.io.results import frame_bytes
 
     found = _result(model, table)
-    where = {}
+    where, beside = {}, {}
     if importances is not None:
         frame = importance_frame(model, table.feature_names)
-        write_bytes(importances, labels_csv(frame).encode())
+        beside[importances] = frame_bytes(frame, ".csv")
         where["importances"] = str(importances)
-    out.write_points(output, model, json=found | where if printing.json else None)
+    out.write_points(output, model, json=found | where if printing.json else None, beside=beside)
     _tell(found, table.n_points, quiet=printing.quiet or printing.json)
     if output is not None:
         say(f"{output}: {out.FILES['labels.csv']}.", quiet=printing.quiet)

@@ -12,6 +12,7 @@ import typer
 
 from clusterscape.cli import options as opt
 from clusterscape.cli.console import verb
+from clusterscape.cli.suggestion import suggested, text_ids
 
 if TYPE_CHECKING:
     from clusterscape.ensemble import Ensemble
@@ -42,9 +43,8 @@ def info(
             help=f"List what there is: {', '.join(_LISTS)}.",
         ),
     ] = "",
-    json: opt.Json = False,
-    debug: opt.Debug = False,
     reading: opt.Reading,
+    printing: opt.Printing,
 ) -> None:
     """Say what a file or folder holds, or list the methods, measures and generators.
 
@@ -59,13 +59,11 @@ def info(
         raise typer.BadParameter("give a file or --list, one of the two.", param_hint="FILE")
     if listed:
         rows = _rows(opt.choose("--list", listed, _LISTS))
-        if json:
-            typer.echo(json_text(rows))
-        for name, text in {} if json else rows.items():
-            typer.echo(f"{name}: {text}")
+        lines = [f"{name}: {text}" for name, text in rows.items()]
+        typer.echo(json_text(rows) if printing.json else "\n".join(lines))
         return
     facts, lines = _describe(file, reading)
-    typer.echo(json_text(facts) if json else "\n".join(lines))
+    typer.echo(json_text(facts) if printing.json else "\n".join(lines))
 
 
 def _rows(what: str) -> dict[str, str]:
@@ -125,7 +123,9 @@ def _describe(file: str, reading: opt.Reading) -> Description:
         ]
     if is_model_file(file):
         return _of_model(file)
-    if _is_labels(file):
+    why = "info says what stands in a file"
+    reading.refuse(f"{why}, before anything is done to it", "missing", "categories", "transpose")
+    if reading.obs is not None or _is_labels(file):
         return _of_labels(file, read_labels(file, **arguments))
     found = describe_table(file, **reading.describe_arguments(file))
     if not any(column.is_feature for column in found.columns):
@@ -133,7 +133,11 @@ def _describe(file: str, reading: opt.Reading) -> Description:
         with contextlib.suppress(TableError):
             labels = read_labels(file, **arguments)
             if 2 * labels.n_clusters.max() <= labels.n_points:
-                return _of_labels(file, labels)
+                facts, lines = _of_labels(file, labels)
+                command = suggested(file, found, reading.describe_arguments(file))[0]
+                if command is not None:
+                    lines.append(f"If its columns are measurements in words: {command}")
+                return facts | {"suggestion": command}, lines
     return _of_table(file, found, reading.describe_arguments(file))
 
 
@@ -141,8 +145,8 @@ def _of_table(file: str, found: TableSummary, arguments: opt.DescribeArguments) 
     """Describe a table, and suggest the command that clusters it."""
     from clusterscape.io import Suspicion
 
-    suggestion, remarks = _suggested(file, found, arguments)
-    named = found.id_column or _text_ids(found, arguments)
+    suggestion, remarks = suggested(file, found, arguments)
+    named = found.id_column or text_ids(found, arguments)
     facts = {
         "kind": "table",
         "file": file,
@@ -215,81 +219,6 @@ def _column_lines(columns: tuple[ColumnSummary, ...]) -> list[str]:
     if len(columns) > _SHOWN:
         rows.append(f"  and {len(columns) - _SHOWN:,} more columns (--json describes all).")
     return rows
-
-
-def _suggested(
-    file: str, found: TableSummary, arguments: opt.DescribeArguments
-) -> tuple[str | None, list[str]]:
-    """Return the command that clusters the columns of numbers, and what it leaves out and why."""
-    named = _text_ids(found, arguments)
-    text = [c.name for c in found.columns if c.kind in ("text", "dates") and c.name != named]
-    broken = [c.name for c in found.columns if c.kind == "mixed"]
-    gaps = [c.name for c in found.columns if c.n_missing and c.name not in [*text, *broken]]
-    far = ("outlier", "sentinel")
-    doubtful = [
-        c.suspicion
-        for c in found.columns
-        if c.is_feature and c.suspicion is not None and c.suspicion.kind not in far
-    ]
-    classes = [s.column for s in doubtful if s.kind == "classes"]
-    ids = [s.column for s in doubtful if s.kind != "classes"]
-    rows = [s.column for s in doubtful if s.kind in ("counter", "ids")]
-    names_rows = named if found.has_ids or named or not rows else rows[0]
-    ids = [name for name in ids if name != names_rows]
-    odd = {s.column for s in doubtful}
-    good = [c.name for c in found.columns if c.is_feature and c.name not in odd]
-    remarks = []
-    if named is not None:
-        remarks.append(f"Column {named!r} holds text, different in every row: it names the rows.")
-    for names, why in (
-        (broken, "holds cells that are no numbers: correct them, or leave it out"),
-        (
-            gaps,
-            "has missing values: --missing drop leaves their rows out, --missing impute fills them",
-        ),
-        (
-            text,
-            "holds words or dates: --categories one-hot makes a column for each word, gower "
-            "compares words as they are",
-        ),
-    ):
-        if names:
-            several = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
-            remarks.append(f"Column {names[0]!r}{several} {why}.")
-    if not good:
-        return None, [*remarks, "No column can be clustered as it is."]
-    words = ["clusterscape", "run", file]
-    given = {name: value for name, value in arguments.items() if value not in (None, "auto", [], 0)}
-    for name, value in given.items():
-        if isinstance(value, bool):
-            words.append("--header" if value else "--no-header")
-        elif isinstance(value, int):
-            words += ["--" + name, str(value)]
-        elif name != "exclude":
-            for one in value if isinstance(value, list) else [value]:
-                words += ["--" + name.replace("_", "-"), str(one)]
-    if names_rows is not None:
-        words += ["--id-column", names_rows]
-    if len(classes) == 1 or (not classes and len(text) == 1):
-        words += ["--reference", (classes or text)[0]]
-    empty = [c.name for c in found.columns if c.n_missing == found.n_points]
-    # Gaps are no reason to lose a column of measurements.
-    if set(gaps) - set(empty) and "--missing" not in words:
-        words += ["--missing", "impute"]
-    odd_names = [*text, *broken, *empty, *ids, *classes]
-    left_out = [name for name in odd_names if name not in words]
-    for name in [*(arguments["exclude"] or ()), *left_out]:
-        words += ["--exclude", name]
-    return shlex.join(words), remarks
-
-
-def _text_ids(found: TableSummary, arguments: opt.DescribeArguments) -> str | None:
-    """Return the first column where ``run`` takes it as the ids once other words are left out."""
-    if found.has_ids or arguments["columns"] or not found.columns:
-        return None
-    first = found.columns[0]
-    whole = first.n_missing == 0 and first.n_distinct == found.n_points
-    return first.name if whole and first.kind in ("text", "dates") else None
 
 
 def _of_labels(file: str, labels: Ensemble) -> Description:

@@ -10,7 +10,7 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -58,6 +58,11 @@ def read_table(
     from clusterscape import io as tables
     from clusterscape.io.results import file_digest
 
+    reading.refuse(
+        "columns of obs are clusterings, which this command does not read ('clusterscape combine' "
+        "does)",
+        "obs",
+    )
     arguments = (reading.kept() if keep else reading).table_arguments(data)
     if keep and arguments["missing"] == "impute":
         arguments["missing"] = "keep"
@@ -255,10 +260,13 @@ def framed(X: Any, table: Table) -> Any:
     return pd.DataFrame(X, index=table.ids, columns=names if named else None)
 
 
-def fitted(model: ConsensusClustering, table: Table, before: Any, *, jobs: int) -> Any:
+def fitted(
+    model: ConsensusClustering, table: Table, before: Any, *, jobs: int, embedded: bool = False
+) -> Any:
     """Fit the model to a table, and return it, or the pipeline of ``before`` and it.
 
-    ``before`` are the steps before the model, or the name of a scaling. What only says how the work
+    ``before`` are the steps before the model, or the name of a scaling; ``embedded`` says that the
+    table holds coordinates whose scales are taken as they are. What only says how the work
     is done is not left in the model: its file then has the same bytes for any number of workers,
     and fitting it again does not go on in this run's store.
     """
@@ -266,10 +274,12 @@ def fitted(model: ConsensusClustering, table: Table, before: Any, *, jobs: int) 
     from scipy import sparse
     from sklearn.pipeline import make_pipeline
 
+    from clusterscape.generate.scales import accepted_scales
+
     X = framed(table.X, table)
     if isinstance(before, str):
         before = [] if before == "none" else [scaler(before)]
-    with joblib.parallel_config(n_jobs=jobs):
+    with joblib.parallel_config(n_jobs=jobs), accepted_scales() if embedded else nullcontext():
         if not before:
             whole = model.fit(X, index=table.ids)
         elif sparse.issparse(X):
@@ -433,6 +443,12 @@ def read_clusterings(
     from clusterscape import io as tables
 
     choose("--join", join, JOINS)
+    if features is None:
+        why = "it says how a table of features is read, and none is given"
+        reading.refuse(why, "decimal", "thousands", "missing", "categories", "transpose")
+        reading.refuse(why, "obsm", "layer")
+        if scale != "auto":
+            raise typer.BadParameter(f"{why}; leave it out.", param_hint="--scale")
     reader = _Reader(reading, all_inputs(files, features))
     labels = [reader.read(name, tables.read_label_table) for name in files]
     reader.check(files)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -120,7 +119,7 @@ def landscape(
     if output is not None:
         out.check_file(output, [data], out.LABELS, force=force)
     if picture is not None:
-        out.check_file(picture, [data], (".png", ".pdf", ".svg"), force=force, option="--map")
+        out.check_file(picture, [data], out.PICTURES, force=force, option="--map")
         out.keep_apart({"--output": output, "--map": picture})
     table, _ = inputs.read_table(data, reading, reference=None, quiet=quiet)
     X, done = inputs.scaled(table.X, scale)
@@ -153,29 +152,28 @@ def _write(
     picture: Path | None,
     printing: opt.Printing,
 ) -> None:
-    """Write the files that were asked for, and say what was found."""
-    from clusterscape._core.atomic import write_bytes
-    from clusterscape.io.results import json_text, labels_csv, write_frame
+    """Write the files that were asked for, all or none, and say what was found."""
+    from clusterscape.cli import output as out
+    from clusterscape.io.results import frame_bytes, json_text, labels_csv
 
     frame = model.to_frame()
-    names = [f"representative_{g}" for g in frame["group"]]
     labels = model.representatives_.with_index(table.ids).to_frame()
-    labels.columns = names
-    labels.index.name = "id"
+    labels.columns = [f"representative_{g}" for g in frame["group"]]
+    labels = labels.rename_axis("id").reset_index()
     told = frame.to_dict("records")
-    if output is not None:
-        write_frame(output, labels.reset_index())
-    if printing.json:
-        typer.echo(json_text({"representatives": told, "n_compared": model.n_compared_}))
-    elif output is None:
-        typer.echo(labels_csv(labels.reset_index()), nl=False)
+    contents = {}
     if picture is not None:
         from clusterscape.plot import LandscapeDisplay
 
-        drawn = io.BytesIO()
-        kind = picture.suffix.lower().lstrip(".")
-        LandscapeDisplay.from_estimator(model).figure_.savefig(drawn, dpi=150, format=kind)
-        write_bytes(picture, drawn.getvalue())
+        drawn = LandscapeDisplay.from_estimator(model).figure_
+        contents[picture] = out.picture_bytes(drawn, picture.suffix.lower())
+    if output is not None:
+        contents[output] = frame_bytes(labels, output.suffix.lower())
+    out.write_all(contents)
+    if printing.json:
+        typer.echo(json_text({"representatives": told, "n_compared": model.n_compared_}))
+    elif output is None:
+        typer.echo(labels_csv(labels), nl=False)
     _tell(told, model, quiet=printing.quiet or printing.json)
 
 

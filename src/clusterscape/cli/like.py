@@ -18,9 +18,12 @@ from clusterscape.cli.options import Reading
 if TYPE_CHECKING:
     from clusterscape.io import Table
 
-# Options that name a place, or say how the work is done, are not taken over.
-_LISTS = ("id_column", "format", "delimiter", "encoding", "sheet", "decimal", "thousands")
-_PLACES = ("obsm", "layer")
+# The options that are taken over, by what their values are. --output, --jobs, --resume and --force,
+# which say where and how the work is done, are not among them.
+_LISTS = (
+    "id_column", "format", "delimiter", "encoding", "sheet", "decimal", "thousands", "obsm",
+    "layer",
+)  # fmt: skip
 _MANY = ("columns", "exclude", "na")
 _TEXTS = ("generator", "algorithm", "consensus", "scale", "reference", "missing", "categories")
 _COUNTS = ("partitions", "references", "seed", "top_variable", "pca")
@@ -72,7 +75,7 @@ _TAKEN: dict[str, Callable[[Any], Any]] = {
     "clusters": _clusters,
     "header": lambda value: None if value == "auto" else _flag(value),
     "skip": lambda value: [str(_count(value))] if value else None,
-    **dict.fromkeys((*_LISTS, *_PLACES), _list),
+    **dict.fromkeys(_LISTS, _list),
     **dict.fromkeys(_MANY, _many),
     **dict.fromkeys(_TEXTS, _maybe(_text)),
     **dict.fromkeys(_COUNTS, _maybe(_count)),

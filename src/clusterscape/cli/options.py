@@ -36,7 +36,13 @@ space_option, output_option = _panel(SPACE), _panel(OUTPUT)
 def choose(option: str, given: str, known: Sequence[str]) -> str:
     """Return ``given`` if it is known; otherwise the command was not understood."""
     if given not in known:
-        raise typer.BadParameter(f"{given!r} is not one of {', '.join(known)}.", param_hint=option)
+        from difflib import get_close_matches
+
+        close = get_close_matches(given, known, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise typer.BadParameter(
+            f"{given!r} is not one of {', '.join(known)}.{hint}", param_hint=option
+        )
     return given
 
 
@@ -148,6 +154,8 @@ class DescribeArguments(ReadArguments):
 
     decimal: str | None
     thousands: str | None
+    obsm: str | None
+    layer: str | None
 
 
 class TableArguments(DescribeArguments):
@@ -156,8 +164,6 @@ class TableArguments(DescribeArguments):
     missing: str
     categories: str
     transpose: bool
-    obsm: str | None
-    layer: str | None
 
 
 MISSING = ("refuse", "drop", "impute", "members")
@@ -370,6 +376,8 @@ class Reading:
             **self.arguments(file, files),
             "decimal": self._one("decimal", file, files),
             "thousands": self._one("thousands", file, files),
+            "obsm": self._one("obsm", file, files),
+            "layer": self._one("layer", file, files),
         }
 
     def table_arguments(self, file: str, files: Sequence[str] = ()) -> TableArguments:
@@ -395,9 +403,15 @@ class Reading:
             "missing": choose("--missing", self.missing, MISSING),
             "categories": choose("--categories", self.categories, CATEGORIES),
             "transpose": bool(self.transpose),
-            "obsm": self._one("obsm", file, files),
-            "layer": self._one("layer", file, files),
         }
+
+    def refuse(self, why: str, *names: str) -> None:
+        """Refuse options of this group that would do nothing."""
+        for name in names:
+            if getattr(self, name) not in (None, "refuse"):
+                raise typer.BadParameter(
+                    f"{why}; leave it out.", param_hint="--" + name.replace("_", "-")
+                )
 
     def kept(self) -> Reading:
         """Return how a table is read whose gaps and words are settled later."""

@@ -169,16 +169,25 @@ def write_ensemble(ensemble: Ensemble, path: Path) -> None:
     getattr(ensemble, ENSEMBLES[path.suffix.lower()])(path)
 
 
-def write_points(path: Path | None, model: Any, *, json: dict[str, Any] | None) -> None:
+def write_points(
+    path: Path | None,
+    model: Any,
+    *,
+    json: dict[str, Any] | None,
+    beside: Mapping[Path, bytes] | None = None,
+) -> None:
     """Write what is known of every point (``to_frame``) to a file, or print it.
 
-    ``json`` is what else was found, when the result is printed as JSON.
+    ``json`` is what else was found, when the result is printed as JSON; ``beside`` are more files,
+    which are written with it, all or none.
     """
-    from clusterscape.io.results import json_text, labels_csv, with_ids, write_frame
+    from clusterscape.io.results import frame_bytes, json_text, labels_csv, with_ids
 
     frame = model.to_frame()
+    contents = dict(beside or {})
     if path is not None:
-        write_frame(path, with_ids(frame))
+        contents[path] = frame_bytes(with_ids(frame), path.suffix.lower())
+    write_all(contents)
     if json is not None:
         points = {
             "ids": None if model.ensemble_.index is None else list(frame.index),

@@ -82,8 +82,9 @@ def plan(
 
     sizes = _numbers("--points", points, 1)
     crews = _numbers("--workers", workers, 0)
+    rows = open_rows(data)
     say(f"measuring on {SIZES[0]:,} and {SIZES[1]:,} rows.", quiet=printing.quiet)
-    found = measure_cost(open_rows(data), k, n_partitions=members, random_state=seed)
+    found = measure_cost(rows, k, n_partitions=members, random_state=seed)
     table = found.table(sizes, crews)
     if printing.json:
         typer.echo(json_text({"plan": table.to_dict(orient="records")}))

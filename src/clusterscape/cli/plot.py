@@ -125,7 +125,9 @@ def plot(
     frame = _with_ids(display.to_frame(), sources.ensemble.index)
     contents = {file: content}
     if table is not None:
-        contents[table] = frame.to_csv(lineterminator="\n", float_format="%.6g").encode()
+        contents[table] = frame.to_csv(
+            index=_names_rows(frame), lineterminator="\n", float_format="%.6g"
+        ).encode()
     out.write_all(contents)
     if printing.json:
         _print_table(frame, file)
@@ -291,9 +293,14 @@ def _with_ids(frame: Any, ids: Any) -> Any:
     return frame.rename(index=names, columns=names).rename_axis("id")
 
 
+def _names_rows(frame: Any) -> bool:
+    """Say whether the index of a table names its rows, and does not only count them."""
+    return bool(frame.index.name) or frame.index.dtype.kind not in "iu"
+
+
 def _print_table(frame: Any, file: Path) -> None:
     from clusterscape.io.results import json_text
 
-    flat = frame.reset_index() if frame.index.name else frame
+    flat = frame.reset_index() if _names_rows(frame) else frame
     columns = {str(name): flat.iloc[:, j].tolist() for j, name in enumerate(flat.columns)}
     typer.echo(json_text({"picture": str(file), "table": columns}))

@@ -39,12 +39,12 @@ def predict(
 
     The columns are matched to those of the run by name and prepared as they were there (missing
     values, words, logarithms, choice of columns, scaling, components); columns that the run did not
-    use are left out, and a message names them. A point gets the cluster that
-    the members of the run agree on for it, however far it lies from the points of the run; the
-    confidence is that of the run's own points. A cluster forest gives no confidence, nor does a run
-    on distances (--categories gower), where a point gets the cluster of the nearest one. With
-    --choices points get the clusters that were taken and merged, and a column with their names. The
-    file written ends in .csv or .parquet.
+    use are left out, and a message names them. A point gets the cluster that the members of the run
+    agree on for it, however far it lies from the points of the run; its confidence is computed as
+    for the points of the run. A cluster forest gives no confidence, nor does a run on distances
+    (--categories gower), where a point gets the cluster of the nearest one. With --choices points
+    get the clusters that were taken and merged, and a column with their names. The file written
+    ends in .csv or .parquet.
 
     Example: `clusterscape predict result new.csv -o labels.csv`
     """
@@ -194,7 +194,8 @@ def _lacking(error: UnknownColumn, names: list[str]) -> Exception:
     if error.column not in names:
         return error
     problem = f"{error.problem}, which the model was fitted on ({_listed(names)})"
-    return UnknownColumn(error.column, problem, error.remedy, **error.options)
+    remedy = f"{error.remedy}; a model without that column takes another run, with {{exclude}}"
+    return UnknownColumn(error.column, problem, remedy, **error.options, exclude=error.column)
 
 
 def _of_known_columns(error: TableError, names: list[str]) -> TableError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -124,6 +125,12 @@ def gathered(
             )
         return found.model, None, {"run": found.run}
     names = column_names(found.model, found.run)
+    if reference is not None and reference in (names or ()):
+        raise typer.BadParameter(
+            f"the run was clustered on {reference!r}, with which it cannot be compared; leave the "
+            f"option out, or run again with --reference {shlex.quote(reference)}.",
+            param_hint="--reference",
+        )
     reading = inputs.as_in_run(reading, found.model, found.run)
     reading = with_layout_of(found.run, reading, data, quiet=quiet)
     if names is not None and reading.columns is None and not reading.transpose:
@@ -150,7 +157,7 @@ def _combined(
         )
     with inputs.as_arguments(files="RESULTS", features="TABLE"):
         ensemble, _, X = inputs.read_clusterings(
-            [str(file)], data, reading, scale="none", quiet=quiet
+            [str(file)], data, reading, scale="auto" if data is None else "none", quiet=quiet
         )
     features, done = (None, None) if X is None else inputs.scaled(X, "auto")
     model = ConsensusClustering(random_state=0).fit_ensemble(ensemble, features=features)

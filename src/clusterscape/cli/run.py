@@ -127,7 +127,8 @@ def run(
         before = inputs.steps(table, reading, preparing, scale=done, seed=seed, quiet=quiet)
         choose_algorithm(model, algorithm, table)
         say(_announced(table, model, generator, scale=done), quiet=quiet)
-        whole = inputs.fitted(model, table, before, jobs=jobs)
+        embedded = reading.obsm is not None and scale == "none"
+        whole = inputs.fitted(model, table, before, jobs=jobs, embedded=embedded)
     parameters: dict[str, Any] = {
         "clusters": clusters, "partitions": partitions, "generator": generator,
         "algorithm": algorithm, "consensus": consensus, "scale": scale, "scaled": done,
@@ -202,7 +203,9 @@ def _announced(table: Table, model: ConsensusClustering, how: str, *, scale: str
     searched = how == "diverse" and not isinstance(model.n_clusters, int) and model.metric is None
     more = ", and a fifth as often again with the number of clusters found" if searched else ""
     done = f"scaling: {scale}" if model.metric is None else "Gower's distances"
+    points = "point" if table.n_points == 1 else "points"
+    features = "feature" if table.n_features == 1 else "features"
     return (
-        f"clustering {table.n_points:,} points with {table.n_features:,} features "
+        f"clustering {table.n_points:,} {points} with {table.n_features:,} {features} "
         f"{model.n_partitions:,} times{more} ({how}, {done})."
     )

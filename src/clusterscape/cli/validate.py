@@ -55,6 +55,7 @@ def validate(
         float,
         opt.work_option(
             "--threshold",
+            metavar="SHARE",
             min=0.0,
             max=1.0,
             help="Points with a larger stability are stable.",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,17 @@ class FeatureScaleWarning(UserWarning):
     """
 
 
+class FarValueWarning(UserWarning):
+    """One value is so far from all others of its column that it decides the clusters.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from clusterscape.generate.scales import FarValueWarning
+    >>> warnings.simplefilter("ignore", FarValueWarning)
+    """
+
+
 class SparseCountsWarning(UserWarning):
     """Sparse counts are compared by Euclidean distances.
 
@@ -35,6 +47,17 @@ class SparseCountsWarning(UserWarning):
     >>> from clusterscape.generate.scales import SparseCountsWarning
     >>> warnings.simplefilter("ignore", SparseCountsWarning)
     """
+
+
+@contextmanager
+def accepted_scales() -> Iterator[None]:
+    """Warn no more of columns of different scale inside the block.
+
+    For coordinates whose scales mean something, such as principal components.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FeatureScaleWarning)
+        yield
 
 
 def scale_advice(who: str, what: str) -> str:
@@ -90,13 +113,15 @@ def warn_of_features(
         what = f"{name} has {share:.0%} of the sum of squares"
         row = _one_far_row(np.asarray(X)[:, column], _WIDER * typical)
         text = scale_advice(who, what)
+        category: type[UserWarning] = FeatureScaleWarning
         if row is not None:  # scales are not to blame
+            category = FarValueWarning
             text = (
                 f"{who}: {what} because of one value, in row {row}, which decides the clusters. "
                 "Correct it if it is a mistake; if not, leave the row out, or take logarithms of "
                 "the column."
             )
-        warnings.warn(text, FeatureScaleWarning, stacklevel=stacklevel + 1)
+        warnings.warn(text, category, stacklevel=stacklevel + 1)
 
 
 def _one_far_row(values: np.ndarray, wide: float) -> int | None:

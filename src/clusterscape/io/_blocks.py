@@ -202,7 +202,8 @@ class H5ad:
         except Exception as error:  # anndata and h5py have errors of many kinds for what is damaged
             said = " ".join(str(error).split())[:240]
             raise TableError(
-                f"{source.name} is not an h5ad file, or a damaged one ({said})"
+                f"{source.name} is not an h5ad file, or a damaged one ({said})",
+                "copy or save it again",
             ) from None
 
     def matrix(self, place: str) -> Any:
@@ -220,7 +221,9 @@ class H5ad:
         found = _anndata_io("read_elem")(item)
         if isinstance(found, (pd.DataFrame, np.ndarray)) or sparse.issparse(found):
             return found
-        raise TableError(f"{self._source.name}: {place} is no matrix ({kind or 'unknown'})")
+        raise TableError(
+            f"{self._source.name}: {place} is no matrix ({kind or 'unknown'})", "name another one"
+        )
 
 
 def _anndata_io(name: str) -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from clusterscape.io._columns import Roles, Table, Wanted, Where, plan_roles, row_names, unnamed
-from clusterscape.io._errors import TableError
+from clusterscape.io._errors import TableError, no_rows
 from clusterscape.io._layout import WHITESPACE, Layout, Opening, opening, records
 from clusterscape.io._numbers import Marks, is_plain_number, read_cells
 from clusterscape.io._source import Source
@@ -104,7 +104,7 @@ def _frame(
                 stream, first, texts=texts, text=text, na=layout.na, width=width, rows=rows
             )
     except pd.errors.EmptyDataError:
-        raise TableError(f"{source.name} has column names but no rows of data") from None
+        raise no_rows(source.name) from None
     except (pd.errors.ParserError, csv.Error) as error:
         _refuse_ragged(source, first)
         reason = (
@@ -114,7 +114,7 @@ def _frame(
             f"{source.name} cannot be read ({reason})",
             "look for a quotation mark that is not closed",
         ) from None
-    # pandas fills short rows with empty cells, so the last column betrays them.
+    # pandas fills short rows with empty cells, which are then found in the last column.
     last = frame.iloc[:, -1]
     if frame.shape[1] != width or last.isna().any() or (last.astype(object) == "").any():
         _refuse_ragged(source, first)

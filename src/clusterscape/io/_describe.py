@@ -17,7 +17,7 @@ from clusterscape.io._columns import (
     plan_roles,
 )
 from clusterscape.io._delimited import Read
-from clusterscape.io._features import take_first_text_column
+from clusterscape.io._features import are_few_words, take_first_text_column
 from clusterscape.io._numbers import Cells, read_cells
 
 # Words that name a column of classes, and the most values that such a column is expected to have.
@@ -31,17 +31,15 @@ _MOST_CLASSES = 50
 # Below this number of rows whole numbers differ from row to row by chance too often.
 _FEWEST_ROWS = 5
 _CHECKED_FIRST = 1000
-# A cell is far when its distance from the others is so many times their range; few cells are
-# at most this share of the rows.
-_FEWEST_FAR = 8
 _EXACT = 2.0**53  # above, whole numbers are rounded
-_FAR = 5.0
-_RARE = 0.05
+_FEWEST_FAR = 8  # values, below which none is far from the others by more than chance
+_FAR = 5.0  # times the range of the others: so far is a far cell from them
+_RARE = 0.05  # of the rows: more cells than these are a group of their own
 
 
 @dataclass(frozen=True)
 class Suspicion:
-    """A column of numbers that may not be a measurement.
+    """A column that may not be a measurement.
 
     Attributes
     ----------
@@ -67,11 +65,11 @@ def suspicious_columns(table: Table) -> list[Suspicion]:
     r"""Return the features that look like row numbers, ids or classes rather than measurements.
 
     A column is named when it counts the rows (1, 2, 3, ...), when it holds whole numbers that are
-    different in every row, or when it holds few whole numbers and is called class, label, cluster,
-    target, species, y or the like; when it holds codes with leading zeros, or dates written as
-    whole numbers; and when one to three cells are so far from all others that they would decide the
-    clusters, as a mistyped cell does, or a value such as -999 in place of a missing one. Tables
-    of fewer than five rows are not judged, for far cells of fewer than eight.
+    different in every row, or when it holds few whole numbers or words and is called class, label,
+    cluster, target, species, y or the like; when it holds codes with leading zeros, or dates
+    written as whole numbers; and when one to three cells are so far from all others that they would
+    decide the clusters, as a mistyped cell does, or a value such as -999 in place of a missing one.
+    Tables of fewer than five rows are not judged, for far cells of fewer than eight.
 
     Parameters
     ----------
@@ -106,11 +104,13 @@ def suspicious_columns(table: Table) -> list[Suspicion]:
         X = X.tocsc()
     found = []
     for j in candidates:
-        values = _column(X, j)
+        values = np.asarray(_column(X, j))
         name = table.feature_names[j]
-        if not np.issubdtype(np.asarray(values).dtype, np.number):
-            continue  # words, in a table that keeps them
-        values = np.asarray(values)
+        if not np.issubdtype(values.dtype, np.number):  # words, in a table that keeps them
+            words = [v for v in values if isinstance(v, str)]
+            suspicion = _classes_in_words(name, len(set(words)), len(words))
+            found += [] if suspicion is None else [suspicion]
+            continue
         suspicion = suspect(name, values[~np.isnan(values)], table.ids)
         if suspicion is None and name in table.codes:
             suspicion = _code(name)
@@ -121,6 +121,13 @@ def suspicious_columns(table: Table) -> list[Suspicion]:
 
 def _code(name: str) -> Suspicion:
     return Suspicion(name, "codes", "holds cells that begin with 0, such as 007: codes, or numbers")
+
+
+def _classes_in_words(name: str, count: int, n: int) -> Suspicion | None:
+    if n < _FEWEST_ROWS or not _names_classes(name) or count > min(_MOST_CLASSES, n // 2):
+        return None
+    reason = f"holds {count} different words, and its name suggests known classes"
+    return Suspicion(name, "classes", reason)
 
 
 def _column(X: Any, j: int) -> Any:
@@ -231,6 +238,8 @@ class ColumnSummary:
         A cell of text, or the first cell that is no number.
     suspicion : Suspicion or None
         Why it may be no measurement.
+    few_words : bool
+        Whether it holds words, few enough for ``categories="one-hot"``.
     """
 
     name: str
@@ -241,6 +250,7 @@ class ColumnSummary:
     high: float | None = None
     example: str = ""
     suspicion: Suspicion | None = None
+    few_words: bool = False
 
     @property
     def is_feature(self) -> bool:
@@ -347,7 +357,12 @@ def _of_series(name: str, values: pd.Series, cells: Cells, *, code: bool) -> Col
     if cells.kind in ("dates", "text", "mixed"):
         wrong = ~cells.missing if cells.wrong is None else cells.wrong
         example = str(values.iloc[int(wrong.argmax())])
-        return ColumnSummary(name, cells.kind, n_missing, present.nunique(), example=example)
+        count = present.astype(str).nunique()
+        few = cells.kind == "text" and are_few_words(count, len(values))
+        return ColumnSummary(
+            name, cells.kind, n_missing, count, example=example,
+            suspicion=_classes_in_words(name, count, len(present)) if few else None, few_words=few,
+        )  # fmt: skip
     if cells.kind == "yes/no":
         return ColumnSummary(name, "yes/no", n_missing, present.nunique(), 0.0, 1.0)
     assert cells.numbers is not None

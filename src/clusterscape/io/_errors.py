@@ -48,6 +48,11 @@ class UnknownColumn(TableError):
         super().__init__(problem, remedy, **options)
 
 
+def no_rows(name: str) -> TableError:
+    """Return an error on a file with column names alone."""
+    return TableError(f"{name} has column names but no rows of data", "give a table with rows")
+
+
 def _shell_option(name: str, value: Any) -> str:
     flag = "reference" if name == "label_column" else name.replace("_", "-")
     if isinstance(value, bool):

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from clusterscape.io import _numbers
 from clusterscape.io._columns import Roles, Table, Wanted, Where, plan_roles, row_names
-from clusterscape.io._errors import TableError
+from clusterscape.io._errors import TableError, no_rows
 from clusterscape.io._numbers import Cells, Marks, read_cells
 from clusterscape.preprocess import TableEncoder
 
@@ -33,7 +33,7 @@ def table_of_frame(
 ) -> Table:
     """Turn a frame whose columns have their roles into a :class:`Table`."""
     if len(frame) == 0:
-        raise TableError(f"{where.name} has column names but no rows of data")
+        raise no_rows(where.name)
     roles = plan_roles(names, wanted, where)
     beside = wanted.categories != "refuse"
     roles = take_first_text_column(frame, names, roles, marks=marks, na=na, beside=beside)
@@ -130,6 +130,11 @@ _MOST_WORDS = 100  # for which one column each is made
 _FEWEST = 10  # rows, below which words differ by chance
 
 
+def are_few_words(count: int, n: int) -> bool:
+    """Say whether so many different words in n rows are categories, not names or free text."""
+    return count <= _MOST_WORDS and (n < _FEWEST or 2 * count <= n)
+
+
 @dataclass(frozen=True, eq=False)
 class Features:
     """The features of a frame, column by column."""
@@ -200,7 +205,11 @@ class Features:
         gone = {*words, *dates}
         left = tuple(p for p in self.positions if p not in gone)
         if not left:
-            raise TableError(f"{self.where.name} has no column of numbers to cluster on")
+            raise TableError(
+                f"{self.where.name} has no column of numbers to cluster on",
+                "words can be clustered on with {categories}",
+                categories="one-hot",
+            )
         notes = list(self.notes)
         for positions, what in ((words, "words"), (dates, "dates")):
             if positions:
@@ -257,7 +266,7 @@ class Features:
         n = len(self.frame)
         for p in words:
             count = self.frame.iloc[:, p][~self.cells[p].missing].astype(str).nunique()
-            if count > _MOST_WORDS or (n >= _FEWEST and 2 * count > n):
+            if not are_few_words(count, n):
                 raise TableError(
                     f"{self.where.name}: the column {self.names[p]!r} holds {count:,} different "
                     f"words in {n:,} rows: names or free text rather than categories",

@@ -15,7 +15,7 @@ from clusterscape._core.labels import UNSAMPLED
 from clusterscape.ensemble import Ensemble
 from clusterscape.ensemble.inputs import is_own_name
 from clusterscape.io._columns import Wanted, Where, plan_roles, row_names
-from clusterscape.io._errors import TableError
+from clusterscape.io._errors import TableError, no_rows
 
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})(\.0*)?")
 _SOFT = re.compile(r".*\[\d+\]")
@@ -62,7 +62,7 @@ def labels_of_frame(
 ) -> LabelTable:
     """Turn a table of labels into an ensemble with its ids."""
     if len(frame) == 0:
-        raise TableError(f"{where.name} has column names but no rows of data")
+        raise no_rows(where.name)
     roles = plan_roles(names, wanted, where)
     positions = [p for p in roles.features if roles.chosen or not _is_beside(names[p], names)]
     if not positions:
@@ -74,6 +74,7 @@ def labels_of_frame(
     ids = None
     if roles.ids is not None:
         ids = row_names(frame, names, position=roles.ids, where=where)
+    _refuse_lists(frame, names, positions, where)
     columns = {}
     for p in positions:
         if names[p] in columns:
@@ -95,6 +96,25 @@ def labels_of_frame(
     if found.ids_count_rows:
         return found
     return replace(found, ensemble=ensemble.with_index(ids))
+
+
+_FEWEST_NAMES = 6  # cells, below which words differ by chance
+
+
+def _refuse_lists(
+    frame: pd.DataFrame, names: Sequence[str], positions: Sequence[int], where: Where
+) -> None:
+    """Refuse a file with one cluster per line, each the names of its points, as MCL writes it."""
+    if len(positions) < len(names) or len(positions) < 2:
+        return
+    cells = [str(cell).strip() for cell in frame.to_numpy(dtype=object).ravel()] + list(names)
+    words = len(cells) >= _FEWEST_NAMES and np.isnan(numbers_in(pd.Series(cells))).all()
+    if words and len(set(cells)) == len(cells):
+        raise TableError(
+            f"{where.name}: every cell is different, so that the lines look like clusters with the "
+            "names of their points",
+            "write one line per point, with its name and its cluster",
+        )
 
 
 def _is_beside(name: str, names: Sequence[str]) -> bool:

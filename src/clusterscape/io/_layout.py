@@ -63,7 +63,9 @@ class Layout:
                 thousands=",",
             )
         if self.skip < 0:
-            raise TableError(f"lines to skip must be 0 or more; got {self.skip}")
+            raise TableError(
+                f"lines to skip must be 0 or more; got {self.skip}", "say {skip}", skip="1"
+            )
         return Layout(
             mark, self.header, self.decimal, self.thousands, self.na, self.sheet, self.skip
         )
@@ -111,7 +113,7 @@ def opening(source: Source, layout: Layout) -> Opening:
         notes.append(f"the columns are separated by {_WORDS[delimiter]}.")
     rows = _parsed(lines, delimiter, len(lines) < _LOOKED_AT)
     if not rows:
-        raise TableError(f"{source.name} is empty")
+        raise TableError(f"{source.name} is empty", "give a file with a table in it")
     first = rows[0]
     check_width(source, len(first), TEXT_COLUMNS)
     _wrong_delimiter(first, delimiter, source)

@@ -171,7 +171,10 @@ def _batches(reader: Any) -> Iterator[Any]:
 
 def _damaged(source: Source, kind: str, error: Exception) -> TableError:
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return TableError(f"{source.name} is not {kind}, or a damaged one ({reason[:240]})")
+    return TableError(
+        f"{source.name} is not {kind}, or a damaged one ({reason[:240]})",
+        "copy or save it again",
+    )
 
 
 def _matrix_table(
@@ -194,7 +197,10 @@ def _matrix_table(
             "save an array of floats or integers",
         )
     if 0 in X.shape:
-        raise TableError(f"{source.name} is empty: its table is {X.shape[0]} x {X.shape[1]}")
+        raise TableError(
+            f"{source.name} is empty: its table is {X.shape[0]} x {X.shape[1]}",
+            "save a table with rows and columns",
+        )
     dtype = np.float32 if X.dtype in (np.float32, np.float16) else np.float64
     names = [str(i + 1) for i in range(X.shape[1])] if names is None else [str(n) for n in names]
     left_out: tuple[str, ...] = ()
@@ -327,10 +333,14 @@ def label_matrix(source: Source, wanted: Wanted) -> Ensemble:
     if not isinstance(labels, np.ndarray) or labels.dtype.kind not in "iuU":
         kind = getattr(labels, "dtype", "unknown")
         raise TableError(
-            f"{source.name} holds values of type {kind}; labels are whole numbers or text"
+            f"{source.name} holds values of type {kind}, and labels are whole numbers or text",
+            "save them as integers",
         )
     if labels.ndim not in (1, 2) or labels.size == 0:
-        raise TableError(f"{source.name} holds an array of shape {labels.shape}, not labels")
+        raise TableError(
+            f"{source.name} holds an array of shape {labels.shape}, not labels",
+            "save a row per point and a column per clustering",
+        )
     return Ensemble.from_labels(labels.reshape(len(labels), -1))
 
 
@@ -364,7 +374,8 @@ def read_npz(source: Source, wanted: Wanted) -> Table:
 def _vector(source: Source, key: str, values: np.ndarray, n: int) -> np.ndarray:
     if values.shape != (n,):
         raise TableError(
-            f"{source.name}: {key!r} has shape {values.shape}, but the table has {n} rows"
+            f"{source.name}: {key!r} has shape {values.shape}, but the table has {n} rows",
+            "save one entry per row",
         )
     return values
 
@@ -407,7 +418,7 @@ def read_libsvm(source: Source, wanted: Wanted) -> Table:
     _no_such_column(source, wanted.label_column, ("y",))
     with source.open() as stream:
         if not stream.read(1):
-            raise TableError(f"{source.name} is empty")
+            raise TableError(f"{source.name} is empty", "give a file with a table in it")
     try:
         with source.open() as stream:
             X, y = load_svmlight_file(stream)
@@ -508,10 +519,11 @@ def _h5ad_matrix(data: Any, source: Source, wanted: Wanted) -> tuple[Any, list[s
         ("layer", wanted.layer, data.layers),
     ):
         if key is not None and key not in known:
-            shown = ", ".join(str(k) for k in known if k is not None) or "none"
+            shown = ", ".join(str(k) for k in known if k is not None)
+            remedy = f"it has {shown}" if shown else "it has none, so leave the option out"
             raise TableError(
                 f"{source.name} has no {kind} {key!r}",
-                f"it has {shown}".replace("{", "{{").replace("}", "}}"),
+                remedy.replace("{", "{{").replace("}", "}}"),
             )
     parts = isinstance(data, H5ad)
     if wanted.obsm is not None:

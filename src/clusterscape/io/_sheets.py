@@ -31,7 +31,7 @@ def sheet_frame(
     if others and (not filled or (numbers and not _has_numbers(rows))):
         _refuse_for_another(source, sheet, others, empty=not filled)
     if not filled:
-        raise TableError(f"{source.name}: the sheet {sheet!r} is empty")
+        raise TableError(f"{source.name}: the sheet {sheet!r} is empty", "name another one")
     start = filled[0]
     head, body = rows[start], [rows[i] for i in filled[1:]]
     lines = [layout.skip + i + 1 for i in filled[1:]]
@@ -166,7 +166,7 @@ def _rows(source: Source, wanted: str | None) -> tuple[str, list[tuple[Any, ...]
                 f"it has {', '.join(map(repr, names))}".replace("{", "{{").replace("}", "}}"),
             )
         if not sheets:
-            raise TableError(f"{source.name} holds no sheet with cells")
+            raise TableError(f"{source.name} holds no sheet with cells", "save the table as CSV")
         sheet = sheets[0] if wanted is None else sheets[names.index(wanted)]
         try:
             rows = list(_bounded(source, sheet.iter_rows(values_only=True), stream))

@@ -90,7 +90,9 @@ class Source:
         except IsADirectoryError:
             raise TableError(f"{self.name} is a folder", "name a file in it") from None
         except OSError as error:
-            raise TableError(f"{self.name} cannot be opened ({error.strerror})") from None
+            raise TableError(
+                f"{self.name} cannot be opened ({error.strerror})", "look at its permissions"
+            ) from None
         with raw:
             try:
                 yield self._unpacked(raw) if self.gzipped else raw

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -111,16 +112,22 @@ def write_labels(
 
 def write_frame(path: str | os.PathLike[str], frame: pd.DataFrame) -> None:
     """Write the columns of a table as CSV, or as Parquet when ``path`` ends in ``.parquet``."""
-    if os.fspath(path).lower().endswith((".parquet", ".pq")):
-        with atomic_path(path) as part:
-            try:
-                frame.to_parquet(part, index=False)
-            except ImportError:
-                raise ImportError(
-                    "Parquet files need pyarrow: pip install 'clusterscape[parquet]'."
-                ) from None
-        return
-    write_bytes(path, labels_csv(frame).encode())
+    with atomic_path(path) as part:  # made first: a place that cannot be written is said at once
+        part.write_bytes(frame_bytes(frame, os.path.splitext(path)[1].lower()))
+
+
+def frame_bytes(frame: pd.DataFrame, ending: str) -> bytes:
+    """Return the columns of a table as a file: Parquet for ``.parquet`` and ``.pq``, else CSV."""
+    if ending not in (".parquet", ".pq"):
+        return labels_csv(frame).encode()
+    made = io.BytesIO()
+    try:
+        frame.to_parquet(made, index=False)
+    except ImportError:
+        raise ImportError(
+            "Parquet files need pyarrow: pip install 'clusterscape[parquet]'."
+        ) from None
+    return made.getvalue()
 
 
 def labels_csv(frame: pd.DataFrame) -> str:

@@ -14,7 +14,7 @@ from clusterscape.ensemble import Ensemble
 from clusterscape.io._columns import Table, Wanted, numbered_rows, pick_columns
 from clusterscape.io._delimited import Read, read_delimited, read_plain
 from clusterscape.io._describe import TableSummary, summary_of_frame, summary_of_table
-from clusterscape.io._errors import TableError, UnknownColumn
+from clusterscape.io._errors import TableError, UnknownColumn, no_rows
 from clusterscape.io._features import (
     CATEGORY_CHOICES,
     MISSING_CHOICES,
@@ -39,9 +39,9 @@ from clusterscape.io._numbers import Marks, is_missing
 from clusterscape.io._sheets import sheet_frame
 from clusterscape.io._source import FORMATS, TEXT, PathOrStream, Source, open_source
 
-# Formats whose numbers are one matrix.
 _FEWEST_SUMMED = 4  # rows, below which a last row may be the sum of the others by chance
 
+# Formats whose numbers are one matrix.
 _READERS: dict[str, Callable[[Source, Wanted], Table]] = {
     "npz": read_npz,
     "npy": read_npy,
@@ -83,8 +83,8 @@ def read_table(
         The column that names the rows. Without it a column is taken as the ids only where nothing
         else can be meant: a column called ``id``; a first column without a name; or a first column
         that holds text, different in every row, while all other columns are numbers (or words,
-        where ``categories`` allows them).
-        ``Table.notes`` says so. NPZ files may hold ``ids`` or ``sample_names``.
+        where ``categories`` allows them). ``Table.notes`` says so. NPZ files may hold ``ids`` or
+        ``sample_names``.
     columns : str or list of str, optional
         The features to use; all others are left out. Names may be joined by commas.
     exclude : str or list of str, optional
@@ -187,10 +187,11 @@ def _total_said(table: Table) -> Table:
         return table
     if (X[-1] != 0).sum() < 2:
         return table
-    with np.errstate(all="ignore"):
-        sums = np.nansum(X[:-1], axis=0, dtype=np.float64)
-    if not np.allclose(sums, X[-1], rtol=1e-9, atol=0):
-        return table
+    for last, column in zip(X[-1], X[:-1].T, strict=True):  # a sum without NaN copies what it sums
+        with np.errstate(all="ignore"):
+            total = np.nansum(column, dtype=np.float64)
+        if not np.isclose(total, last, rtol=1e-9, atol=0):
+            return table
     name = "" if table.ids is None else f" ({str(table.ids[-1])!r})"
     return replace(
         table,
@@ -375,8 +376,8 @@ def read_labels(
         An ensemble written by :meth:`Ensemble.to_npz` or :meth:`Ensemble.to_parquet`; a CSV, TSV
         or Parquet table of labels; an NPY or NPZ file with an array of integer labels; or an h5ad
         file, of which ``columns`` names columns of ``obs``. ``"-"`` reads CSV from standard input.
-        In a table the labels may be numbers or text; -1 is noise,
-        and an empty cell or -2 means that this clustering did not see the point.
+        In a table the labels may be numbers or text; -1 is noise, and an empty cell or -2 means
+        that this clustering did not see the point.
     id_column : str, optional
         The column that names the points; a column called ``id``, or a first column without a
         name, is taken without being asked for.
@@ -508,6 +509,8 @@ def describe_table(
     thousands: str | None = None,
     sheet: str | None = None,
     skip: int = 0,
+    obsm: str | None = None,
+    layer: str | None = None,
 ) -> TableSummary:
     r"""Say what a table holds, also one with text or missing values, which cannot be clustered.
 
@@ -515,7 +518,7 @@ def describe_table(
     ----------
     path, id_column, columns, exclude, format, delimiter, header
         As in :func:`read_table`.
-    encoding, na, decimal, thousands, sheet, skip
+    encoding, na, decimal, thousands, sheet, skip, obsm, layer
         As in :func:`read_table`.
 
     Returns
@@ -537,12 +540,14 @@ def describe_table(
     """
     source = open_source(path, format, encoding)
     layout = Layout(delimiter, header, decimal, thousands, _tokens(na), sheet, skip).checked()
-    wanted = Wanted(id_column, columns, exclude, missing="keep", na=layout.na)
+    _refuse_elsewhere(source, obsm, layer)
+    place: Any = {"obsm": obsm, "layer": layer, "na": layout.na}
+    wanted = Wanted(id_column, columns, exclude, missing="keep", **place)
     if source.format in _READERS:
         found = summary_of_table(_READERS[source.format](source, wanted))
         return replace(found, parts=h5ad_parts(source)) if source.format == "h5ad" else found
     read = _read_frame(source, layout, wanted)
     if len(read.frame) == 0:
-        raise TableError(f"{read.where.name} has column names but no rows of data")
+        raise no_rows(read.where.name)
     found = summary_of_frame(read, wanted=wanted, na=layout.na)
     return replace(found, notes=read.notes + found.notes)

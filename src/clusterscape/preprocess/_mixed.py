@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -59,9 +60,25 @@ class MixedTable:
         elif any(isinstance(v, (dict, list, tuple, set)) for v in values):
             raise TypeError(f"{name}: argument must be a string or a number.")
 
+    def _refuse_words(self, values: pd.Series, column: int) -> None:
+        """Refuse words in a column that held numbers in fit."""
+        if is_number(values):
+            return
+        word = next((v for v in values.dropna() if not isinstance(v, Number)), None)
+        if word is not None:  # a column of gaps alone holds none
+            raise ValueError(
+                f"{self._name(column)} held numbers in fit, and holds {str(word)!r} now; give the "
+                "columns in the units of fit."
+            )
+
     def _name(self, column: int) -> str:
-        names = getattr(self, "feature_names_in_", None)
-        return f"column {column}" if names is None else f"the column {str(names[column])!r}"
+        return column_name(self, column)
+
+
+def column_name(transformer: Any, column: int) -> str:
+    """Return what a message calls a column: its name, or its number where there are no names."""
+    names = getattr(transformer, "feature_names_in_", None)
+    return f"column {column}" if names is None else f"the column {str(names[column])!r}"
 
 
 def _refuse_dates(kind: Any, name: str) -> None:

@@ -221,12 +221,7 @@ class TableEncoder(MixedTable, TransformerMixin, BaseEstimator):
         return made
 
     def _numbers(self, values: pd.Series, fill: float, column: int) -> np.ndarray:
-        if not is_number(values):
-            word = next(v for v in values.dropna() if isinstance(v, str))
-            raise ValueError(
-                f"{self._name(column)} held numbers in fit, and holds {str(word)!r} now; give the "
-                "columns in the units of fit."
-            )
+        self._refuse_words(values, column)
         numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
         return np.where(np.isnan(numbers), fill, numbers)
 

@@ -72,15 +72,10 @@ def gower_distances(X: Any, *, weights: Any = None) -> np.ndarray:
            [0.25, 0.  , 0.75],
            [1.  , 0.75, 0.  ]])
     """
-    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X)).infer_objects()
-    n, d = frame.shape
-    if n == 0 or d == 0:
-        raise ValueError(f"X must have rows and columns; got shape {frame.shape}.")
-    share = _shares(weights, d)
-    for j in range(d):
-        _check_column(frame.iloc[:, j])
-    table, spans, _ = _learnt(frame)
-    total = _between(table, table, spans, share, frame.index, frame.index)
+    made = GowerDistances(weights=weights).fit(X)
+    table, spans = made.table_, made.spans_
+    names = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(table))
+    total = _between(table, table, spans, _shares(weights, len(spans)), names, names)
     np.fill_diagonal(total, 0.0)
     return total
 
@@ -182,12 +177,8 @@ class GowerDistances(MixedTable, ClassNamePrefixFeaturesOutMixin, TransformerMix
         columns = []
         for j, words in enumerate(self.categories_):
             values = frame.iloc[:, j]
-            if words is None and not is_number(values):
-                word = next(v for v in values.dropna() if isinstance(v, str))
-                raise ValueError(
-                    f"{self._name(j)} held numbers in fit, and holds {str(word)!r} now; give the "
-                    "columns in the units of fit."
-                )
+            if words is None:
+                self._refuse_words(values, j)
             columns.append(_coded(values, words))
         share = _shares(self.weights, len(self.spans_))
         names = X.index if isinstance(X, pd.DataFrame) else frame.index
@@ -212,17 +203,6 @@ def _shares(weights: Any, d: int) -> np.ndarray:
             f"weights must be {d} finite numbers, one per column of X, not all 0; got {weights!r}."
         )
     return share
-
-
-def _check_column(values: pd.Series) -> None:
-    """Refuse dates and infinite values."""
-    if values.dtype.kind in "Mm":
-        raise ValueError(
-            f"the column {values.name!r} holds dates; turn them into numbers, such as days since a "
-            "day, or leave the column out."
-        )
-    if is_number(values) and np.isinf(values.to_numpy(dtype=np.float64, na_value=np.nan)).any():
-        raise ValueError(f"the column {values.name!r} holds infinite values.")
 
 
 def _learnt(frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, list[np.ndarray | None]]:

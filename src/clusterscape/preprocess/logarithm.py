@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clusterscape._core.params import Number, Rules, check_params
+from clusterscape.preprocess._mixed import column_name
 
 
 class LogTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -105,12 +106,10 @@ class LogTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         lowest = X.min(axis=0)
         lowest = np.ravel(lowest.toarray() if sparse.issparse(lowest) else lowest)
         column = int((lowest < 0).argmax())
-        names = getattr(self, "feature_names_in_", None)
-        name = f"column {column}" if names is None else f"the column {str(names[column])!r}"
         # scikit-learn's checks look for these first words.
         return (
-            f"Negative values in data passed to {type(self).__name__}: {name} holds "
-            f"{lowest[column]:g}, which has no logarithm"
+            f"Negative values in data passed to {type(self).__name__}: "
+            f"{column_name(self, column)} holds {lowest[column]:g}, which has no logarithm"
         )
 
     def __sklearn_tags__(self) -> Any:

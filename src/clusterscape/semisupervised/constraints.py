@@ -775,7 +775,8 @@ def _rows(column: pd.Series, size: int, names: pd.Index | None, path: Any) -> np
         if missing.size:
             raise ValueError(
                 f"{path}: row {int(missing[0]) + 2} names the point "
-                f"{_cell(column, missing[0])}, which is not in the data."
+                f"{_cell(column, missing[0])}, which is not in the data; name points as the table "
+                "does."
             )
         return found
     numbers = numbers_in(column)
