@@ -11,6 +11,8 @@ import clusterscape
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 os.environ["MPLBACKEND"] = "Agg"
+# The examples show the bundled datasets, whatever folder of data there is.
+os.environ.pop("CLUSTERSCAPE_DATA", None)
 
 project = "clusterscape"
 author = "the clusterscape developers"
@@ -70,8 +72,11 @@ html_static_path = ["_static"]
 html_css_files = ["tables.css"]
 html_show_sourcelink = False
 html_copy_source = False
+# These stand alone: a column for the pages of their section would be empty.
+html_sidebars = {page: [] for page in ("index", "install", "quickstart", "changelog")}
 html_theme_options = {
     "show_prev_next": False,
+    "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],

@@ -44,6 +44,7 @@ axis.set_ylabel("importance")
 # One row per clustering, one column per feature; the four columns that carry the groups are
 # highlighted.
 
+# sphinx_gallery_thumbnail_number = 2
 display = cs.plot.FeatureOccurrenceDisplay.from_estimator(forest, highlight=range(4))
 
 # %%

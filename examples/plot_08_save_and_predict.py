@@ -29,8 +29,8 @@ print(model.n_clusters_, "clusters of", len(seen), "wines")
 # %%
 # The model alone, in one file
 # ----------------------------
-# The file holds numbers and text; nothing in it is executed when it is read. It contains the
-# features, because ``predict`` needs them.
+# The file holds numbers and text; nothing in it is executed when it is read. It contains up to
+# 1,000 of the points, because ``predict`` needs them: give it to people who may see the data.
 
 folder = Path(tempfile.mkdtemp())
 cs.io.save_model(model, folder / "model.npz")
@@ -43,7 +43,8 @@ print(f"agreement with the varieties: {cs.compare.adjusted_rand(new_class, predi
 # Everything that others may want to read
 # ---------------------------------------
 # A folder with the labels as CSV, all clusterings, the model, and what was done. The scaling is
-# written down as well: without it the model cannot be used.
+# written down as well: without it the model cannot be used. (A pipeline of scaler and model can be
+# saved as one by ``save_model``.)
 
 settings = {"mean": scaler.mean_, "scale": scaler.scale_}
 figure = cs.plot.ConsensusMatrixDisplay.from_estimator(model).figure_

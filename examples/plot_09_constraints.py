@@ -1,6 +1,6 @@
 """
-9. A few labels go a long way
-=============================
+9. What a few known classes change
+==================================
 
 Four classes of two blobs each: no clustering can know which blobs belong together. The classes of
 some points can tell.

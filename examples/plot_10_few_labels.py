@@ -58,5 +58,6 @@ _ = ScoreMapDisplay.from_estimator(sampled, X, y, score="uncertainty", ax=axes[1
 
 more = np.where(np.arange(1200) % 30 == 0, truth, y)
 whole = TransductiveSVC(gamma=0.5, check="folds", random_state=0).fit(X, more)
-print({name: round(float(value), 3) for name, value in whole.advice_.items()})
+for name, value in whole.advice_.items():
+    print(f"{name}: {value:.3f}")
 plt.show()

@@ -22,7 +22,7 @@ rng = np.random.default_rng(0)
 corners = np.array([[0, 0], [0, 8], [8, 0], [8, 8]])
 X = np.repeat(corners, 15, axis=0) + rng.normal(size=(60, 2))
 landscape = cs.explore.Landscape(2, n_samples=200, n_representatives=2, random_state=0).fit(X)
-print(landscape.to_frame().round(2))
+print(landscape.to_frame()[["share", "n_clusters", "quality"]].round(2))
 
 # %%
 # The representatives are an ensemble: they can be compared, combined and drawn.

@@ -125,7 +125,7 @@ def test_the_command_line(cells, tmp_path, monkeypatch) -> None:
     assert "no h5ad file is read" in refused.stderr
 
 
-def test_what_nothing_would_read_is_refused(cells) -> None:
+def test_options_without_effect_are_refused(cells) -> None:
     for options, words in (
         ({"n_partitions": 5}, r"n_partitions=5: nothing is clustered where obs='leiden_\*'"),
         ({"generator": "random_k", "n_references": 0}, "generator='random_k', n_references=0: "),

@@ -1,15 +1,33 @@
-"""What the programs under benchmarks/ compute by themselves is right, too."""
+"""The programs under benchmarks/: they say what they measure, and compute it rightly."""
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import re
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 
 from sources import ROOT
+
+BENCHMARKS = ROOT / "benchmarks"
+PROGRAMS = sorted(BENCHMARKS.glob("*/*.py"))
+
+
+def test_the_readme_of_the_benchmarks_lists_every_program() -> None:
+    text = (BENCHMARKS / "README.md").read_text(encoding="utf8")
+    listed = re.findall(r"^\| `(\w+/\w+\.py)` \|", text, re.MULTILINE)
+    assert sorted(listed) == [path.relative_to(BENCHMARKS).as_posix() for path in PROGRAMS]
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.relative_to(BENCHMARKS).as_posix())
+def test_every_program_says_what_it_measures_and_its_bars(path: Path) -> None:
+    said = ast.get_docstring(ast.parse(path.read_text(encoding="utf8"))) or ""
+    assert re.search(r"\bbars?\b|\bclaims?\b|measures nothing", said, re.IGNORECASE)
 
 
 @pytest.fixture

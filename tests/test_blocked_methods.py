@@ -84,7 +84,7 @@ def test_settings_that_need_all_points_are_named(method, message):
         method.fit(blocked)
 
 
-def test_copies_that_a_threshold_parts_are_no_distinct_row():
+def test_methods_that_separate_points_with_equal_labels_are_refused_in_blocks():
     labels = np.tile(np.random.default_rng(0).integers(0, 3, size=(20, 6)), (5, 1))
     memory, blocked = in_blocks(labels, 30)
     method = EAC(threshold=0.9, weighting="eci")

@@ -308,7 +308,7 @@ def test_a_lost_or_damaged_block_is_named_and_made_again(X, tmp_path):
     assert model.write_blocks(tmp_path / "answer") == 5  # the first one was there
 
 
-def test_a_full_disk_is_said_and_the_run_goes_on_when_there_is_room(X, tmp_path):
+def test_a_full_disk_is_reported_and_the_run_goes_on_when_there_is_room(X, tmp_path):
     home = tmp_path / "small"
     home.mkdir()
     size = "size=300k"

@@ -257,7 +257,7 @@ def test_number_of_samples_of_the_bound() -> None:
 
 
 @pytest.mark.parametrize(("k", "r"), [(5, 2), (8, 2), (5, 3), (8, 3)])
-def test_sampling_keeps_its_promise(k: int, r: int, seed: int) -> None:
+def test_sampling_errors_are_within_the_stated_bound(k: int, r: int, seed: int) -> None:
     centers, points = case(seed, k, r, n=200)
     exact = shares(points, centers).shares
     found = shares(points, centers, method="sampling")

@@ -109,7 +109,7 @@ def labels(here: Path) -> str:
 
 
 RUN = ("--reference", "kind", "--partitions", "20", "--seed", "3")
-# Verbs that read tables.
+# Commands that read tables.
 READERS = ("run", "predict", "generate", "combine", "forest", "compare", "explain", "info")
 # Without the test for structure, which takes longer than all the rest.
 QUICK = (*RUN, "--references", "0", "-q")
@@ -146,7 +146,7 @@ def test_help_loads_nothing_heavy() -> None:
     assert done.stdout.decode().strip().endswith("[]")
 
 
-def test_every_verb_is_a_file_and_wrong_ones_are_answered_with_all() -> None:
+def test_every_command_is_a_file_and_an_unknown_one_is_answered_with_all() -> None:
     folder = Path(command.__file__).parent
     files = {p.stem for p in folder.glob("*.py") if f"\ndef {p.stem}(" in p.read_text("utf8")}
     assert files - {"command"} == set(command.VERBS)
@@ -601,7 +601,7 @@ def test_sizes_and_confidences_in_words() -> None:
 
 
 @pytest.mark.parametrize("verb", READERS)
-def test_every_verb_reads_tables_with_the_same_options(verb: str) -> None:
+def test_every_command_reads_tables_with_the_same_options(verb: str) -> None:
     text = " ".join(call(verb, "-h", terminal_width=200).stdout.split())
     for option in ("--id-column", "--columns", "--exclude", "--format", "--delimiter", "--header"):
         assert option in text

@@ -521,5 +521,5 @@ def test_limits_of_memory_are_worded_in_options(
     message = refused("explain", "two.csv", "--features", "X.csv")
     assert "GB that are allowed. Take fewer clusters at a time, " in message
     assert message.endswith("(--components 1000)." if components is None else "(--components).")
-    # A verb without that option does not advise it.
+    # A command without that option does not advise it.
     assert sentence(caught.value).endswith("allowed. Take fewer clusters at a time.")

@@ -152,7 +152,7 @@ def test_like_refuses(home: Path, content: str | None, words: str) -> None:
     assert words in done.stderr
 
 
-def test_steps_that_cannot_be(home: Path) -> None:
+def test_impossible_steps_are_refused(home: Path) -> None:
     base = ("run", "customers.csv", "--exclude", "plan", "--missing", "drop", "-o", "out")
     for words, said in (
         (("--top-variable", "9"), "9 is more than there are columns (3)"),
@@ -182,7 +182,7 @@ def test_measures_by_their_usual_names(home: Path) -> None:
     assert not set(opt.ALIASES) & set(MEASURES)
 
 
-def test_the_shell_completes_verbs_and_names() -> None:
+def test_the_shell_completes_commands_and_names() -> None:
     def completed(words: str, count: int) -> list[str]:
         env = {
             "_CLUSTERSCAPE_COMPLETE": "complete_bash",

@@ -69,7 +69,7 @@ def test_wrong_options_are_refused(files, option: str, value: str) -> None:
     assert option in done.output
 
 
-def test_errors_name_the_arguments_of_this_verb(files) -> None:
+def test_errors_name_the_arguments_of_the_command(files) -> None:
     folder, _, _ = files
     other = pd.read_csv(folder / "one.csv").assign(id=[f"q{i}" for i in range(60)])
     other.to_csv(folder / "other.csv", index=False)

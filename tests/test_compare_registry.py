@@ -33,7 +33,7 @@ NOT_MEASURES = {
 }
 # Measures in space have tests of their own.
 TABLES = [name for name, measure in MEASURES.items() if measure.prepare is None]
-# The other choices of a measure's options, which keep the same promises unless listed below.
+# The other choices of a measure's options, which have the same properties unless listed below.
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
     *((name, {}) for name in TABLES),
     *(("nmi", {"average": average}) for average in ("min", "arithmetic", "max")),

@@ -211,7 +211,7 @@ def test_the_number_of_clusters_is_at_least_what_the_constraints_need() -> None:
 # ---- queries ------------------------------------------------------------------------------
 
 
-def test_queries_are_about_what_the_partitions_disagree_on() -> None:
+def test_queries_are_pairs_on_which_the_partitions_disagree() -> None:
     X = StandardScaler().fit_transform(load_wine().data)
     model = quick(n_clusters=3, generator="random_k").fit(X)
     asked = model.suggest_queries(10)
@@ -315,7 +315,7 @@ def call(*words: str):
     return CliRunner().invoke(app, list(words))
 
 
-def test_the_verb_writes_labels_that_respect_the_files(files) -> None:
+def test_constrain_writes_labels_that_respect_the_files(files) -> None:
     words = ("constrain", "data.csv", "--labels", "known.csv", "--cannot-link", "apart.csv")
     done = call(*words, "-o", "out.csv", "--partitions", "8")
     assert done.exit_code == 0, done.output
@@ -340,7 +340,7 @@ def test_the_verb_writes_labels_that_respect_the_files(files) -> None:
         (("--must-link", "none.csv", "-k", "3"), "nothing is known from none.csv"),
     ],
 )
-def test_the_verb_says_what_is_wrong(files, words, message) -> None:
+def test_constrain_says_what_is_wrong(files, words, message) -> None:
     done = call("constrain", "data.csv", *words, "--partitions", "3")
     assert done.exit_code != 0
     assert message in done.output

@@ -159,7 +159,7 @@ def started(home: Path, log: Any) -> tuple[subprocess.Popen[bytes], subprocess.P
 
 
 @pytest.mark.filterwarnings("default")
-def test_a_dead_scheduler_is_said_and_the_store_goes_on_with_another(tmp_path):
+def test_a_dead_scheduler_is_reported_and_the_store_goes_on_with_another(tmp_path):
     X = blobs(70_000)
     settings = {"n_partitions": 8, "random_state": 0}
     expected = ConsensusClustering(3, **settings).fit(open_rows(X, block_rows=4096))

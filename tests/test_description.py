@@ -206,7 +206,7 @@ def test_labels_of_rows_in_another_order_are_refused() -> None:
         DescriptionDisplay.from_estimator(model, table.iloc[::-1])
 
 
-def test_the_callers_numbers_are_left_alone():
+def test_the_given_numbers_are_not_changed():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(12, 2)), columns=["a", "b"])
     frame.loc[0, "a"] = 1e200

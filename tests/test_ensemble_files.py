@@ -96,7 +96,7 @@ META: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("name", "change", "words"), CLAIMS)
-def test_arrays_that_cannot_be_are_refused(tmp_path, name, change, words):
+def test_impossible_arrays_are_refused(tmp_path, name, change, words):
     arrays, meta = example()._content()
     changed = change(arrays[name])
     given = {k: v for k, v in arrays.items() if k != name}
@@ -108,7 +108,7 @@ def test_arrays_that_cannot_be_are_refused(tmp_path, name, change, words):
 
 
 @pytest.mark.parametrize(("name", "value", "words"), META)
-def test_values_that_cannot_be_are_refused(tmp_path, name, value, words):
+def test_impossible_values_are_refused(tmp_path, name, value, words):
     arrays, meta = example()._content()
     path = tmp_path / "x.npz"
     files.write_npz(path, files.Content(arrays, copy.deepcopy(meta) | {name: value}))
@@ -136,7 +136,7 @@ def test_values_that_are_absent_are_named(tmp_path, name):
         ("error", 1),
     ],
 )
-def test_records_that_cannot_be_are_refused(tmp_path, field, value):
+def test_impossible_records_are_refused(tmp_path, field, value):
     arrays, meta = example()._content()
     meta["records"][1][field] = value
     path = tmp_path / "x.npz"
@@ -162,7 +162,7 @@ def test_records_that_cannot_be_are_refused(tmp_path, field, value):
         ("soft_2_1", None, "soft_2_1"),
     ],
 )
-def test_parquet_columns_that_cannot_be_are_refused(tmp_path, column, value, words):
+def test_impossible_parquet_columns_are_refused(tmp_path, column, value, words):
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -189,7 +189,7 @@ def test_parquet_columns_that_cannot_be_are_refused(tmp_path, column, value, wor
         (3, "not a clusterscape ensemble"),
     ],
 )
-def test_headers_that_cannot_be_are_refused(tmp_path, header, words):
+def test_impossible_headers_are_refused(tmp_path, header, words):
     path = tmp_path / "x.npz"
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     np.savez(path, meta=text, **example()._content().arrays)

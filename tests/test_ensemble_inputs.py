@@ -414,7 +414,7 @@ def test_equal_partitions_are_found(ensemble, data):
     assert both.n_distinct == ensemble.n_distinct == len(seen)
 
 
-def test_one_opinion_is_one():
+def test_identical_partitions_count_as_one():
     same = [[0, 0, 1, 1], [1, 1, 0, 0], ["b", "b", "a", "a"], np.eye(2)[[0, 0, 1, 1]]]
     assert Ensemble.from_labels(same).n_distinct == 1
     failed = Ensemble.from_labels([*same, [-2] * 4])

@@ -29,7 +29,7 @@ def nothing(name: str, *value: object) -> str | None:
     return None
 
 
-def test_a_parameter_is_spelled_by_the_reader() -> None:
+def test_a_parameter_is_spelled_as_in_python_or_on_the_command_line() -> None:
     error = ParameterError(
         "{n_clusters} is more than 3; take {n_clusters__most}. {n_clusters.name} counts clusters.",
         n_clusters=5,
@@ -86,7 +86,7 @@ def test_memory_is_refused_with_what_the_reader_can_do() -> None:
     assert "raise" not in str(memory_error(parameter=None))
 
 
-def test_braces_that_are_no_fields_stay() -> None:
+def test_braces_that_are_not_fields_stay() -> None:
     error = ParameterError("the file {x}.csv does not go with {k}", k=2)
     assert str(error) == "the file {x}.csv does not go with k=2"
     assert str(ParameterWarning("{x} and {y.z}")) == "{x} and {y.z}"

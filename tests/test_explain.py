@@ -124,7 +124,7 @@ def test_a_point_that_moved_is_named() -> None:
     np.testing.assert_allclose(heavy.top_points()["share"], work / work.sum())
 
 
-def test_names_of_clusters_are_the_users() -> None:
+def test_clusters_keep_the_names_they_were_given() -> None:
     a, b = [("p", 1), ("p", 1), ("p", 2), -1], [7, 7, 3, 3]
     found = explain(a, b, grid(4))
     assert found.plan.index.tolist() == [("p", 1), ("p", 2), -1]

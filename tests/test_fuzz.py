@@ -25,7 +25,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
     )
 
 
-def test_a_slice_of_generated_calls_finds_nothing():
+def test_a_short_run_of_generated_calls_finds_nothing():
     done = run(str(FUZZ / "fuzz.py"), "--cases", str(CASES), "--seed", str(FIRST))
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{CASES} cases from seed {FIRST}" in done.stdout
@@ -68,7 +68,7 @@ fuzz.main()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs fork")
-def test_a_slice_of_kills_loses_nothing():
+def test_a_short_run_of_kills_loses_nothing():
     done = run(str(FUZZ / "kill.py"), "--trials", "3", "--seed", "3")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "3 trials from seed 3" in done.stdout

@@ -343,7 +343,7 @@ def test_every_algorithm_finds_separated_groups(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_declared_facts_hold(name: str) -> None:
+def test_declared_properties_of_algorithms_hold(name: str) -> None:
     fact = ALGORITHMS[name]
     assert fact.summary
     for record in made(POSITIVE, algorithm=name, n_partitions=1).records:

@@ -462,7 +462,7 @@ def test_mcla_means_do_not_favour_large_meta_clusters():
 
 @pytest.mark.filterwarnings("ignore::clusterscape.combine.ConsensusWarning")
 @pytest.mark.parametrize("trial", range(12))
-def test_mcla_ties_do_not_hang_on_names(trial):
+def test_mcla_ties_do_not_depend_on_names(trial):
     rng = np.random.default_rng(trial)
     labels = rng.integers(0, 3, size=(30, 8))
     labels[:15] = labels[0]

@@ -140,7 +140,7 @@ def test_arrays_of_other_libraries_are_taken_or_refused_with_a_remedy():
             fit(Foreign(X, on_cpu=False))
 
 
-def test_a_fit_says_what_goes_on_to_those_who_listen(caplog, capsys):
+def test_a_fit_logs_its_steps(caplog, capsys):
     with caplog.at_level(logging.INFO, logger="clusterscape"):
         quick("auto").fit(X)
     said = "\n".join(caplog.messages)
@@ -181,6 +181,6 @@ def test_what_members_on_present_columns_cannot_use_is_refused():
         present_columns(np.array([[1.0, np.inf]]))
 
 
-def test_a_model_that_is_not_there(tmp_path):
+def test_a_missing_model_file_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no file .*none.npz; check the name"):
         load_model(tmp_path / "none.npz")

@@ -211,7 +211,7 @@ def test_masked_values_are_refused_and_never_clustered():
         model.predict(X)
 
 
-def test_what_the_bounds_run_of_the_harness_found():
+def test_infinite_vectors_empty_graphs_and_a_loose_tolerance():
     with pytest.raises(ValueError, match="infinity"):
         support_vector_distances([[np.inf], [-np.inf], [0.0]], [0], [1])
     graph = SimpleNamespace(matrix=sparse.csr_matrix((4, 3)))
@@ -221,7 +221,7 @@ def test_what_the_bounds_run_of_the_harness_found():
     assert np.isfinite(found).all()
 
 
-def test_what_the_long_run_of_the_harness_found():
+def test_values_and_weights_beyond_the_range_of_squares_and_integers():
     large = np.array([[1e300, 1.0], [-1e300, 2.0], [1e299, 0.0], [3e299, 1.0]])
     for call in (
         lambda: kappa(large, [0, 0, 1, 1]),
@@ -297,7 +297,7 @@ def test_labels_far_below_zero_are_refused_before_a_kernel_sees_them(score):
         score(votes, np.array([0, 1, 1, -(10**12)]))
 
 
-def test_ranges_that_the_harness_left():
+def test_weights_bandwidths_and_scales_at_the_ends_of_their_range():
     votes = Ensemble.from_labels(
         [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1]], weights=[1e300, 1e290], sample_weight=[1e300] * 6
     )

@@ -303,7 +303,7 @@ def test_tasks_run_on_the_workers_of_the_joblib_configuration(shared):
     assert set(names) == {threading.get_ident()}
 
 
-def test_showing_none_keeps_the_setting() -> None:
+def test_progress_none_keeps_the_outer_setting() -> None:
     assert progress.wish() is None
     with progress.showing(False), progress.showing(None):
         assert progress.wish() is False
@@ -349,7 +349,7 @@ class Unfit(Compiler):
 
 
 @pytest.mark.parametrize("linked", [None, SimpleNamespace(PartCompiler=Unfit, load=None)])
-def test_kernels_work_with_a_numba_that_is_made_otherwise(
+def test_kernels_work_with_versions_of_numba_whose_internals_differ(
     linked: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_jit, "_linked", linked)
@@ -369,7 +369,7 @@ def test_a_kernel_is_read_from_the_disk_in_numbas_own_way(monkeypatch: pytest.Mo
     np.testing.assert_array_equal(out, [[4.0, 4.0], [0.0, 0.0]])
 
 
-def test_what_is_replaced_in_numba_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_part_of_numba_is_an_import_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(Cache, "_load_overload")
     source = Path(_jit.__file__).with_name("_linked.py").read_text(encoding="utf8")
     with pytest.raises(ImportError, match="FunctionCache has no _load_overload"):

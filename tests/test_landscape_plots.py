@@ -131,7 +131,7 @@ def test_mean_images(tmp_path: Path) -> None:
         ClusterImagesDisplay.from_labels(X, labels, shape=(2, 3), order="Z")
 
 
-# -- the verb -----------------------------------------------------------------------------------
+# -- the command -----------------------------------------------------------------------------------
 
 QUICK = ("-k", "2", "--samples", "60", "--representatives", "3", "--scale", "none", "--seed", "1")
 
@@ -149,7 +149,7 @@ def call(*words: str):
     return CliRunner().invoke(app, list(words))
 
 
-def test_the_verb_writes_the_representatives(table: str) -> None:
+def test_the_command_writes_the_representatives(table: str) -> None:
     done = call("landscape", table, "-o", "out.csv", "--map", "map.png", *QUICK)
     assert done.exit_code == 0, done.stderr
     assert done.stdout == ""
@@ -168,21 +168,21 @@ def test_the_verb_writes_the_representatives(table: str) -> None:
         assert (f"best on {name} alone" in done.stderr) == (name in shown)
 
 
-def test_the_verb_prints_json(table: str) -> None:
+def test_the_command_prints_json(table: str) -> None:
     done = call("landscape", table, "--json", *QUICK)
     told = json.loads(done.stdout)
     assert [row["group"] for row in told["representatives"]] == [0, 1, 2]
     assert sum(row["share"] for row in told["representatives"]) == pytest.approx(1)
 
 
-def test_the_verb_refuses_names_that_it_does_not_know(table: str) -> None:
+def test_the_command_refuses_unknown_names(table: str) -> None:
     for option in ("--quality", "--distance", "--grouping"):
         done = call("landscape", table, option, "other")
         assert done.exit_code == 2
         assert option in done.stderr
 
 
-def test_the_verb_takes_a_range_of_numbers(table: str) -> None:
+def test_the_command_takes_a_range_of_numbers(table: str) -> None:
     few = ("--samples", "40", "--representatives", "4", "--scale", "none", "--seed", "1")
     done = call("landscape", table, "-k", "2-3", "--json", *few)
     assert done.exit_code == 0, done.stderr

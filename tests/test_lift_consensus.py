@@ -426,7 +426,7 @@ def test_precomputed_and_callable_kernels_leave_out_the_same_points(kind):
     np.testing.assert_array_equal(frame.predict(pd.DataFrame(new)), features.predict(new))
 
 
-def test_that_a_kernel_is_positive_is_the_callers_word():
+def test_positive_semidefiniteness_of_a_kernel_is_not_checked():
     votes = Ensemble.from_labels([[0, 1, 2], [0, 1, 2]])
     indefinite = np.where(np.eye(3), 1.0, -0.9)  # no cosine is beyond 1; an eigenvalue is -0.8
     model = fit(LiftHAC(2, kernel="precomputed"), votes, indefinite)

@@ -45,7 +45,7 @@ def handed(messy: Messy, path: Path, monkeypatch: pytest.MonkeyPatch):
     return done, seen
 
 
-def test_there_are_enough() -> None:
+def test_there_are_at_least_sixty_tables() -> None:
     assert len(TABLES) >= 60
 
 

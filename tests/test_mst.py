@@ -124,7 +124,9 @@ def test_a_graph_in_two_pieces_is_a_forest() -> None:
     np.testing.assert_array_equal(tree.lengths, [0.0, 1.0, 2.0])
 
 
-def test_auto_takes_what_prunes(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_takes_boruvka_in_few_dimensions_and_prim_in_many(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(mst, "_SMALL", 100)
     rng = np.random.default_rng(seed)
     few, many = rng.random((1500, 2)), rng.standard_normal((1500, 30))

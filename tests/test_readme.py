@@ -95,7 +95,7 @@ def test_examples_are_numbered_from_one() -> None:
         "io",
     ],
 )
-def test_every_verb_of_the_library_has_an_example(verb: str) -> None:
+def test_every_part_of_the_library_has_an_example(verb: str) -> None:
     examples = [f.read_text(encoding="utf8") for f in (ROOT / "examples").glob("plot_*.py")]
     assert any(re.search(rf"\b(cs|clusterscape)\.{verb}\b", text) for text in examples)
 

@@ -280,7 +280,7 @@ def test_rows_in_another_order_are_refused(
 # ---- the page ---------------------------------------------------------------------------------
 
 
-def test_names_from_the_data_are_harmless(model: ConsensusClustering, table: pd.DataFrame) -> None:
+def test_names_from_the_data_are_escaped(model: ConsensusClustering, table: pd.DataFrame) -> None:
     classes = np.repeat(["</script><script>alert(2)</script>", "@@script@@", 'c" onload="x'], 25)
     frame = table.set_index(pd.Index([f"<img src=x onerror=alert({i})>" for i in range(75)]))
     named = ConsensusClustering(3, n_partitions=10, n_references=0, random_state=0).fit(frame)
@@ -293,7 +293,7 @@ def test_names_from_the_data_are_harmless(model: ConsensusClustering, table: pd.
     assert embedded(text)["points"]["ids"][0].startswith("<img")  # unharmed where it is data
 
 
-def test_the_page_forbids_itself_everything_else(
+def test_the_content_policy_of_the_page_forbids_all_else(
     model: ConsensusClustering, table: pd.DataFrame
 ) -> None:
     text = render(collect(model, X=table))
@@ -330,7 +330,7 @@ def test_the_same_model_gives_the_same_bytes(
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_a_heavy_file_is_said(
+def test_a_large_file_is_warned_of(
     model: ConsensusClustering, table: pd.DataFrame, tmp_path: Path
 ) -> None:
     with pytest.warns(UserWarning, match="smaller max_points"):

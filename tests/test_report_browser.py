@@ -387,7 +387,7 @@ def test_agreements_in_words_are_the_same_everywhere(page: Any) -> None:
         assert page.locator("#changed").inner_text().startswith(f"Adjusted Rand index {told}.")
 
 
-def test_paper_is_white_in_the_dark(browser: Any, address: str) -> None:
+def test_the_printed_page_is_white_in_dark_mode(browser: Any, address: str) -> None:
     page = browser.new_context(color_scheme="dark").new_page()
     page.goto(address)
     ready(page)
@@ -473,9 +473,7 @@ def test_strange_results_break_nothing(browser: Any, tmp_path: Path, case: Any) 
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_serious_stands_in_the_way_of_a_screen_reader(
-    browser: Any, address: str, scheme: str
-) -> None:
+def test_no_serious_accessibility_violation(browser: Any, address: str, scheme: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     # The checker's own script is no part of the page, so its rules must let it pass.
@@ -490,7 +488,9 @@ def test_nothing_serious_stands_in_the_way_of_a_screen_reader(
     page.close()
 
 
-def test_paper_shows_what_is_folded_and_how_many_points(browser: Any, address: str) -> None:
+def test_the_printed_page_unfolds_sections_and_says_how_many_points(
+    browser: Any, address: str
+) -> None:
     page = browser.new_page()
     page.goto(address)
     ready(page)
@@ -505,7 +505,7 @@ def test_paper_shows_what_is_folded_and_how_many_points(browser: Any, address: s
     page.close()
 
 
-def test_a_phone_shows_no_wider_page(browser: Any, address: str) -> None:
+def test_the_page_fits_the_width_of_a_phone(browser: Any, address: str) -> None:
     page = browser.new_context(viewport={"width": 360, "height": 740}).new_page()
     page.goto(address)
     ready(page)
@@ -552,7 +552,7 @@ def test_choices_made_on_a_served_page_are_written(browser: Any, tmp_path: Path)
     assert not wrong
 
 
-def test_what_is_chosen_while_exploring_is_read_by_the_other_verbs(
+def test_what_is_chosen_while_exploring_is_read_by_the_other_commands(
     browser: Any, tmp_path: Path
 ) -> None:
     """A run, its page in a browser, and each verb that reads what was chosen there."""

@@ -38,7 +38,7 @@ from clusterscape.report import Choices, ChoicesError, ReportServer
         ({"must_link": [["a", "b", "c"]]}, "must_link must hold"),
     ],
 )
-def test_what_cannot_be_is_named(given: object, words: str) -> None:
+def test_impossible_choices_are_named(given: object, words: str) -> None:
     with pytest.raises(ChoicesError, match=words):
         Choices.of(given)
 
@@ -91,7 +91,7 @@ def posted(server: ReportServer, value: object, **changes: str) -> tuple[int, by
     return asked(server, "POST", f"{parts.path}choices", json.dumps(value).encode(), **headers)
 
 
-def test_the_page_needs_its_address(server: ReportServer) -> None:
+def test_the_page_is_served_at_its_secret_address_only(server: ReportServer) -> None:
     path = urlsplit(server.address).path
     assert asked(server, "GET", path) == (200, b"<p>page</p>")
     for wrong in ("/", "/x/", path + "../", path + "etc"):
@@ -462,7 +462,7 @@ def test_predict_places_points_in_the_clusters_that_were_chosen(run: Path) -> No
     assert list(pd.read_csv(run / "placed.csv")) == ["id", "label", "confidence", "cluster"]
 
 
-def test_verbs_of_labels_read_what_export_wrote(run: Path) -> None:
+def test_commands_on_labels_read_what_export_wrote(run: Path) -> None:
     Choices(names={"2": "far"}, merged=[[0, 1]]).save(run / "c.json")
     exported(run, "--choices", str(run / "c.json"))
     found = json.loads(

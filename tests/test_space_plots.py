@@ -281,7 +281,7 @@ def test_more_columns_are_drawn_by_components(points, tmp_path):
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=8), st.integers(0, 10**6))
-def test_half_of_the_difference(scores, seed):
+def test_the_fewest_points_that_make_half_of_the_difference(scores, seed):
     weights = np.random.default_rng(seed).integers(1, 4, size=len(scores))
     work = np.array(scores) * weights
     display = DifferencesDisplay(np.zeros((len(scores), 2)), scores, weights=weights)

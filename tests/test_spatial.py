@@ -150,7 +150,7 @@ def test_for_hard_partitions_a_membership_cost_is_a_symmetric_difference() -> No
     assert found == pytest.approx(0.5 * 1 + 0.25 * 3 + 0.25 * 1)
 
 
-# ---- what they promise ------------------------------------------------------------------------
+# ---- properties ------------------------------------------------------------------------------
 
 DISTANCES = [
     ("cc_distance", {}),
@@ -402,7 +402,9 @@ def test_the_unit_of_the_weights_does_not_matter(name: str, weight: float, seed:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("noise", POLICIES)
 @pytest.mark.parametrize("far", [30.0, 1e20, 1.7e308])
-def test_points_that_do_not_count_shape_nothing(name: str, noise: str, far, seed: int) -> None:
+def test_points_left_out_or_without_weight_change_nothing(
+    name: str, noise: str, far, seed: int
+) -> None:
     rng = np.random.default_rng(seed)
     X, (a, b) = rng.normal(size=(33, 2)), rng.integers(0, 3, (2, 33))
     weights = np.ones(33)

@@ -427,7 +427,7 @@ def test_errors_are_sentences(y: list[int], more: dict, message: str) -> None:
         TransductiveSVC(**more).fit(np.arange(8.0).reshape(4, 2), y)
 
 
-def test_dual_fills_what_the_sum_lacks() -> None:
+def test_a_move_that_breaks_the_sum_is_balanced() -> None:
     rows = KernelRows(KernelData(KernelFunction("linear"), np.eye(3)), 10_000)
     dual = Dual(rows)
     dual.ends[:3] = [[0, 1, 1], [-1, 0, 0], [-2, 0, 0]]
@@ -437,7 +437,7 @@ def test_dual_fills_what_the_sum_lacks() -> None:
 
 
 @pytest.mark.parametrize("short", [2.5, -2.5, 0.0, 100.0])
-def test_filling_is_from_the_variable_with_most_room_on(short: float) -> None:
+def test_balancing_begins_with_the_variable_that_can_move_most(short: float) -> None:
     rng = np.random.default_rng(0)
     ends = np.sort(rng.normal(size=(30, 3)), axis=1)
     target = rng.uniform(ends[:, 0], ends[:, 2])

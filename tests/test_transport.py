@@ -205,7 +205,7 @@ class TestManyPairs:
                     alone = transport_plan(costs[rows, columns], mass_a[rows], mass_b[columns])
                     assert found[i, j] == pytest.approx(alone.cost, rel=1e-12)
 
-    def test_the_kernel_needs_no_help(self, seed: int) -> None:
+    def test_the_kernel_alone_solves_every_pair(self, seed: int) -> None:
         costs, ((offsets_a, mass_a), (offsets_b, mass_b)) = self.families(seed, (1, 2, 5, 9, 64))
         pairs, out = np.argwhere(np.ones((5, 5))), np.zeros(25)
         given = (costs, offsets_a, offsets_b, mass_a, mass_b, pairs, out)

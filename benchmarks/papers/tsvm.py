@@ -19,6 +19,11 @@ unlabelled ones have something to add; 200 was taken after 20, 50 and 200 had be
 (the other sets came after), with settings by cross-validation of the whole labelled part.
 ``--unlabelled 30000`` keeps so many of the unlabelled points, for a machine without hours to spare.
 
+The claims, on each set: at every rate adaptive samples are more accurate than uniform ones and
+spread less; at 10 % the accuracy is within a point of that with all points, in 20 times less CPU
+(10 times where there are fewer than 10,000 unlabelled points), with support vectors nearer to those
+of all points.
+
 ``--check`` runs Svmguide1 and a1a with 2 repetitions and the rate 10 %; ``--only NAME`` one set.
 """
 

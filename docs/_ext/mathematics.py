@@ -210,7 +210,7 @@ With the row sums :math:`w(x) = \sum_y S_{xy}`, the total size of the clusters t
 normalised cut of S is a weighted k-means of the rows of B:
 
 .. math:: \max_{Z} \; \mathrm{tr}\; Z^{\top} D^{-1/2} S\, D^{-1/2} Z \quad \Longleftrightarrow \quad
-   \min \; \sum_{x} w(x) \left\| \frac{b(x)}{w(x)} - m_{\pi(x)} \right\|^2
+   \min \; \sum_{x} w(x) \| b(x) / w(x) - m_{\pi(x)} \|^2
 
 .. math:: m_k = \frac{\sum_{x \in C_k} b(x)}{\sum_{x \in C_k} w(x)}, \qquad D = \mathrm{diag}(w)
 """,

@@ -3,7 +3,8 @@
 The idea, when it fails and the references stand in the docstring, cost and needs in the registry,
 the formulas in ``mathematics.py``. A method without formulas is a warning, so that a new one is not
 forgotten. The other estimators have pages of the same shape, with formulas and costs in
-``more_mathematics.py``.
+``more_mathematics.py``. ```` ```{methods} consensus ```` (or ``estimators``) is a table of these
+pages.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from mathematics import MATHEMATICS
 from more_mathematics import ESTIMATORS, Entry
 from numpydoc.docscrape import ClassDoc
 from sphinx.application import Sphinx
 from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
 
 logger = logging.getLogger(__name__)
 
@@ -119,7 +122,36 @@ def store(folder: Path, wanted: dict[str, str]) -> None:
             file.write_text(text, encoding="utf8")
 
 
+def contents(kind: str) -> list[tuple[str, str, str]]:
+    """Return the title, the page and the summary of each consensus method or estimator."""
+    from clusterscape.combine import METHODS
+
+    if kind == "consensus":
+        rows = [(m.estimator.__name__, f"generated/{n}", m.summary) for n, m in METHODS.items()]
+    else:
+        rows = [
+            (name, f"generated/estimators/{name}", " ".join(ClassDoc(cls)["Summary"]))
+            for name, entry in ESTIMATORS.items()
+            for cls in [getattr(importlib.import_module(entry.home), name)]
+        ]
+    return sorted(rows, key=lambda row: row[0].lower())
+
+
+class Methods(SphinxDirective):
+    """The table of the pages of the consensus methods, or of the other estimators."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        lines = ["| method | in words |", "|---|---|"]
+        for title, place, summary in contents(self.arguments[0]):
+            lines.append(f"| {{doc}}`{title} <{place}>` | {summary} |")
+        return self.parse_text_to_nodes("\n".join(lines))
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Write the pages before the sources are read."""
+    """Register the directive, and write the pages before the sources are read."""
+    app.add_directive("methods", Methods)
     app.connect("builder-inited", write)
     return {"parallel_read_safe": True}

@@ -33,6 +33,21 @@ vectors' co-association, small entries set to zero, is cut spectrally.
 """,
         "Each vector costs one k-means for each draw that is tried, on the columns kept so far.",
     ),
+    "RandomProjectionEnsemble": Entry(
+        "clusterscape.combine",
+        r"""
+Run i projects the points to the span of a few orthonormal directions :math:`R_i` and fits a mixture
+there, with the number of components that has the least :math:`\mathrm{BIC} = - 2 \log L + p \log n`
+for p parameters. With its posteriors :math:`P_i(l \, | \, x)` two points are as similar as
+
+.. math:: S_{xy} = \frac{1}{r} \sum_{i=1}^{r} \sum_{l} P_i(l \, | \, x) \; P_i(l \, | \, y), \qquad
+   d(x, y) = 1 - S_{xy}
+
+and a linkage of d is cut. With k-means in the place of mixtures the posteriors are 0 and 1.
+""",
+        "The mixtures of the runs, O(n) each, and the linkage, O(n²) time and memory (k-means with "
+        "single linkage needs less).",
+    ),
     "PartitionSampler": Entry(
         "clusterscape.explore",
         r"""
@@ -83,6 +98,40 @@ beyond that they are sampled by hit-and-run.
 """,
         "The points are first projected to the at most k - 1 dimensions of the centres. Sampling "
         "takes O(n m k) for m samples per point in each of these dimensions.",
+    ),
+    "AffinityMap": Entry(
+        "clusterscape.validate",
+        r"""
+With the stability :math:`\sigma` and the strongest cluster at the corners v of a cell (see
+:class:`Affinity <clusterscape.validate.Affinity>`), the cell is divided when
+
+.. math:: \min_{v} \sigma(v) < \tau \qquad \mathrm{or} \qquad
+   \mathrm{arg\,max}_i \, \alpha_i(v) \; \mathrm{differs\ among\ its\ corners}
+
+A cell of a single cluster that came from a divided one is left alone where interpolation
+:math:`\tilde{\sigma}` between the corners of that one is good enough:
+
+.. math:: \max_{v} | \sigma(v) - \tilde{\sigma}(v) | \leq \mathrm{tolerance}
+""",
+        "One stability for each corner that is looked at; ``n_full_`` says how many the full grid "
+        "would have had.",
+    ),
+    "ActiveClustering": Entry(
+        "clusterscape.validate",
+        r"""
+Among k centres drawn by k-means++ every point has a stability :math:`\sigma` (see
+:class:`Affinity <clusterscape.validate.Affinity>`). A sample of about :math:`5 \sqrt{n}` points is
+drawn, one part from those above the threshold t and one from the others,
+
+.. math:: \{ x : \sigma(x) > t \} \qquad \mathrm{and} \qquad \{ x : \sigma(x) \leq t \}
+
+clustered in several ways and combined. With the means :math:`\mu_k` of the consensus clusters, each
+point outside of the sample gets
+
+.. math:: \pi(x) = \mathrm{arg\,min}_{k} \| x - \mu_k \|
+""",
+        "O(n k d) for the stabilities and the last step. Clusterers that take the square of the "
+        "number of points are linear in n, because the sample has about 5 sqrt(n).",
     ),
     "COPKMeans": Entry(
         "clusterscape.semisupervised",
@@ -171,7 +220,7 @@ The rows of :math:`X = \hat{Z}^{\top} Y` are put on a sphere; k-means runs on a 
 Every member :math:`\pi_i` is a constrained clustering with a number of clusters and landmarks of
 its own. They are combined as any ensemble is, by default by SEC:
 
-.. math:: \min \; \sum_{x} w(x) \left\| \frac{b(x)}{w(x)} - m_{\pi(x)} \right\|^2
+.. math:: \min \; \sum_{x} w(x) \| b(x) / w(x) - m_{\pi(x)} \|^2
 
 and the constraints that are certain are kept in the answer.
 """,

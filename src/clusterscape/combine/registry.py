@@ -95,6 +95,11 @@ def consensus_method(
     callable
         Takes a subclass of :class:`BaseConsensus`, enters it, and returns it unchanged.
 
+    See Also
+    --------
+    BaseConsensus : The class to derive from.
+    clusterscape.compare.register_measure : The same for measures.
+
     Examples
     --------
     >>> from clusterscape.combine import METHODS, MajorityVote, consensus_method

@@ -125,7 +125,7 @@ def load(name: str, *, data_home: str | os.PathLike[str] | None = None) -> Bunch
     Raises
     ------
     FileNotFoundError
-        When the set is neither in the folder nor bundled: the sentence names the file that is
+        When the set is neither in the folder nor bundled: the message names the file that is
         needed, the folders searched and where to get the data.
 
     See Also
