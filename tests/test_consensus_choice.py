@@ -76,7 +76,7 @@ def test_terms_are_what_they_say(moons):
         assert judged.density == pytest.approx(plain_density(X, labels, weight))
         sizes = np.bincount(labels, weights=weight)
         assert judged.balance == pytest.approx(np.log(sizes.min() * 2 / sizes.sum() + 0.2) / 2)
-        terms = 0.75 * judged.density + judged.gap + judged.balance + 2 * judged.agreement
+        terms = judged.density + judged.gap + judged.balance + 1.5 * judged.agreement
         assert judged.score == pytest.approx(terms), name
         others = np.delete(np.arange(len(model.candidates_)), i)
         same = [adjusted_rand_score(labels, model.candidate_labels_[:, j]) for j in others]

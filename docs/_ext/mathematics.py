@@ -22,9 +22,9 @@ drew both points and :math:`s_{xy}` those of them that put both together:
     "consensus_choice": r"""
 Of the candidate answers :math:`\pi` the one with the largest sum is taken,
 
-.. math:: \frac{3}{4 n} \sum_{x} \log f_{\pi(x)}(x) + \log \mathrm{DuNN}(\pi)
+.. math:: \frac{1}{n} \sum_{x} \log f_{\pi(x)}(x) + \log \mathrm{DuNN}(\pi)
    + \frac{1}{2} \log \left( \frac{\min_k |C_k|}{n / K} + \frac{1}{5} \right)
-   + 2\, \overline{\mathrm{ARI}}(\pi)
+   + \frac{3}{2} \overline{\mathrm{ARI}}(\pi)
 
 with :math:`f_k` the Gaussian density fitted to cluster :math:`C_k` times its share of the points,
 :math:`\mathrm{DuNN}` the DuNN-OWA index (a smooth smallest distance between near points of

@@ -30,8 +30,7 @@ _FEWEST = 3  # partitions that make a group of their own
 _GAP = "SMin:25"  # a smooth minimum over the 75 shortest links between clusters
 _REACHABILITY = 5
 _BALANCE, _EMPTY = 0.5, 0.2  # weight of the smallest cluster's share, and what it is raised by
-_DENSITY = 0.75  # weight of the mean log-likelihood under one Gaussian for each cluster
-_AGREEMENT = 2.0  # weight of the mean adjusted Rand index with the other candidates
+_AGREEMENT = 1.5  # weight of the mean adjusted Rand index with the other candidates
 _FINER, _EXACT = "finer", "with k"  # groups of partitions
 _OF_KIND = f" {_EXACT}"  # ends the names of groups of one kind with k clusters
 _FLOOR = 1e-3  # of the mean distance of neighbours: shorter gaps are equally bad
@@ -44,7 +43,7 @@ class Judgement:
     Attributes
     ----------
     score : float
-        ``3 density / 4 + gap + balance + 2 agreement``, or the agreement alone where there are no
+        ``density + gap + balance + 3 agreement / 2``, or the agreement alone where there are no
         features.
     density : float or None
         Mean log-likelihood of the points under one Gaussian for each cluster.
@@ -81,20 +80,19 @@ class ConsensusChoice(BaseConsensus):
     partitions, those with k clusters, and the same of every kind of members are combined apart, and
     the features decide among the answers. Of one kind with k clusters whose members have a cost,
     mixtures and k-means, no consensus is made: they are restarts, and the best member by the sum of
-    the first three terms below is taken. The answer is taken that has the largest weighted sum of
-    four terms. The first three are logarithms, so that the unit of the features does not matter:
+    the first three terms below is taken. The answer is taken that has the largest sum of four
+    terms. The first three are logarithms, so that the unit of the features does not matter:
 
-    - *density*: three quarters of the mean log-likelihood of the points under one Gaussian for each
-      cluster, in the leading principal components (at most 30). Columns count as no more exact
-      than the gaps between their values
-      (:func:`~clusterscape.linalg.gaussian_fit.rounding_variances`), so that a few rows with
-      another value in a constant column make no cluster;
+    - *density*: the mean log-likelihood of the points under one Gaussian for each cluster, in the
+      leading principal components (at most 30). Columns count as no more exact than the gaps
+      between their values (:func:`~clusterscape.linalg.gaussian_fit.rounding_variances`), so that
+      a few rows with another value in a constant column make no cluster;
     - *gap*: the logarithm of the DuNN-OWA index, the distance between the nearest points of
       different clusters (a smooth minimum, under mutual reachability);
     - *balance*: half the logarithm of the smallest cluster's size over the mean size, plus 0.2,
       against clusters of outliers;
-    - *agreement*: twice the mean adjusted Rand index with the other answers, which decides where
-      clusters overlap and the first three hardly differ.
+    - *agreement*: one and a half times the mean adjusted Rand index with the other answers, which
+      decides where clusters overlap and the first three hardly differ.
 
     Parameters
     ----------
@@ -381,7 +379,7 @@ class ConsensusChoice(BaseConsensus):
         for name, found in labels.items():
             density, gap, balance = view.terms(found)
             same_as_others = float(agreement[name])
-            score = _DENSITY * density + gap + balance + _AGREEMENT * same_as_others
+            score = density + gap + balance + _AGREEMENT * same_as_others
             judged[name] = Judgement(
                 score, density, gap, balance, same_as_others, _n_clusters(found)
             )
