@@ -157,8 +157,8 @@ class ConsensusChoice(BaseConsensus):
     labels finds them. A true cluster much smaller than the others costs balance and must make up
     for it by its gap. Weights of the points count in density and balance, not in the gap.
 
-    The rule and its weights were chosen on the sets of ``benchmarks/quality/candidates.py``. On 140
-    other sets, most of them tables of measurements, it is no better than agreement alone
+    The terms were chosen on the sets of ``benchmarks/quality/candidates.py``. On 140 other sets,
+    most of them tables of measurements, the choice is no better than agreement alone
     (``benchmarks/RESULTS.md``, "fresh sets"); on thin and nested shapes it is much better.
 
     References
