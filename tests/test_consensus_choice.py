@@ -16,7 +16,12 @@ from clusterscape import ConsensusClustering, Ensemble
 from clusterscape.combine import EAC, LWGP, ConsensusChoice, choose_method
 from clusterscape.combine.consensus_choice import _extended
 from clusterscape.generate import diverse, generator_for, restarts
-from clusterscape.linalg.gaussian_fit import gaussian_fit, leading_components
+from clusterscape.linalg.gaussian_fit import (
+    gaussian_fit,
+    leading_components,
+    principal_axes,
+    rounding_variances,
+)
 
 
 def several(X, k, n_partitions=60):
@@ -48,11 +53,12 @@ def plain_gap(X, labels, near, rank):
 def plain_density(X, labels, weight):
     """Log-likelihoods of the points under their cluster's Gaussian, by scipy."""
     total, mean = 0.0, np.average(X, axis=0, weights=weight)
-    added = 1e-3 * np.average((X - mean) ** 2, axis=0, weights=weight).mean()
+    added = 1e-3 * np.average((X - mean) ** 2, axis=0, weights=weight).mean() * np.eye(X.shape[1])
+    added += np.diag([np.median(np.diff(np.unique(x))) ** 2 / 12 for x in X.T])
     for c in np.unique(labels):
         P, w = X[labels == c], weight[labels == c]
         centre = np.average(P, axis=0, weights=w)
-        spread = np.cov(P.T, aweights=w, bias=True) + added * np.eye(X.shape[1])
+        spread = np.cov(P.T, aweights=w, bias=True) + added
         share = w.sum() / weight.sum()
         # The maximum over the covariance leaves trace(S^-1 S) = q, which is the same for all.
         own = multivariate_normal(centre, spread).logpdf(centre)
@@ -70,8 +76,8 @@ def test_terms_are_what_they_say(moons):
         assert judged.density == pytest.approx(plain_density(X, labels, weight))
         sizes = np.bincount(labels, weights=weight)
         assert judged.balance == pytest.approx(np.log(sizes.min() * 2 / sizes.sum() + 0.2) / 2)
-        terms = judged.density + judged.gap + judged.balance + judged.agreement / 2
-        assert judged.score == pytest.approx(terms + 0.15 * (name == "gmm with k, best"))
+        terms = judged.density + judged.gap + judged.balance + 1.5 * judged.agreement
+        assert judged.score == pytest.approx(terms), name
         others = np.delete(np.arange(len(model.candidates_)), i)
         same = [adjusted_rand_score(labels, model.candidate_labels_[:, j]) for j in others]
         assert judged.agreement == pytest.approx(np.mean(same))
@@ -292,14 +298,49 @@ def test_candidates_with_fewer_clusters_say_nothing(moons):
 
 def test_leading_components_and_the_fit_of_no_spread():
     X = np.random.default_rng(0).normal(size=(200, 50))
-    rows = leading_components(X, n_columns=3)
+    rows, _ = leading_components(X, n_columns=3)
     values = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[:3]
     np.testing.assert_allclose(np.linalg.norm(rows, axis=0), values, rtol=0.05)
-    few = leading_components(sparse.csr_matrix(X[:, :4]))
+    few, _ = leading_components(sparse.csr_matrix(X[:, :4]))
     np.testing.assert_allclose(few, X[:, :4] - X[:, :4].mean(axis=0))
     assert gaussian_fit(np.ones((4, 2)), [0, 0, 1, 1]) == 0.0
     noisy = gaussian_fit(X[:, :2], np.r_[np.zeros(199, int), -1])
     assert noisy == pytest.approx(gaussian_fit(X[:199, :2], np.zeros(199, int)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_three_rows_with_another_value_make_no_cluster(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(220, 4))
+    X[:110, 0] += 5
+    X[:, 3] = 0
+    few = rng.choice(220, 3, replace=False)
+    X[few, 3] = 1
+    clouds, rows = np.repeat([0, 1], 110), np.isin(np.arange(220), few).astype(int)
+    assert gaussian_fit(X, rows) > gaussian_fit(X, clouds) + 0.4  # fooled
+    columns, rounding = leading_components(X)
+    one, other = (gaussian_fit(columns, y, rounding=rounding) for y in (clouds, rows))
+    assert one > other
+
+
+def test_columns_are_as_exact_as_the_gaps_of_their_values():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([
+        rng.integers(0, 2, 300), np.full(300, 3.0), 0.1 * rng.integers(0, 9, 300),
+        rng.normal(size=300), np.r_[np.zeros(297), 2.0, 5.0, 9.0],
+    ])  # fmt: skip
+    found = np.sqrt(12 * rounding_variances(X))
+    np.testing.assert_allclose(found[[0, 1, 2, 4]], [1, 0, 0.1, 3])
+    assert found[3] < 0.02
+    np.testing.assert_allclose(rounding_variances(sparse.csr_matrix(X)), found**2 / 12)
+    wide = rng.integers(0, 5, size=(40, 600)) * np.linspace(1, 2, 600)
+    np.testing.assert_allclose(np.sqrt(12 * rounding_variances(wide)), np.linspace(1, 2, 600))
+    # Errors of the columns, drawn and seen along the axes, have the covariance that is stated.
+    errors = rng.uniform(-0.5, 0.5, size=(20_000, 600)) * np.linspace(1, 2, 600)
+    along = errors @ principal_axes(wide.astype(float))[2]
+    _, rounding = leading_components(wide.astype(float))
+    np.testing.assert_allclose(rounding, np.cov(along.T), atol=0.01)
+    assert not leading_components(X, metric="cosine")[1].any()
 
 
 def test_points_outside_the_sample_go_where_their_labels_point():

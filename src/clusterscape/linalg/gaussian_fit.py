@@ -12,6 +12,7 @@ from clusterscape._core.params import Choice, Integer, Null, Number, checked
 from clusterscape.linalg.neighbors import directions
 
 _MOST_COLUMNS = 30
+_COLUMNS_AT_ONCE = 256  # of wide tables, as dense columns in order
 
 
 @checked(
@@ -25,7 +26,7 @@ def leading_components(
     *,
     n_columns: int | None = None,
     metric: Literal["euclidean", "cosine"] = "euclidean",
-) -> np.ndarray:
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the leading principal components of points, or the centred points themselves.
 
     Parameters
@@ -40,25 +41,69 @@ def leading_components(
 
     Returns
     -------
-    (n, q) array
+    components : (n, q) array
+    rounding : (q, q) array
+        Covariance of the error by which rounded values differ from the true ones
+        (:func:`rounding_variances`), in these columns. Zero for rows of unit length, which are not
+        rounded.
 
     Examples
     --------
     >>> import numpy as np
     >>> from clusterscape.linalg.gaussian_fit import leading_components
     >>> X = np.random.default_rng(0).normal(size=(200, 50))
-    >>> leading_components(X).shape
-    (200, 10)
+    >>> components, rounding = leading_components(X)
+    >>> components.shape, rounding.shape
+    ((200, 10), (10, 10))
     """
     if metric == "cosine":
         X = directions(X)
     if not sparse.issparse(X) and not np.ptp(X, axis=0).any():
-        return np.zeros((X.shape[0], 1))  # all points are equal
+        return np.zeros((X.shape[0], 1)), np.zeros((1, 1))  # all points are equal
+    variances = np.zeros(X.shape[1]) if metric == "cosine" else rounding_variances(X)
     found = principal_axes(X, n_columns)
     if found is not None:
-        return found[0]
+        components, _, axes = found
+        return components, (axes.T * variances) @ axes
     dense = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
-    return dense - dense.mean(axis=0)
+    return dense - dense.mean(axis=0), np.diag(variances)
+
+
+def rounding_variances(X: Any) -> np.ndarray:
+    """Return the variance of the rounding error of each column.
+
+    A column is taken to be rounded to the median gap h of the values that occur in it, next to each
+    other in order; an error that is uniform over h has the variance h^2 / 12. Measurements with
+    many digits have almost none. Counts, marks and yes or no have more, and a column that has
+    another value in a few rows only has more than its own variance.
+
+    Parameters
+    ----------
+    X : (n, d) array or CSR matrix
+        The features.
+
+    Returns
+    -------
+    (d,) array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.linalg.gaussian_fit import rounding_variances
+    >>> marks = np.array([[1, 0], [2, 0], [3, 0], [5, 6]])
+    >>> 12 * rounding_variances(marks)
+    array([ 1., 36.])
+    """
+    columns = X.tocsc() if sparse.issparse(X) else X
+    gaps = np.zeros(X.shape[1])
+    for start in range(0, X.shape[1], _COLUMNS_AT_ONCE):
+        block = columns[:, start : start + _COLUMNS_AT_ONCE]
+        block = block.toarray() if sparse.issparse(block) else np.asarray(block)
+        steps = np.diff(np.sort(block.T.astype(np.float64), axis=1), axis=1)
+        for j, mine in enumerate(steps, start):
+            apart = mine[mine > 0]
+            gaps[j] = np.median(apart) if apart.size else 0.0
+    return gaps**2 / 12
 
 
 def principal_axes(
@@ -108,6 +153,7 @@ def gaussian_fit(
     X: np.ndarray,
     labels: ArrayLike,
     *,
+    rounding: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ridge: float = 1e-3,
 ) -> float:
@@ -125,6 +171,9 @@ def gaussian_fit(
         The points; few columns, since a covariance is inverted for each cluster.
     labels : (n,) array
         Clusters of the points; negative labels do not count.
+    rounding : (q, q) array, optional
+        Covariance of the error of rounded values, which is added to each covariance
+        (:func:`leading_components`): no cluster is more compact than the values are exact.
     sample_weight : (n,) array, optional
         Weights of the points.
     ridge : float
@@ -163,6 +212,8 @@ def gaussian_fit(
     if variance == 0:
         return 0.0
     added = ridge * variance * np.eye(X.shape[1])
+    if rounding is not None:
+        added += np.asarray(rounding)
     total = 0.0
     for cluster in np.unique(codes):
         mine = codes == cluster
