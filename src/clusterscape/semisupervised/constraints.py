@@ -14,7 +14,7 @@ from scipy import sparse
 
 from clusterscape._core.frames import numbers_in
 from clusterscape._core.labels import UNSAMPLED, encode
-from clusterscape._core.params import Integer, Null, check_params
+from clusterscape._core.params import Integer, Null, Number, check_params
 from clusterscape._core.seeds import RandomState, root_sequence
 from clusterscape.ensemble.inputs import refuse_other_names
 from clusterscape.semisupervised.closure import Closure, LabelSet, closure_of
@@ -178,6 +178,11 @@ def _table_of(path: str | os.PathLike[str], *, classes: bool) -> pd.DataFrame:
         raise ValueError(
             f"{path} is no table of {line}s separated by commas: {str(error).strip()}"
         ) from None
+    if not isinstance(table.index, pd.RangeIndex):  # the first column was taken for row names
+        raise ValueError(
+            f"{path}: the rows have more columns than the header has names; give every column a "
+            "name, and end no row with a comma."
+        )
     if table.shape[1] < 2:
         what = "a point and its class" if classes else "the two points"
         raise ValueError(
@@ -416,6 +421,9 @@ class Constraints:
     def merge(self, *others: Constraints) -> Constraints:
         """Return all constraints of this and of others over the same points.
 
+        Pairs and sets of labels that several of them have count once. A pair that follows from two
+        different sets of labels, or from labels and a pair, counts in each.
+
         Parameters
         ----------
         *others : Constraints
@@ -435,7 +443,7 @@ class Constraints:
             if index is not None and other.index is not None:
                 refuse_other_names(index, other.index, "constraints that are merged")
             must, cannot = must.joined(other.must), cannot.joined(other.cannot)
-            sets += other.label_sets
+            sets += tuple(s for s in other.label_sets if not any(s.equals(t) for t in sets))
             index = other.index if index is None else index
         return self._of(self.n_points, must, cannot, sets, index)
 
@@ -513,8 +521,9 @@ class Constraints:
         Parameters
         ----------
         labels : (n,) array
-            Clusters; -1 is a cluster of that point alone. Pairs with a point of label -2, which the
-            partition did not see, count neither for nor against.
+            Clusters, as integers or strings; -1 is a cluster of that point alone. Pairs with a
+            point of label -2 or without a label, which the partition did not see, count neither
+            for nor against.
 
         Returns
         -------
@@ -568,6 +577,8 @@ class Constraints:
     def _found(self, labels: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return clusters, those of noise its own, and which points the partition has seen."""
         found = np.asarray(labels)
+        if found.ndim == 1 and found.dtype.kind not in "iu":
+            found = encode(labels, "labels")[0]
         if found.shape != (self.n_points,):
             raise ValueError(
                 f"labels has shape {found.shape}, but the constraints are about {self.n_points} "
@@ -587,7 +598,7 @@ class Constraints:
         Parameters
         ----------
         share : float
-            Of the constraints that are held back.
+            Share of the constraints that are held back, in [0, 1].
         random_state : int, generator or None
             Seed.
 
@@ -595,6 +606,7 @@ class Constraints:
         -------
         kept, held : Constraints
         """
+        check_params("Constraints.split", {"share": share}, {"share": [Number(0, 1)]})
         rng = np.random.default_rng(root_sequence(random_state))
         parts: list[Constraints] = []
         held = [rng.random(len(p.ends)) < share for p in (self.must, self.cannot)]
@@ -774,7 +786,7 @@ def _rows(column: pd.Series, size: int, names: pd.Index | None, path: Any) -> np
         missing = np.flatnonzero(found < 0)
         if missing.size:
             raise ValueError(
-                f"{path}: row {int(missing[0]) + 2} names the point "
+                f"{path}: row {_line(column, missing[0])} names the point "
                 f"{_cell(column, missing[0])}, which is not in the data."
             )
         return found
@@ -783,10 +795,15 @@ def _rows(column: pd.Series, size: int, names: pd.Index | None, path: Any) -> np
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(
-            f"{path}: row {row + 2} has {_cell(column, row)}, which is not a row number from 0 to "
+            f"{path}: row {_line(column, row)} has {_cell(column, row)}, which is not a row number from 0 to "
             f"{size - 1}; give index= where the points have names."
         )
     return numbers.astype(np.int64)
+
+
+def _line(table: pd.Series | pd.DataFrame, row: Any) -> int:
+    """Return the line of the file on which a row is, of which the header is the first."""
+    return int(table.index[row]) + 2
 
 
 def _cell(column: pd.Series, row: Any) -> str:
@@ -847,7 +864,7 @@ def _kinds(table: pd.DataFrame, link: Link | None, path: Any) -> np.ndarray:
     if kinds.isna().any():
         row = int(np.argmax(kinds.isna().to_numpy()))
         raise ValueError(
-            f"{path}: row {row + 2} has the link {table['link'].iloc[row]!r}; it must be 'must' or "
+            f"{path}: row {_line(table, row)} has the link {table['link'].iloc[row]!r}; it must be 'must' or "
             "'cannot'."
         )
     if link is not None and (kinds != link).any():
@@ -861,5 +878,5 @@ def _weights(table: pd.DataFrame, path: Any) -> np.ndarray:
     numbers = numbers_in(table["weight"])
     if np.isnan(numbers).any():
         row = int(np.argmax(np.isnan(numbers)))
-        raise ValueError(f"{path}: row {row + 2} has no number in the column 'weight'.")
+        raise ValueError(f"{path}: row {_line(table, row)} has no number in the column 'weight'.")
     return numbers

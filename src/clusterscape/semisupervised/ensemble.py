@@ -231,7 +231,7 @@ class ConstrainedEnsemble(ResultMixin, BaseConstrainedClusterer):
         seen, held = known.split(self.held_back, random_state=splitting)
         tasks = self._tasks(X, seen, making)
         self._members = parallel_map(_fitted, tasks, n_jobs=self.n_jobs, label="members")
-        self._combine(held, combining)
+        self._combine(held, combining, names)
         self._conclude(known)
         return self
 
@@ -250,7 +250,7 @@ class ConstrainedEnsemble(ResultMixin, BaseConstrainedClusterer):
             made.append((member.set_params(n_clusters=count, random_state=child), X, seen))
         return made
 
-    def _combine(self, held: Constraints, seed: Any) -> None:
+    def _combine(self, held: Constraints, seed: Any, names: Any) -> None:
         labels = [member.labels_ for member, _ in self._members]
         records = [
             PartitionRecord(
@@ -263,7 +263,7 @@ class ConstrainedEnsemble(ResultMixin, BaseConstrainedClusterer):
             )
             for member, seconds in self._members
         ]
-        ensemble = Ensemble.from_labels(labels, records=records)
+        ensemble = Ensemble.from_labels(labels, records=records, index=names)
         self.scores_: np.ndarray | None = None
         if self.held_back > 0 and len(held):
             ensemble = self._selected(ensemble, held)
@@ -272,9 +272,9 @@ class ConstrainedEnsemble(ResultMixin, BaseConstrainedClusterer):
             method: Any = SEC(projection=projection, n_dims=40)
         else:
             method = clone(self.consensus)
-        names = method.get_params(deep=False)
+        taken = method.get_params(deep=False)
         mine = {"n_clusters": self.n_clusters, "random_state": seed, "n_jobs": self.n_jobs}
-        method.set_params(**{name: v for name, v in mine.items() if name in names})
+        method.set_params(**{name: v for name, v in mine.items() if name in taken})
         self.consensus_ = method.fit(ensemble)
         self.ensemble_ = ensemble
 
