@@ -332,7 +332,7 @@ def test_the_mean_degree_is_that_of_the_matrix() -> None:
 
 
 def test_rows_longer_than_the_header_are_refused(tmp_path: Path) -> None:
-    """pandas takes the first column of such a file for row names and reads other pairs."""
+    """Read as pandas reads it, the first column would be row names, and the pairs others."""
     file = tmp_path / "pairs.csv"
     file.write_text("first,second\n0,1,5\n1,3,5\n")
     with pytest.raises(ValueError, match="rows have more columns than the header has names"):

@@ -795,8 +795,8 @@ def _rows(column: pd.Series, size: int, names: pd.Index | None, path: Any) -> np
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(
-            f"{path}: row {_line(column, row)} has {_cell(column, row)}, which is not a row number from 0 to "
-            f"{size - 1}; give index= where the points have names."
+            f"{path}: row {_line(column, row)} has {_cell(column, row)}, which is not a row number "
+            f"from 0 to {size - 1}; give index= where the points have names."
         )
     return numbers.astype(np.int64)
 
@@ -864,8 +864,8 @@ def _kinds(table: pd.DataFrame, link: Link | None, path: Any) -> np.ndarray:
     if kinds.isna().any():
         row = int(np.argmax(kinds.isna().to_numpy()))
         raise ValueError(
-            f"{path}: row {_line(table, row)} has the link {table['link'].iloc[row]!r}; it must be 'must' or "
-            "'cannot'."
+            f"{path}: row {_line(table, row)} has the link {table['link'].iloc[row]!r}; it must be "
+            "'must' or 'cannot'."
         )
     if link is not None and (kinds != link).any():
         raise ValueError(f"{path} has other links than {link!r} in its column 'link'.")
