@@ -75,9 +75,9 @@ class KCC(BaseConsensus):
     cost_ : float
         Least sum of distances over the starts: n times (a constant of the ensemble less
         ``utility_``); with ``weighting="eci"`` the sum of weighted distances.
-    utility_ : float
+    utility_ : float or None
         The weighted sum of utilities, as :func:`clusterscape.compare.ensemble_utility` has it:
-        every point counts alike, whatever the ``weighting``.
+        every point counts alike, whatever the ``weighting``. None for labels in blocks.
     n_iter_ : int
         Iterations of the best start, over all points.
     start_size_ : int

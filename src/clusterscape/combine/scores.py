@@ -50,6 +50,10 @@ def mean_coassociation(ensemble: Any, labels: Any) -> np.ndarray:
     (n, K) array
         In [0, 1]; 0 where a cluster has no other member that was sampled with the point.
 
+    See Also
+    --------
+    consensus_scores : Confidences of the points by the votes of the partitions.
+
     Examples
     --------
     >>> from clusterscape.combine import mean_coassociation

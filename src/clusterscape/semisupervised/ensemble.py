@@ -22,7 +22,6 @@ from clusterscape._core.params import (
     Rules,
     Seed,
     Such,
-    check_params,
 )
 from clusterscape._core.seeds import RandomState, describe, spawn
 from clusterscape._core.warnings import hear_warnings
@@ -30,8 +29,7 @@ from clusterscape.combine import SEC, BaseConsensus
 from clusterscape.combine.result import ResultMixin
 from clusterscape.combine.transfer import LabelTransfer
 from clusterscape.ensemble import Ensemble, PartitionRecord
-from clusterscape.generate.features import point_ids, validated_features
-from clusterscape.semisupervised.base import BaseConstrainedClusterer, constraints_of
+from clusterscape.semisupervised.base import BaseConstrainedClusterer
 from clusterscape.semisupervised.constraints import Constraints
 from clusterscape.semisupervised.cop_kmeans import COPKMeans
 from clusterscape.semisupervised.landmarks import FastConstrainedSpectral, LandmarkSpectral
@@ -210,15 +208,7 @@ class ConstrainedEnsemble(ResultMixin, BaseConstrainedClusterer):
         -------
         self
         """
-        check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
-        names = point_ids(X)
-        X = validated_features(self, X)
-        n = X.shape[0]
-        if self.n_clusters > n:
-            raise ParameterError(
-                f"{{n_clusters}} is more than the {n} samples in X; ask for fewer.",
-                n_clusters=self.n_clusters,
-            )
+        X, known, names = self._read(X, y, constraints)
         if self.keep < 1 and self.held_back == 0:
             raise ParameterError(
                 "{keep} selects members by constraints held back, but {held_back}; set "
@@ -226,7 +216,6 @@ class ConstrainedEnsemble(ResultMixin, BaseConstrainedClusterer):
                 keep=self.keep,
                 held_back=self.held_back,
             )
-        known = constraints_of(constraints, y, n, names=names)
         splitting, making, combining = spawn(self.random_state, 3)
         seen, held = known.split(self.held_back, random_state=splitting)
         tasks = self._tasks(X, seen, making)

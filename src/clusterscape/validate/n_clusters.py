@@ -128,9 +128,8 @@ def select_k(
     ks : tuple (least, most) or list of int, optional
         The candidates: a range, both ends included, or the numbers listed. None tries 2 to 20, and
         on to twice as many as long as the largest number is still among the best, or the cuts still
-        separate hardly any neighbours. The table begins
-        at 2: that there is one cluster is for the references to say (``n_references``), or for
-        :func:`structure_test`.
+        separate hardly any neighbours. The table begins at 2: whether there is only one cluster is
+        decided with references (``n_references``), or by :func:`structure_test`.
     features : (n, d) array or sparse matrix, optional
         Features of the points.
     generator : EnsembleGenerator, optional
