@@ -399,7 +399,7 @@ class Divergence:
         return (unit if p == 2.0 else utilities.powers(unit, p - 1.0)), None
 
     def _guess_unseen(self, shares: np.ndarray, unseen: np.ndarray, rng: Generator) -> None:
-        """Fill blocks of groups that a partition saw nobody of, by the rows of random points.
+        """Fill blocks of groups of which a partition saw no point, by the rows of random points.
 
         A point rather than a cluster is drawn, so that names of clusters do not matter.
         """

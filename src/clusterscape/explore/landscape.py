@@ -483,17 +483,17 @@ class Landscape(BaseEstimator):
         """Return the best partition of the table and of each view, by numbers of clusters.
 
         Each of them is to be a representative, except those that are nearly another one, and later
-        ones where more are asked for than there is room. None where there are no views.
+        ones where there would be more than ``n_representatives``. None where there are no views.
         """
         found: list[int] = []
         if len(relative) == 1:
             return np.array(found, dtype=np.int64)
-        room = min(self.n_representatives, self.max_compared)
+        most = min(self.n_representatives, self.max_compared)
         clusters = self.ensemble_.n_clusters[first]
         for k in self._counts:
             for values in relative:
                 mine = np.flatnonzero(clusters == k)
-                if mine.size == 0 or len(found) == room:
+                if mine.size == 0 or len(found) == most:
                     continue
                 best = int(mine[np.argmax(values[mine])])
                 labels = self.ensemble_.labels[:, first[[best, *found]]].T

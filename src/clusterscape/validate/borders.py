@@ -88,8 +88,8 @@ class Neighborhoods:
     @classmethod
     def none(cls, n: int) -> Neighborhoods:
         """Return those of points of which nothing is known: no point is near another."""
-        nobody = np.arange(n)[:, None]
-        return cls(nobody, np.zeros(n), nobody, np.ones(n))
+        own = np.arange(n)[:, None]
+        return cls(own, np.zeros(n), own, np.ones(n))
 
     def apart(self) -> int:
         """Return the number of groups of which no point has a near neighbour outside.

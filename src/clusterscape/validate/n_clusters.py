@@ -501,8 +501,8 @@ def _cut(
         halves = [look.cuts for look in looks[1:]]
         cuts = Cuts(candidates, looks[0].cuts, halves, small, X, settings.metric, measuring)
         found = _Found(looks, candidates, cuts, around.apart())
-        room = 2 * most * _POINTS_EACH <= rows.size
-        if settings.ks is not None or not room or not found.is_open():
+        enough = 2 * most * _POINTS_EACH <= rows.size
+        if settings.ks is not None or not enough or not found.is_open():
             return found
         most *= 2
 
