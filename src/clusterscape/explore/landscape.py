@@ -435,15 +435,16 @@ class Landscape(BaseEstimator):
         return np.array(relative)
 
     def _space(self, points: Any, seed: Any, *, is_view: bool) -> Space:
-        """Return the points as the quality sees them, with the sampler's bandwidth.
+        """Return the points as the quality sees them: as the sampler saw them, where there is one.
 
         A view has a bandwidth of its own: the median distance on its columns.
         """
         known = None if is_view else self.sampler_
         assert not callable(self.quality)
         bandwidth = self.bandwidth
-        if known is not None and known.bandwidth_ is not None:
-            bandwidth = known.bandwidth_
+        if known is not None:
+            seed = known._space_seed
+            bandwidth = bandwidth if known.bandwidth_ is None else known.bandwidth_
         return QUALITIES[self.quality].space(
             points,
             kernel=self.kernel,
