@@ -367,3 +367,17 @@ def test_the_same_labels_merged_count_once() -> None:
     assert same.n_must_link == known.n_must_link
     more = known.merge(Constraints.from_labels([0, 0, 1, 1, 1]))
     assert more.n_must_link == known.n_must_link + 4
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda names: Constraints(5, must_link=[(0, 4)], index=names),
+        lambda names: Constraints.from_labels([0, 0, 1, 1, -1], index=names),
+        lambda names: Constraints.from_matrix(np.zeros((5, 5)), index=names),
+    ],
+)
+def test_there_is_a_name_for_every_point(make) -> None:
+    assert list(make(list("abcde")).index) == list("abcde")
+    with pytest.raises(ValueError, match="index has 3 names, but there are 5 points"):
+        make(list("abc"))

@@ -206,6 +206,17 @@ def _checked_weight(weight: Any, size: int, name: str) -> np.ndarray:
     return given
 
 
+def _checked_index(index: Any, n_points: int) -> pd.Index | None:
+    if index is None:
+        return None
+    names = pd.Index(index)
+    if len(names) != n_points:
+        raise ValueError(
+            f"index has {len(names)} names, but there are {n_points} points; give one per point."
+        )
+    return names
+
+
 class Constraints:
     """Which points must be together and which cannot be.
 
@@ -281,7 +292,7 @@ class Constraints:
         self.must = _Pairs.checked(must_link, must_weight, self.n_points, "must_link")
         self.cannot = _Pairs.checked(cannot_link, cannot_weight, self.n_points, "cannot_link")
         self.label_sets: tuple[LabelSet, ...] = ()
-        self.index = None if index is None else pd.Index(index)
+        self.index = _checked_index(index, self.n_points)
         self._close()
 
     @classmethod
@@ -323,7 +334,7 @@ class Constraints:
         n = len(codes)
         none = _Pairs.checked(None, None, n, "")
         classes = LabelSet(points, codes[points].astype(np.int64), weight)
-        index = None if index is None else pd.Index(index)
+        index = _checked_index(index, n)
         return cls._of(n, none, none, [classes] if points.size else [], index)
 
     @classmethod
