@@ -365,6 +365,8 @@ def test_the_same_labels_merged_count_once() -> None:
     same = known.merge(Constraints.from_labels(["b", "b", "c", "c", None]))
     assert (same.matrix() != known.matrix()).nnz == 0
     assert same.n_must_link == known.n_must_link
+    with pytest.raises(TypeError, match="others must be Constraints"):
+        known.merge([0, 0, 1, 1, -1])
     more = known.merge(Constraints.from_labels([0, 0, 1, 1, 1]))
     assert more.n_must_link == known.n_must_link + 4
 

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from clusterscape._core.frames import numbers_in
 from clusterscape._core.labels import UNSAMPLED, encode
-from clusterscape._core.params import Integer, Null, Number, check_params
+from clusterscape._core.params import Integer, Null, Number, check_params, shown
 from clusterscape._core.seeds import RandomState, root_sequence
 from clusterscape.ensemble.inputs import refuse_other_names
 from clusterscape.semisupervised.closure import Closure, LabelSet, closure_of
@@ -235,7 +235,7 @@ class Constraints:
     must_weight, cannot_weight : float or (m,) array, optional
         Weights of the pairs in (0, 1]; 1 by default.
     index : sequence, optional
-        Names of the points, for messages.
+        Names of all points, for messages; estimators refuse data whose rows have other names.
 
     Attributes
     ----------
@@ -322,7 +322,7 @@ class Constraints:
         weight : float
             Confidence in the labels, in (0, 1].
         index : sequence, optional
-            Names of the points, for messages.
+            Names of all points.
 
         Returns
         -------
@@ -347,7 +347,7 @@ class Constraints:
             The absolute value of an entry is its weight, at most 1. The diagonal is not read, and
             one triangle is enough.
         index : sequence, optional
-            Names of the points, for messages.
+            Names of all points.
 
         Returns
         -------
@@ -446,6 +446,11 @@ class Constraints:
         """
         must, cannot, sets, index = self.must, self.cannot, self.label_sets, self.index
         for other in others:
+            if not isinstance(other, Constraints):
+                raise TypeError(
+                    "others must be Constraints, such as Constraints.from_labels(y); got "
+                    f"{shown(other)}."
+                )
             if other.n_points != self.n_points:
                 raise ValueError(
                     f"constraints over {self.n_points} and over {other.n_points} points cannot be "
