@@ -117,6 +117,22 @@ def test_no_worse_than_moves_from_the_best_input(name: str, seed: int) -> None:
         assert adjusted_rand(best.labels_, truth) > 0.9
 
 
+@pytest.mark.parametrize("how", [("information_distance", None), ("nvi", {"norm": "joint"})])
+def test_partitions_that_agree_have_a_median(how: tuple[str, dict | None]) -> None:
+    """All runs end alike then, and rounding says which is the best."""
+    truth = np.repeat([0, 1, 2], 25)
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        votes = np.tile(truth[:, None], (1, 40))
+        for column in votes.T:
+            column[rng.integers(75, size=3)] = rng.integers(3, size=3)
+        model = MedianPartition(
+            distance=how[0], distance_params=how[1], search="allocation", n_init=16,
+            random_state=seed,
+        ).fit(Ensemble.from_labels(votes))  # fmt: skip
+        assert adjusted_rand(model.labels_, truth) == 1.0
+
+
 def test_rows_with_weights_are_copies() -> None:
     rng = np.random.default_rng(0)
     labels = rng.integers(3, size=(20, 5))

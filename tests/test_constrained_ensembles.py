@@ -101,6 +101,16 @@ def test_other_ensembles_of_the_paper(blobs, settings_) -> None:
     assert model.n_clusters_ == 4
 
 
+def test_points_keep_their_names(blobs) -> None:
+    X, y = blobs
+    names = [f"p{i}" for i in range(200)]
+    frame = pd.DataFrame(X[:200], index=names, columns=["u", "v", "w"])
+    model = ConstrainedEnsemble(4, base=BASE, n_partitions=4, held_back=0.3, random_state=0)
+    table = model.fit(frame, some_labels(y[:200], 60)).to_frame()
+    assert list(table.index) == names
+    assert list(model.ensemble_.index) == names
+
+
 def test_members_keep_only_what_new_points_need(blobs) -> None:
     X, y = blobs
     more = np.tile(X, (5, 1)) + np.random.default_rng(0).normal(0, 0.1, (3000, 3))

@@ -329,3 +329,57 @@ def test_the_mean_degree_is_that_of_the_matrix() -> None:
     assert known.mean_degree("must") == pytest.approx(np.maximum(Q, 0).sum() / size)
     assert known.mean_degree("cannot") == pytest.approx(np.maximum(-Q, 0).sum() / size)
     assert Constraints(3).mean_degree("must") == 0
+
+
+def test_rows_longer_than_the_header_are_refused(tmp_path: Path) -> None:
+    """Read as pandas reads it, the first column would be row names, and the pairs others."""
+    file = tmp_path / "pairs.csv"
+    file.write_text("first,second\n0,1,5\n1,3,5\n")
+    with pytest.raises(ValueError, match="rows have more columns than the header has names"):
+        Constraints.from_csv(file, n_points=6, link="must")
+
+
+def test_rows_without_a_class_count_in_messages(tmp_path: Path) -> None:
+    file = tmp_path / "classes.csv"
+    file.write_text("point,class,weight\na,,1\nzz,red,1\n")
+    with pytest.raises(ValueError, match="row 3 names the point 'zz'"):
+        Constraints.from_csv(file, index=["a", "b"], link="labels")
+    file.write_text("point,class,weight\na,,1\nb,red,sure\n")
+    with pytest.raises(ValueError, match="row 3 has no number in the column 'weight'"):
+        Constraints.from_csv(file, index=["a", "b"], link="labels")
+
+
+def test_violations_are_counted_for_labels_of_any_kind() -> None:
+    known = Constraints.from_labels([0, 0, 1, 1])
+    assert known.violations(["a", "b", "b", "b"]).count == known.violations([0, 1, 1, 1]).count == 3
+    assert known.violations(np.array([0.0, np.nan, 1.0, 1.0])).count == 0  # a point not seen
+
+
+def test_the_share_held_back_is_a_share() -> None:
+    with pytest.raises(ValueError, match=r"share must be a number in \[0, 1\]; got 2"):
+        Constraints.from_labels([0, 1]).split(2)
+
+
+def test_the_same_labels_merged_count_once() -> None:
+    known = Constraints.from_labels([0, 0, 1, 1, -1])
+    same = known.merge(Constraints.from_labels(["b", "b", "c", "c", None]))
+    assert (same.matrix() != known.matrix()).nnz == 0
+    assert same.n_must_link == known.n_must_link
+    with pytest.raises(TypeError, match="others must be Constraints"):
+        known.merge([0, 0, 1, 1, -1])
+    more = known.merge(Constraints.from_labels([0, 0, 1, 1, 1]))
+    assert more.n_must_link == known.n_must_link + 4
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda names: Constraints(5, must_link=[(0, 4)], index=names),
+        lambda names: Constraints.from_labels([0, 0, 1, 1, -1], index=names),
+        lambda names: Constraints.from_matrix(np.zeros((5, 5)), index=names),
+    ],
+)
+def test_there_is_a_name_for_every_point(make) -> None:
+    assert list(make(list("abcde")).index) == list("abcde")
+    with pytest.raises(ValueError, match="index has 3 names, but there are 5 points"):
+        make(list("abc"))

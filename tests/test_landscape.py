@@ -265,6 +265,31 @@ def test_a_given_ensemble_alone() -> None:
     assert found.groups_[0] == found.groups_[2] != found.groups_[1]
 
 
+def test_random_features_judge_all_partitions_alike() -> None:
+    """A partition that was sampled has the same quality when it is given as well."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(corners(), 66, axis=0) + 0.1 * rng.normal(size=(48 * 66, 2))
+    how = {**FEW, "n_samples": 4, "n_chains": 2, "power": 1.0, "random_state": 0}
+    sampled = Landscape(2, **how).fit(X).ensemble_
+    again = Landscape(2, **how).fit(X, ensemble=sampled)
+    assert again.sampler_.n_random_features_ == 200
+    given = again.quality_[again.origin_ == "given"]
+    np.testing.assert_allclose(given, again.quality_[again.origin_ == "sampled"], rtol=1e-12)
+
+
+def test_given_partitions_of_other_points_are_refused() -> None:
+    names = [f"p{i}" for i in range(48)]
+    frame = pd.DataFrame(corners(), index=names, columns=["u", "v"])
+    labels = pd.DataFrame({"left": np.repeat([0, 0, 1, 1], 12)}, index=names)
+    with pytest.raises(ValueError, match="X and ensemble have different row names, at row 0"):
+        Landscape(2, n_samples=0).fit(frame, ensemble=labels[::-1])
+    found = Landscape(2, n_samples=0).fit(frame, ensemble=labels)
+    assert list(found.ensemble_.index) == names
+    # Names that X lacks are kept.
+    found = Landscape(2, random_state=0, **FEW).fit(frame.to_numpy(), ensemble=labels)
+    assert list(found.representatives_.index) == names
+
+
 def test_more_partitions_than_may_be_compared() -> None:
     X = corners()
     how = {**FEW, "n_samples": 200, "power": 20.0, "random_state": 0, "n_representatives": 4}

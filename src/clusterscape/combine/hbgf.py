@@ -41,8 +41,8 @@ class HBGF(BaseConsensus):
         normalised cut by eigenvectors, with k-means on the rows of points and clusters together,
         which does not force equal sizes.
     imbalance : float
-        How far a cluster may exceed the average size, as a share of it; METIS only.
-        A large one does not find unequal clusters: the least cut then splits off a few points.
+        How far a cluster may exceed the average size, as a share of it; METIS only. A large share
+        does not find unequal clusters: the least cut then splits off a few points.
     max_points : int or None
         Above this many distinct rows, METIS cuts the graph of a random sample of that many and of
         all clusters, and every point goes to the part that most of its clusters are in; sizes

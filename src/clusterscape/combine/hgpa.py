@@ -30,8 +30,8 @@ class HGPA(BaseConsensus):
     n_clusters : int
         Clusters of the consensus.
     imbalance : float
-        How far a cluster may exceed the average size, as a share of it.
-        A large one does not find unequal clusters: the least cut then splits off a few points.
+        How far a cluster may exceed the average size, as a share of it. A large share does not
+        find unequal clusters: the least cut then splits off a few points.
     max_points : int or None
         Above this many distinct rows, a random sample of that many is cut, and every point goes
         where the sampled members of its clusters are; sizes are then only about equal. None always

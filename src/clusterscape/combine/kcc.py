@@ -75,9 +75,9 @@ class KCC(BaseConsensus):
     cost_ : float
         Least sum of distances over the starts: n times (a constant of the ensemble less
         ``utility_``); with ``weighting="eci"`` the sum of weighted distances.
-    utility_ : float
+    utility_ : float or None
         The weighted sum of utilities, as :func:`clusterscape.compare.ensemble_utility` has it:
-        every point counts alike, whatever the ``weighting``.
+        every point counts alike, whatever the ``weighting``. None for labels in blocks.
     n_iter_ : int
         Iterations of the best start, over all points.
     start_size_ : int
@@ -399,7 +399,7 @@ class Divergence:
         return (unit if p == 2.0 else utilities.powers(unit, p - 1.0)), None
 
     def _guess_unseen(self, shares: np.ndarray, unseen: np.ndarray, rng: Generator) -> None:
-        """Fill blocks of groups that a partition saw nobody of, by the rows of random points.
+        """Fill blocks of groups of which a partition saw no point, by the rows of random points.
 
         A point rather than a cluster is drawn, so that names of clusters do not matter.
         """

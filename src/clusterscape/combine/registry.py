@@ -108,7 +108,7 @@ def consensus_method(
     ...     "Link two points that two thirds of the partitions put together."
     ...
     ...     def __init__(self, threshold=2 / 3):
-    ...         super().__init__(threshold)
+    ...         super().__init__(threshold=threshold)
     >>> METHODS["two_thirds"].summary
     'Link two points that two thirds of the partitions put together.'
     >>> del METHODS["two_thirds"]

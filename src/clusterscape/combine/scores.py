@@ -52,7 +52,7 @@ def mean_coassociation(ensemble: Any, labels: Any) -> np.ndarray:
 
     See Also
     --------
-    consensus_scores : Confidences by votes.
+    consensus_scores : Confidences of the points by the votes of the partitions.
 
     Examples
     --------

@@ -196,7 +196,8 @@ def surest_subset(
     gamma : float
         Least share of the sample that agrees on the whole subset.
     n_starts : int
-        Starting points: the most certain one, and others drawn at random.
+        Starting points: one of those that most others are always together with, and others drawn
+        at random.
     random_state : int, generator or None
         Of the starts.
 

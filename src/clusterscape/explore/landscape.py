@@ -109,9 +109,10 @@ class Landscape(BaseEstimator):
     quality_ : (m,) array
         Quality of each.
     relative_quality_ : (m,) array
-        Quality over the best one with the same number of clusters, by the weight's base (so that
-        it is never negative); with views, the largest of the whole table and the views. The best
-        partition of a group is chosen by it.
+        Quality over the best one with the same number of clusters; with views, the largest of the
+        whole table and the views. "separation" is shifted first, so that no quality by name is
+        negative. Where the best quality by a function of your own is not positive, it is 1 less
+        what is missing to the best. The best partition of a group is chosen by it.
     views_ : list of arrays
         Columns that were looked at by themselves as well: groups that are independent of one
         another (distance correlation [5]_), except single columns whose clusters are not clearer
@@ -278,7 +279,8 @@ class Landscape(BaseEstimator):
             Present for API consistency.
         ensemble : Ensemble or (n, r) array, optional
             Partitions from anywhere, to be looked at beside the samples, or alone with
-            ``n_samples=0``. Noise points count as one more cluster.
+            ``n_samples=0``. They must be of the rows of X, in their order. Noise points count as
+            one more cluster.
         views : (n, d) table or list of tables, optional
             Other descriptions of the same points, row by row: other measurements, or X prepared in
             a way that shows what X hides.
@@ -433,15 +435,16 @@ class Landscape(BaseEstimator):
         return np.array(relative)
 
     def _space(self, points: Any, seed: Any, *, is_view: bool) -> Space:
-        """Return the points as the quality sees them, with the sampler's bandwidth.
+        """Return the points as the quality sees them: as the sampler saw them, where there is one.
 
         A view has a bandwidth of its own: the median distance on its columns.
         """
         known = None if is_view else self.sampler_
         assert not callable(self.quality)
         bandwidth = self.bandwidth
-        if known is not None and known.bandwidth_ is not None:
-            bandwidth = known.bandwidth_
+        if known is not None:
+            seed = known._space_seed
+            bandwidth = bandwidth if known.bandwidth_ is None else known.bandwidth_
         return QUALITIES[self.quality].space(
             points,
             kernel=self.kernel,
@@ -481,17 +484,17 @@ class Landscape(BaseEstimator):
         """Return the best partition of the table and of each view, by numbers of clusters.
 
         Each of them is to be a representative, except those that are nearly another one, and later
-        ones where more are asked for than there is room. None where there are no views.
+        ones where there would be more than ``n_representatives``. None where there are no views.
         """
         found: list[int] = []
         if len(relative) == 1:
             return np.array(found, dtype=np.int64)
-        room = min(self.n_representatives, self.max_compared)
+        most = min(self.n_representatives, self.max_compared)
         clusters = self.ensemble_.n_clusters[first]
         for k in self._counts:
             for values in relative:
                 mine = np.flatnonzero(clusters == k)
-                if mine.size == 0 or len(found) == room:
+                if mine.size == 0 or len(found) == most:
                     continue
                 best = int(mine[np.argmax(values[mine])])
                 labels = self.ensemble_.labels[:, first[[best, *found]]].T
@@ -632,6 +635,8 @@ def _complete(given: Ensemble, n: int, ids: Any) -> Ensemble:
         raise ValueError(
             f"ensemble has {given.n_points} points and X {n} rows; pass partitions of these rows."
         )
+    if given.index is not None and ids is not None:
+        refuse_other_names(pd.Index(ids), given.index, "X and ensemble")
     if given.is_soft:
         raise ValueError(
             "ensemble has soft partitions, for which quality is not defined; pass labels, for "
@@ -645,5 +650,9 @@ def _complete(given: Ensemble, n: int, ids: Any) -> Ensemble:
     labels = given.labels.astype(np.int64)
     labels = np.where(labels == NOISE, given.n_clusters[None, :], labels)
     return Ensemble.from_labels(
-        labels, orient="columns", names=given.names, records=given.records, index=ids
+        labels,
+        orient="columns",
+        names=given.names,
+        records=given.records,
+        index=given.index if ids is None else ids,
     )

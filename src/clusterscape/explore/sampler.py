@@ -305,6 +305,7 @@ class PartitionSampler(BaseEstimator):
         )
         spacing, *children = root.spawn(1 + len(counts))
         seeds = [child.spawn(5) for child in children]
+        self._space_seed = spacing  # the same random features are then made again
         space = self._space(features, spacing)
         walks = [self._walk(features, space, int(k)) for k in counts]
         run = _Run(walks, self._rounds(features.n_points, len(counts)), self)

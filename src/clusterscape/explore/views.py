@@ -125,7 +125,7 @@ def without_directions(points: np.ndarray, labels: np.ndarray, k: int) -> None:
     sizes = np.bincount(labels, minlength=k)
     sums = np.zeros((k, points.shape[1]))
     np.add.at(sums, labels, points)
-    means = sums / np.sqrt(np.maximum(sizes, 1))[:, None]  # large clusters have a say
+    means = sums / np.sqrt(np.maximum(sizes, 1))[:, None]  # means of large clusters count more
     _, lengths, directions = np.linalg.svd(means, full_matrices=False)
     some = lengths[: k - 1] > 1e-9 * np.linalg.norm(points)
     directions = directions[: k - 1][some]

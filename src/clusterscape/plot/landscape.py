@@ -252,7 +252,7 @@ class DistanceDistributionDisplay(Frame):
 
     References
     ----------
-    P. Raman, "Exploring the landscape of clusterings", PhD thesis, University of Utah, 2013,
+    P. Raman, "Exploring the landscape of clusterings", dissertation, University of Utah, 2013,
     figure 4.7.
 
     Examples
@@ -385,7 +385,7 @@ class DistanceMatrixDisplay(Frame):
 
     References
     ----------
-    P. Raman, "Exploring the landscape of clusterings", PhD thesis, University of Utah, 2013,
+    P. Raman, "Exploring the landscape of clusterings", dissertation, University of Utah, 2013,
     figure 4.8.
 
     Examples
@@ -536,7 +536,7 @@ class QualityDistributionDisplay(Frame):
 
     References
     ----------
-    P. Raman, "Exploring the landscape of clusterings", PhD thesis, University of Utah, 2013,
+    P. Raman, "Exploring the landscape of clusterings", dissertation, University of Utah, 2013,
     figure 4.9.
 
     Examples
@@ -658,7 +658,7 @@ class ClusterImagesDisplay(Grid):
 
     References
     ----------
-    P. Raman, "Exploring the landscape of clusterings", PhD thesis, University of Utah, 2013,
+    P. Raman, "Exploring the landscape of clusterings", dissertation, University of Utah, 2013,
     figure 4.11.
 
     Examples

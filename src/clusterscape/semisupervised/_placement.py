@@ -1,4 +1,4 @@
-"""Components of must-links as weighted items, placed in clusters so that exclusions hold."""
+"""Components of must-links as weighted items, placed in clusters so that cannot-links hold."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Items:
     weight : (m,) array
         Points of each item.
     bound : (q,) array
-        The items that have an exclusion or an unsure constraint; all others go where they like.
+        The items that have an exclusion or an unsure constraint; nothing restricts the others.
     exclusions : (q, q) CSR matrix
         Pairs of these that may not be together, and how many pairs of points these are.
     soft : (q, q) CSR matrix
@@ -87,7 +87,7 @@ def _means(X: Any, component: np.ndarray, count: int) -> tuple[Any, np.ndarray]:
 
 
 def _soft_graph(known: Constraints) -> sparse.csr_matrix:
-    """Return the unsure constraints between components; those within one say nothing."""
+    """Return the unsure constraints between components; those within one are left out."""
     closure = known.closure
     m = closure.n_components
     ends, values = [np.empty((0, 2), np.int64)], [np.empty(0)]
@@ -96,7 +96,7 @@ def _soft_graph(known: Constraints) -> sparse.csr_matrix:
         ends.append(closure.component[pairs.ends[unsure]])
         values.append(sign * pairs.weight[unsure])
     for s in known.label_sets:
-        if s.weight < 1.0:  # a class hangs together by its first point, classes are kept apart
+        if s.weight < 1.0:  # points are linked to the first of their class, and these kept apart
             first = s.firsts
             ends.append(closure.component[np.column_stack([first[s.codes], s.points])])
             values.append(np.full(s.points.size, -s.weight))
@@ -201,11 +201,11 @@ class Placement:
 
     @cached_property
     def messages(self) -> BeliefState:
-        """What the tangled items tell each other."""
+        """The messages of belief propagation among the tangled items."""
         return BeliefState.of(self)
 
     def restart(self, rng: np.random.Generator) -> None:
-        """Forget where the items are."""
+        """Begin anew, with no item in a cluster."""
         self.rng = rng
         self.label = np.full(len(self.items.weight), -1, dtype=np.int64)
         self.conflicts = 0
@@ -309,7 +309,7 @@ class BeliefState:
     temperature: float = 1.0
 
     def forget(self) -> None:
-        """Take all messages back."""
+        """Set all messages and beliefs to what they are before the first sweep."""
         self.message.fill(1.0 / self.message.shape[1])
         self.belief.fill(1.0 / self.belief.shape[1])
 

@@ -116,6 +116,12 @@ class BaseConstrainedClusterer(LabelsMixin, ClusterMixin, BaseEstimator):
         -------
         self
         """
+        X, known, _ = self._read(X, y, constraints)
+        self._finish(self._cluster(X, known), known)
+        return self
+
+    def _read(self, X: Any, y: Any, constraints: Any) -> tuple[Any, Constraints, Any]:
+        """Check what ``fit`` was given; return features, constraints, and names of the points."""
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
         names = point_ids(X)
         self._keep_ids(names)
@@ -126,9 +132,7 @@ class BaseConstrainedClusterer(LabelsMixin, ClusterMixin, BaseEstimator):
                 f"{{n_clusters}} is more than the {n} samples in X; ask for fewer.",
                 n_clusters=self.n_clusters,
             )
-        known = constraints_of(constraints, y, n, names=names)
-        self._finish(self._cluster(X, known), known)
-        return self
+        return X, constraints_of(constraints, y, n, names=names), names
 
     def _cluster(self, X: Any, known: Constraints) -> np.ndarray:
         raise NotImplementedError

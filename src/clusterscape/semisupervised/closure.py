@@ -121,6 +121,14 @@ class LabelSet:
         """Points of each class."""
         return np.bincount(self.codes)
 
+    def equals(self, other: LabelSet) -> bool:
+        """Say whether the other set has the same classes of the same points."""
+        return (
+            self.weight == other.weight
+            and np.array_equal(self.points, other.points)
+            and np.array_equal(self.codes, other.codes)
+        )
+
     def among(self, chosen: np.ndarray) -> LabelSet:
         """Return the labels of chosen points, by a mask of all points; classes keep their codes."""
         own = chosen[self.points]

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from clusterscape._core.frames import numbers_in
 from clusterscape._core.labels import UNSAMPLED, encode
-from clusterscape._core.params import Integer, Null, check_params
+from clusterscape._core.params import Integer, Null, Number, check_params, shown
 from clusterscape._core.seeds import RandomState, root_sequence
 from clusterscape.ensemble.inputs import refuse_other_names
 from clusterscape.semisupervised.closure import Closure, LabelSet, closure_of
@@ -178,6 +178,11 @@ def _table_of(path: str | os.PathLike[str], *, classes: bool) -> pd.DataFrame:
         raise ValueError(
             f"{path} is no table of {line}s separated by commas: {str(error).strip()}"
         ) from None
+    if not isinstance(table.index, pd.RangeIndex):  # the first column was taken for row names
+        raise ValueError(
+            f"{path}: the rows have more columns than the header has names; give every column a "
+            "name, and end no row with a comma."
+        )
     if table.shape[1] < 2:
         what = "a point and its class" if classes else "the two points"
         raise ValueError(
@@ -201,6 +206,17 @@ def _checked_weight(weight: Any, size: int, name: str) -> np.ndarray:
     return given
 
 
+def _checked_index(index: Any, n_points: int) -> pd.Index | None:
+    if index is None:
+        return None
+    names = pd.Index(index)
+    if len(names) != n_points:
+        raise ValueError(
+            f"index has {len(names)} names, but there are {n_points} points; give one per point."
+        )
+    return names
+
+
 class Constraints:
     """Which points must be together and which cannot be.
 
@@ -219,7 +235,7 @@ class Constraints:
     must_weight, cannot_weight : float or (m,) array, optional
         Weights of the pairs in (0, 1]; 1 by default.
     index : sequence, optional
-        Names of the points, for messages.
+        Names of all points, for messages; estimators refuse data whose rows have other names.
 
     Attributes
     ----------
@@ -276,7 +292,7 @@ class Constraints:
         self.must = _Pairs.checked(must_link, must_weight, self.n_points, "must_link")
         self.cannot = _Pairs.checked(cannot_link, cannot_weight, self.n_points, "cannot_link")
         self.label_sets: tuple[LabelSet, ...] = ()
-        self.index = None if index is None else pd.Index(index)
+        self.index = _checked_index(index, self.n_points)
         self._close()
 
     @classmethod
@@ -306,7 +322,7 @@ class Constraints:
         weight : float
             Confidence in the labels, in (0, 1].
         index : sequence, optional
-            Names of the points, for messages.
+            Names of all points.
 
         Returns
         -------
@@ -318,7 +334,7 @@ class Constraints:
         n = len(codes)
         none = _Pairs.checked(None, None, n, "")
         classes = LabelSet(points, codes[points].astype(np.int64), weight)
-        index = None if index is None else pd.Index(index)
+        index = _checked_index(index, n)
         return cls._of(n, none, none, [classes] if points.size else [], index)
 
     @classmethod
@@ -331,7 +347,7 @@ class Constraints:
             The absolute value of an entry is its weight, at most 1. The diagonal is not read, and
             one triangle is enough.
         index : sequence, optional
-            Names of the points, for messages.
+            Names of all points.
 
         Returns
         -------
@@ -416,6 +432,9 @@ class Constraints:
     def merge(self, *others: Constraints) -> Constraints:
         """Return all constraints of this and of others over the same points.
 
+        Pairs and sets of labels that several of them have count once. A pair that follows from two
+        different sets of labels, or from labels and a pair, counts in each.
+
         Parameters
         ----------
         *others : Constraints
@@ -427,6 +446,11 @@ class Constraints:
         """
         must, cannot, sets, index = self.must, self.cannot, self.label_sets, self.index
         for other in others:
+            if not isinstance(other, Constraints):
+                raise TypeError(
+                    "others must be Constraints, such as Constraints.from_labels(y); got "
+                    f"{shown(other)}."
+                )
             if other.n_points != self.n_points:
                 raise ValueError(
                     f"constraints over {self.n_points} and over {other.n_points} points cannot be "
@@ -435,7 +459,7 @@ class Constraints:
             if index is not None and other.index is not None:
                 refuse_other_names(index, other.index, "constraints that are merged")
             must, cannot = must.joined(other.must), cannot.joined(other.cannot)
-            sets += other.label_sets
+            sets += tuple(s for s in other.label_sets if not any(s.equals(t) for t in sets))
             index = other.index if index is None else index
         return self._of(self.n_points, must, cannot, sets, index)
 
@@ -513,8 +537,9 @@ class Constraints:
         Parameters
         ----------
         labels : (n,) array
-            Clusters; -1 is a cluster of that point alone. Pairs with a point of label -2, which the
-            partition did not see, count neither for nor against.
+            Clusters, as integers or strings; -1 is a cluster of that point alone. Pairs with a
+            point of label -2 or without a label, which the partition did not see, count neither
+            for nor against.
 
         Returns
         -------
@@ -568,6 +593,8 @@ class Constraints:
     def _found(self, labels: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return clusters, those of noise its own, and which points the partition has seen."""
         found = np.asarray(labels)
+        if found.ndim == 1 and found.dtype.kind not in "iu":
+            found = encode(labels, "labels")[0]
         if found.shape != (self.n_points,):
             raise ValueError(
                 f"labels has shape {found.shape}, but the constraints are about {self.n_points} "
@@ -587,7 +614,7 @@ class Constraints:
         Parameters
         ----------
         share : float
-            Of the constraints that are held back.
+            Share of the constraints that are held back, in [0, 1].
         random_state : int, generator or None
             Seed.
 
@@ -595,6 +622,7 @@ class Constraints:
         -------
         kept, held : Constraints
         """
+        check_params("Constraints.split", {"share": share}, {"share": [Number(0, 1)]})
         rng = np.random.default_rng(root_sequence(random_state))
         parts: list[Constraints] = []
         held = [rng.random(len(p.ends)) < share for p in (self.must, self.cannot)]
@@ -774,7 +802,7 @@ def _rows(column: pd.Series, size: int, names: pd.Index | None, path: Any) -> np
         missing = np.flatnonzero(found < 0)
         if missing.size:
             raise ValueError(
-                f"{path}: row {int(missing[0]) + 2} names the point "
+                f"{path}: row {_line(column, missing[0])} names the point "
                 f"{_cell(column, missing[0])}, which is not in the data; name points as the table "
                 "does."
             )
@@ -784,10 +812,15 @@ def _rows(column: pd.Series, size: int, names: pd.Index | None, path: Any) -> np
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(
-            f"{path}: row {row + 2} has {_cell(column, row)}, which is not a row number from 0 to "
-            f"{size - 1}; give index= where the points have names."
+            f"{path}: row {_line(column, row)} has {_cell(column, row)}, which is not a row number "
+            f"from 0 to {size - 1}; give index= where the points have names."
         )
     return numbers.astype(np.int64)
+
+
+def _line(table: pd.Series | pd.DataFrame, row: Any) -> int:
+    """Return the line of the file on which a row is, of which the header is the first."""
+    return int(table.index[row]) + 2
 
 
 def _cell(column: pd.Series, row: Any) -> str:
@@ -848,8 +881,8 @@ def _kinds(table: pd.DataFrame, link: Link | None, path: Any) -> np.ndarray:
     if kinds.isna().any():
         row = int(np.argmax(kinds.isna().to_numpy()))
         raise ValueError(
-            f"{path}: row {row + 2} has the link {table['link'].iloc[row]!r}; it must be 'must' or "
-            "'cannot'."
+            f"{path}: row {_line(table, row)} has the link {table['link'].iloc[row]!r}; it must be "
+            "'must' or 'cannot'."
         )
     if link is not None and (kinds != link).any():
         raise ValueError(f"{path} has other links than {link!r} in its column 'link'.")
@@ -862,5 +895,5 @@ def _weights(table: pd.DataFrame, path: Any) -> np.ndarray:
     numbers = numbers_in(table["weight"])
     if np.isnan(numbers).any():
         row = int(np.argmax(np.isnan(numbers)))
-        raise ValueError(f"{path}: row {row + 2} has no number in the column 'weight'.")
+        raise ValueError(f"{path}: row {_line(table, row)} has no number in the column 'weight'.")
     return numbers

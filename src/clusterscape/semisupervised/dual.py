@@ -48,7 +48,7 @@ class Dual:
         """Set the variables, and let the values follow.
 
         What their sum then lacks is given by the balance where it is free, and otherwise by
-        variables that have room.
+        variables that are not at their ends.
         """
         target = np.clip(target, self.ends[:, 0], self.ends[:, 2])
         short = -target.sum()
@@ -117,12 +117,12 @@ def _free_slope(dual: Dual, free: np.ndarray) -> np.ndarray:
 
 
 def _fill(target: np.ndarray, ends: np.ndarray, short: float) -> None:
-    """Let the variables with most room make up for a sum that is ``short``."""
-    room = (ends[:, 2] - target) if short > 0 else (target - ends[:, 0])
-    order = np.argsort(-room, kind="stable")
-    room = np.maximum(room[order], 0.0)
-    given = np.append(0.0, np.cumsum(room)[:-1])  # by the variables before
-    target[order] += np.sign(short) * np.clip(abs(short) - given, 0.0, room)
+    """Let the variables farthest from their ends make up for a sum that is ``short``."""
+    slack = (ends[:, 2] - target) if short > 0 else (target - ends[:, 0])
+    order = np.argsort(-slack, kind="stable")
+    slack = np.maximum(slack[order], 0.0)
+    given = np.append(0.0, np.cumsum(slack)[:-1])  # by the variables before
+    target[order] += np.sign(short) * np.clip(abs(short) - given, 0.0, slack)
 
 
 class _Active:

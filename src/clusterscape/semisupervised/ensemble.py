@@ -22,7 +22,6 @@ from clusterscape._core.params import (
     Rules,
     Seed,
     Such,
-    check_params,
 )
 from clusterscape._core.seeds import RandomState, describe, spawn
 from clusterscape._core.warnings import hear_warnings
@@ -30,8 +29,7 @@ from clusterscape.combine import SEC, BaseConsensus
 from clusterscape.combine.result import ResultMixin
 from clusterscape.combine.transfer import LabelTransfer
 from clusterscape.ensemble import Ensemble, PartitionRecord
-from clusterscape.generate.features import point_ids, validated_features
-from clusterscape.semisupervised.base import BaseConstrainedClusterer, constraints_of
+from clusterscape.semisupervised.base import BaseConstrainedClusterer
 from clusterscape.semisupervised.constraints import Constraints
 from clusterscape.semisupervised.cop_kmeans import COPKMeans
 from clusterscape.semisupervised.landmarks import FastConstrainedSpectral, LandmarkSpectral
@@ -210,15 +208,7 @@ class ConstrainedEnsemble(ResultMixin, BaseConstrainedClusterer):
         -------
         self
         """
-        check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
-        names = point_ids(X)
-        X = validated_features(self, X)
-        n = X.shape[0]
-        if self.n_clusters > n:
-            raise ParameterError(
-                f"{{n_clusters}} is more than the {n} samples in X; ask for fewer.",
-                n_clusters=self.n_clusters,
-            )
+        X, known, names = self._read(X, y, constraints)
         if self.keep < 1 and self.held_back == 0:
             raise ParameterError(
                 "{keep} selects members by constraints held back, but {held_back}; set "
@@ -226,12 +216,11 @@ class ConstrainedEnsemble(ResultMixin, BaseConstrainedClusterer):
                 keep=self.keep,
                 held_back=self.held_back,
             )
-        known = constraints_of(constraints, y, n, names=names)
         splitting, making, combining = spawn(self.random_state, 3)
         seen, held = known.split(self.held_back, random_state=splitting)
         tasks = self._tasks(X, seen, making)
         self._members = parallel_map(_fitted, tasks, n_jobs=self.n_jobs, label="members")
-        self._combine(held, combining)
+        self._combine(held, combining, names)
         self._conclude(known)
         return self
 
@@ -250,7 +239,7 @@ class ConstrainedEnsemble(ResultMixin, BaseConstrainedClusterer):
             made.append((member.set_params(n_clusters=count, random_state=child), X, seen))
         return made
 
-    def _combine(self, held: Constraints, seed: Any) -> None:
+    def _combine(self, held: Constraints, seed: Any, names: Any) -> None:
         labels = [member.labels_ for member, _ in self._members]
         records = [
             PartitionRecord(
@@ -263,7 +252,7 @@ class ConstrainedEnsemble(ResultMixin, BaseConstrainedClusterer):
             )
             for member, seconds in self._members
         ]
-        ensemble = Ensemble.from_labels(labels, records=records)
+        ensemble = Ensemble.from_labels(labels, records=records, index=names)
         self.scores_: np.ndarray | None = None
         if self.held_back > 0 and len(held):
             ensemble = self._selected(ensemble, held)
@@ -272,9 +261,9 @@ class ConstrainedEnsemble(ResultMixin, BaseConstrainedClusterer):
             method: Any = SEC(projection=projection, n_dims=40)
         else:
             method = clone(self.consensus)
-        names = method.get_params(deep=False)
+        taken = method.get_params(deep=False)
         mine = {"n_clusters": self.n_clusters, "random_state": seed, "n_jobs": self.n_jobs}
-        method.set_params(**{name: v for name, v in mine.items() if name in names})
+        method.set_params(**{name: v for name, v in mine.items() if name in taken})
         self.consensus_ = method.fit(ensemble)
         self.ensemble_ = ensemble
 

@@ -258,8 +258,8 @@ class KernelRows:
 
     def _activate(self, active: np.ndarray) -> None:
         self.active = active
-        room = max(self.budget // (4 * max(active.size, 1)), _LEAST)
-        self.capacity = int(min(room, self.n))
+        affordable = max(self.budget // (4 * max(active.size, 1)), _LEAST)
+        self.capacity = int(min(affordable, self.n))
         size = self.capacity * active.size
         self.table = self._memory[:size].reshape(self.capacity, active.size)
         self.slot = np.full(self.n, -1, dtype=np.int64)

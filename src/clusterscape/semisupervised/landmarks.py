@@ -326,7 +326,8 @@ class LandmarkSpectral(BaseLandmarkClusterer):
     metric : {"euclidean", "cosine"}
         Distance of points and landmarks.
     sample_rate : float
-        Share of the points on which the last k-means is run; the others go to its centres.
+        Share of the points, but at least 20 for each cluster, on which the last k-means is run;
+        the others go to its centres.
     n_init : int
         Starts of that k-means.
     random_state : int, generator or None
@@ -431,7 +432,7 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
     n_landmarks, nearest, landmarks, bandwidth, metric, n_init, random_state
         As in :class:`LandmarkSpectral`.
     sample_rate : float
-        Share of the points on which the last k-means is run.
+        As in :class:`LandmarkSpectral`; 1 is CCS-L, less CCS-LS.
 
     Attributes
     ----------

@@ -130,7 +130,7 @@ def _together(votes: Ensemble, first: np.ndarray, second: np.ndarray) -> np.ndar
 
 
 def _nearness(votes: Ensemble, points: np.ndarray) -> np.ndarray:
-    """Return how near some of all points are to the points given, in the eyes of the partitions."""
+    """Return for some points and the given ones the share of partitions that has them together."""
     rows = np.arange(votes.n_points)
     if rows.size > _NEAR_ROWS:
         rows = np.sort(np.random.default_rng(0).choice(rows, _NEAR_ROWS, replace=False))

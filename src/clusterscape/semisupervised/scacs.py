@@ -26,8 +26,6 @@ from clusterscape.semisupervised.spectral import nearest_labels
 
 _MARGIN = 1e-6  # by which beta stays below the singular values it lies between
 _ONE_SIGN = 1e-9  # a vector with no entry beyond this on one side separates nothing
-
-
 _NOTHING = 1e-10  # share of the largest length from which a direction counts
 
 
@@ -183,7 +181,7 @@ class CSP(BaseConstrainedClusterer):
     violations_ : Violations
         Constraints that the answer does not respect.
     beta_ : float
-        Satisfaction v^T Q v that was asked for.
+        Satisfaction v^T Q v that was asked for; 0 with one cluster, or fewer than three points.
 
     See Also
     --------
@@ -237,6 +235,7 @@ class CSP(BaseConstrainedClusterer):
         scaling, dividing = spawn(self.random_state, 2)
         n, k = X.shape[0], self.n_clusters
         self._fit_X = X
+        self.beta_ = 0.0
         if n < 3 or k == 1:
             return np.zeros(n, dtype=np.int64) if k == 1 else np.arange(n) % k
         with one_thread():

@@ -263,11 +263,10 @@ class AdaptiveSubsampler(BaseEstimator):
         cross-validated Platt scaling. It is fitted to the labelled points.
     memberships : None, array, Ensemble or estimator
         Where memberships come from: fuzzy c-means of the unlabelled points by default (its centres
-        are found on 10,000 of them at most); an array
-        with one row per point (or per unlabelled point); an ensemble, whose memberships
-        :class:`~clusterscape.combine.MCLA` makes; or an estimator with ``membership_`` or, as
-        :class:`~clusterscape.validate.Affinity`, ``certificates_``, fitted to the unlabelled
-        points.
+        are found on 10,000 of them at most); an array with one row per point (or per unlabelled
+        point); an ensemble, whose memberships :class:`~clusterscape.combine.MCLA` makes; or an
+        estimator with ``membership_`` or, as :class:`~clusterscape.validate.Affinity`,
+        ``certificates_``, which is fitted to the unlabelled points.
     n_clusters : int
         Clusters of fuzzy c-means, of MCLA, or of the k-means that Affinity certifies.
     form : {"uncertainty", "as_printed"}

@@ -384,8 +384,8 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         X : (n, d) array, sparse matrix or data frame; (n, n) array with kernel="precomputed"
             Features of all points.
         y : (n,) array
-            Labels; -1 marks an unlabelled point. Labels of text have no such mark unless the array
-            holds objects.
+            Labels, numbers or text; -1 (in an array of text "-1") or None marks an unlabelled
+            point.
 
         Returns
         -------

@@ -31,12 +31,12 @@ _SIDE = 0.1  # of the links of a border that a side must have for its density to
 
 @dataclass(frozen=True)
 class Neighborhoods:
-    """The near neighbours of every point, and how large and of what dimension its surroundings are.
+    """The near neighbours of every point, how far they reach, and of what dimension they are.
 
     Attributes
     ----------
     near : (n, q) array
-        Nearest other points; a point itself where nobody is near.
+        Nearest other points; the point itself where there is none.
     radius : (n,) array
         Logarithm of the distance of the farthest of them.
     linked : (n, w) array
@@ -87,9 +87,9 @@ class Neighborhoods:
 
     @classmethod
     def none(cls, n: int) -> Neighborhoods:
-        """Return those of points of which nothing is known: nobody is near another."""
-        nobody = np.arange(n)[:, None]
-        return cls(nobody, np.zeros(n), nobody, np.ones(n))
+        """Return those of points of which nothing is known: no point is near another."""
+        own = np.arange(n)[:, None]
+        return cls(own, np.zeros(n), own, np.ones(n))
 
     def apart(self) -> int:
         """Return the number of groups of which no point has a near neighbour outside.

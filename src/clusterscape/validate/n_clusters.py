@@ -55,7 +55,7 @@ def _is_ks(value: Any) -> bool:
 
 _KS = Such(
     lambda v: isinstance(v, (tuple, list, range, np.ndarray)) and _is_ks(v),
-    "a pair (least, most) or an ascending list of integers >= 1",
+    "a tuple (least, most) or an ascending list of integers >= 1",
     refused=[(3, 2), [], (0, 4), (2.5, 4)],
 )
 
@@ -125,11 +125,11 @@ def select_k(
         An ensemble, best made of partitions that are finer than the clusters sought; arrays of
         integers or strings are the labels of one. Arrays and frames of floats and sparse matrices
         are features (features of whole numbers are given as ``features=``).
-    ks : (least, most) or list of int, optional
-        The candidates. None tries 2 to 20, and on to twice as many as long as the largest number
-        is still among the best, or the cuts still separate hardly any neighbours. The table begins
-        at 2: that there is one cluster is for the references to say (``n_references``), or for
-        :func:`structure_test`.
+    ks : tuple (least, most) or list of int, optional
+        The candidates: a range, both ends included, or the numbers listed. None tries 2 to 20, and
+        on to twice as many as long as the largest number is still among the best, or the cuts still
+        separate hardly any neighbours. The table begins at 2: whether there is only one cluster is
+        decided with references (``n_references``), or by :func:`structure_test`.
     features : (n, d) array or sparse matrix, optional
         Features of the points.
     generator : EnsembleGenerator, optional
@@ -287,9 +287,10 @@ def _check_request(names: Sequence[str], asked: int | None, count: int, features
 
 
 def _candidates(ks: Sequence[int] | None, most: int = _FIRST_MOST) -> np.ndarray:
-    """Return the numbers of clusters that are compared; a pair is a range."""
-    values = [2, most] if ks is None else [int(k) for k in ks]
-    if len(values) == 2:
+    """Return the numbers of clusters that are compared; a tuple of two is a range."""
+    given = (2, most) if ks is None else ks
+    values = [int(k) for k in given]
+    if isinstance(given, tuple) and len(values) == 2:
         values = list(range(values[0], values[1] + 1))
     return np.unique([max(k, 2) for k in values])
 
@@ -500,8 +501,8 @@ def _cut(
         halves = [look.cuts for look in looks[1:]]
         cuts = Cuts(candidates, looks[0].cuts, halves, small, X, settings.metric, measuring)
         found = _Found(looks, candidates, cuts, around.apart())
-        room = 2 * most * _POINTS_EACH <= rows.size
-        if settings.ks is not None or not room or not found.is_open():
+        enough = 2 * most * _POINTS_EACH <= rows.size
+        if settings.ks is not None or not enough or not found.is_open():
             return found
         most *= 2
 

@@ -17,14 +17,25 @@ _TAILS = (1.5, 2.0, 3.0, 4.0, 6.0, 10.0, 20.0, 50.0)
 
 @dataclass(frozen=True)
 class Shape:
-    """A sample of the data, and what its references keep of it."""
+    """A sample of the data, and what its references keep of it.
+
+    Attributes
+    ----------
+    table : (n, d) array
+        The sample.
+    ordered : (n, d) array
+        The values of every column in order.
+    root : (d, r) array
+        Root of the correlation matrix of the normal scores.
+    tails : float
+        Degrees of freedom of the multivariate t whose distances from the middle are most like
+        those of the sample.
+    """
 
     table: np.ndarray
-    ordered: np.ndarray  # every column's values in order
-    root: np.ndarray  # of the correlation matrix of the normal scores
-    tails: (
-        float  # degrees of freedom of the multivariate t nearest to the distances from the middle
-    )
+    ordered: np.ndarray
+    root: np.ndarray
+    tails: float
 
     @classmethod
     def of(cls, table: np.ndarray) -> Shape:

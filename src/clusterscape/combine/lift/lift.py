@@ -129,8 +129,8 @@ class LiftKM(LiftConsensus):
     ----------
     .. [1] P. Raman, J. M. Phillips and S. Venkatasubramanian, "Spatially-aware comparison and
        consensus for clusterings", SIAM International Conference on Data Mining, 307-318, 2011.
-    .. [2] P. Raman, "Exploring the landscape of clusterings", PhD thesis, University of Utah, 2013,
-       chapter 3.
+    .. [2] P. Raman, "Exploring the landscape of clusterings", dissertation,
+       University of Utah, 2013, chapter 3.
 
     Examples
     --------
@@ -258,8 +258,8 @@ class LiftHAC(LiftConsensus):
     ----------
     .. [1] P. Raman, J. M. Phillips and S. Venkatasubramanian, "Spatially-aware comparison and
        consensus for clusterings", SIAM International Conference on Data Mining, 307-318, 2011.
-    .. [2] P. Raman, "Exploring the landscape of clusterings", PhD thesis, University of Utah, 2013,
-       chapter 3.
+    .. [2] P. Raman, "Exploring the landscape of clusterings", dissertation,
+       University of Utah, 2013, chapter 3.
 
     Examples
     --------

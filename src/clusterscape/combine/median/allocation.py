@@ -151,16 +151,17 @@ def searched(
     numbers = [kernel_seed(seed) for seed in seeds]
     logs = evidence.logs
     run = partial(_run, evidence, logs, most, max_iter)
-    first = parallel_map(run, [(number, None, 0) for number in numbers], n_jobs=n_jobs)
-    losses = np.array([loss for loss, _ in first])
+    found = parallel_map(run, [(number, None, 0) for number in numbers], n_jobs=n_jobs)
+    losses = np.array([loss for loss, _ in found])
     order = np.argsort(losses, kind="stable")[: -(-len(numbers) // _BEST)]
-    tasks = [(numbers[i] ^ 1, first[i][1], zealous) for i in order]
-    second = parallel_map(run, tasks, n_jobs=n_jobs)
-    losses[order] = [loss for loss, _ in second]
+    tasks = [(numbers[i] ^ 1, found[i][1], zealous) for i in order]
+    for i, improved in zip(order, parallel_map(run, tasks, n_jobs=n_jobs), strict=True):
+        found[i] = improved
+    # Runs that end alike differ by rounding: the best may be one that was not improved.
+    losses = np.array([loss for loss, _ in found])
     best = int(np.argmin(losses))
-    groups = second[int(np.flatnonzero(order == best)[0])][1]
     whole = np.array([evidence.loss_of(loss) for loss in losses])
-    return Found(groups, float(whole[best]), whole, best)
+    return Found(found[best][1], float(whole[best]), whole, best)
 
 
 def _run(

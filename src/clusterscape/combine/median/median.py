@@ -122,8 +122,8 @@ class MedianPartition(BaseConsensus):
     .. [2] D. B. Dahl, D. J. Johnson, P. Muller, "Search algorithms and loss functions for Bayesian
        clustering", Journal of Computational and Graphical Statistics 31, 1189-1201, 2022.
        doi:10.1080/10618600.2022.2069779
-    .. [3] P. Raman, "Exploring the landscape of clusterings", PhD thesis, University of Utah, 2013,
-       section 2.3.
+    .. [3] P. Raman, "Exploring the landscape of clusterings", dissertation,
+       University of Utah, 2013, section 2.3.
 
     Examples
     --------
