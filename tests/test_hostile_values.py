@@ -14,8 +14,23 @@ from scipy import sparse
 
 from clusterscape import ConsensusClustering, Ensemble, EnsembleGenerator, linalg
 from clusterscape._core.weights import computable_weights
-from clusterscape.combine import METHODS, SCA, MajorityVote, consensus_scores, mean_coassociation
-from clusterscape.compare import MEASURES, contingency_table, ensemble_utility, mirkin, pairwise
+from clusterscape.combine import (
+    METHODS,
+    SCA,
+    MajorityVote,
+    MedianPartition,
+    consensus_scores,
+    mean_coassociation,
+)
+from clusterscape.compare import (
+    MEASURES,
+    ami,
+    contingency_table,
+    ensemble_utility,
+    mirkin,
+    nmi,
+    pairwise,
+)
 from clusterscape.datasets import nearest_correlation
 from clusterscape.explore import (
     Landscape,
@@ -318,3 +333,15 @@ def test_counts_of_the_solvers_are_whole_numbers() -> None:
         linalg.symmetric_eigen(np.eye(3), sparse.csr_array(np.eye(2)))
     with pytest.raises((TypeError, ValueError), match="n_vertices must be an integer"):
         linalg.partition_hypergraph([[0, 1]], (), 1)
+
+
+def test_more_points_than_can_be_counted_are_refused():
+    a, b = np.array([0, 0, 1, 1, 1]), np.array([0, 1, 0, 1, 1])
+    chance = ami(a, b, sample_weight=np.full(5, 2e11))  # of so many points: none
+    assert chance == pytest.approx(nmi(a, b, average="arithmetic"), rel=1e-6)
+    for weight in (1e12, 1e30):  # beyond 2^53 one point more is the same number
+        with pytest.raises(ValueError, match="ami counts points one by one: sample_weight stands"):
+            ami(a, b, sample_weight=np.full(5, weight))
+    given = Ensemble.from_labels([a, b], sample_weight=[1, 1, 1, 1, 2_000_000_000])
+    with pytest.raises(ValueError, match=r"search='allocation' keeps a number .* \(16,000 MB\)"):
+        MedianPartition(search="allocation", random_state=0).fit(given)
