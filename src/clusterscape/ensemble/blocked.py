@@ -108,6 +108,7 @@ class BlockedEnsemble(Ensemble):
 
     # -- what it is ---------------------------------------------------------------------------
 
+    # An attribute of Ensemble, which nobody sets; here it is asked for in vain.
     @property
     def labels(self) -> np.ndarray:  # type: ignore[override]
         """Refused: the labels are in blocks."""
@@ -420,6 +421,24 @@ class BlockedEnsemble(Ensemble):
             The ensemble of distinct rows in memory, and ``inverse``, the row of each point, in
             blocks: ``inverse[rows]``, ``inverse.block(i)``.
         """
+        small, distinct = self.distinct_rows(keep_noise_apart=keep_noise_apart)
+        shared = (self.blocks.bounds, distinct)
+        shape = (self.n_points,)
+        inverse: Any = MappedRows(_places, self.blocks, shared, shape=shape, dtype=np.int64)
+        return Compressed(small, inverse)
+
+    def distinct_rows(self, *, keep_noise_apart: bool = False) -> tuple[Ensemble, DistinctRows]:
+        """Return the distinct rows as weighted points, and how those of points are found.
+
+        Parameters
+        ----------
+        keep_noise_apart : bool
+            Never merge points that are noise in some partition.
+
+        Returns
+        -------
+        Ensemble, DistinctRows
+        """
         rows = np.empty((0, self.n_partitions), dtype=self.blocks.dtype)
         counts: np.ndarray = np.empty(0)
         points = np.empty(0, dtype=np.int64)
@@ -437,9 +456,7 @@ class BlockedEnsemble(Ensemble):
             rows, points, apart = rows[first], points[first], apart[first]
             self._check_distinct(rows, which[-1] + 1)
         small = self._small(rows).with_weights(sample_weight=counts)
-        shared = (self.blocks.bounds, DistinctRows(rows, points, apart))
-        places = MappedRows(_places, self.blocks, shared, shape=(self.n_points,), dtype=np.int64)
-        return Compressed(small, places)  # type: ignore[arg-type]
+        return small, DistinctRows(rows, points, apart)
 
     def _check_distinct(self, rows: np.ndarray, seen: int) -> None:
         """Refuse more distinct rows than fit into memory, with what all of them would take."""
