@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn import get_config
 
 from clusterscape import kernels
@@ -43,6 +42,8 @@ class BlockedEnsemble(Ensemble):
     two partitions, selections, samples of points, distinct rows, and most consensus methods work
     block by block. ``labels`` itself, and all that needs it, is refused with the
     memory that it would take; :meth:`gather` returns an ordinary ensemble where that is meant.
+
+    Methods that are not described here are those of :class:`Ensemble`.
 
     Attributes
     ----------
@@ -125,12 +126,10 @@ class BlockedEnsemble(Ensemble):
 
     @property
     def n_points(self) -> int:
-        """Number of points."""
         return self.blocks.shape[0]
 
     @property
     def n_partitions(self) -> int:
-        """Number of partitions, failed ones included."""
         return self.blocks.shape[1]
 
     @property
@@ -140,7 +139,6 @@ class BlockedEnsemble(Ensemble):
 
     @property
     def is_complete(self) -> bool:
-        """Whether every partition sampled every point."""
         return bool((self._lowest > UNSAMPLED).all())
 
     def _negatives(self) -> tuple[int, int]:
@@ -148,14 +146,12 @@ class BlockedEnsemble(Ensemble):
         return sum(part[0] for part in parts), sum(part[1] for part in parts)
 
     def saw_points(self) -> np.ndarray:
-        """Say for each partition whether it sampled any point; a failed one did not."""
         if self.is_complete:
             return np.ones(self.n_partitions, dtype=bool)
         parts = self.blocks.workers.map(_seen, self.blocks)
         return np.any(parts, axis=0)
 
     def in_clusters(self) -> np.ndarray:
-        """Say for each point whether any partition put it in a cluster."""
         if (self._lowest >= 0).any():
             return np.ones(self.n_points, dtype=bool)
         return np.concatenate(self.blocks.workers.map(_inside, self.blocks))
@@ -186,15 +182,6 @@ class BlockedEnsemble(Ensemble):
         return self.n_distinct > 1
 
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:
-        """Group the partitions that are equal up to the names of their clusters.
-
-        Returns
-        -------
-        first : (d,) array
-            The position of the first partition of each group.
-        groups : (r,) array
-            The group of every partition.
-        """
         first: list[int] = []
         groups = np.empty(self.n_partitions, dtype=np.int64)
         for i in range(self.n_partitions):
@@ -218,7 +205,6 @@ class BlockedEnsemble(Ensemble):
         return bool((table.sum(axis=0) <= 1).all() and (table.sum(axis=1) <= 1).all())
 
     def describe(self) -> str:
-        """Return one line that says what the ensemble holds."""
         low, high = int(self.n_clusters.min()), int(self.n_clusters.max())
         clusters = f"{low} to {high}" if low != high else f"{low}"
         count = self.n_partitions
@@ -296,32 +282,11 @@ class BlockedEnsemble(Ensemble):
         Ensemble
         """
         chosen = _chosen(rows, self.n_points, "rows", "point")
-        if chosen.size == 0:
-            raise ValueError("rows selects no point; at least one is needed.")
         found = self._small(self.blocks[chosen])
         return found if keep_empty else found.subset(slice(None))
 
     def select(self, which: Any) -> BlockedEnsemble:
-        """Return some partitions as an ensemble in blocks.
-
-        Parameters
-        ----------
-        which : list, slice, mask, str or int
-            Positions or names of partitions, a slice of positions, or one boolean per partition.
-
-        Returns
-        -------
-        BlockedEnsemble
-        """
-        if isinstance(which, (str, int, np.integer)) and not isinstance(which, bool):
-            which = [which]
-        if isinstance(which, (np.ndarray, pd.Index, pd.Series)):
-            which = which.tolist()
-        if isinstance(which, (list, tuple)) and any(isinstance(w, str) for w in which):
-            which = [self._position(w) for w in which]
-        places = _chosen(which, self.n_partitions, "which", "partition")
-        if places.size == 0:
-            raise ValueError("which selects no partition; at least one is needed.")
+        places = self._places(which)
         counts = self.n_clusters[places]
         columns = [np.arange(self.offsets[i], self.offsets[i + 1]) for i in places]
         kind = smallest_type(max(1, int(counts.max())))
@@ -387,17 +352,6 @@ class BlockedEnsemble(Ensemble):
         return self._sizes.astype(np.float64)
 
     def contingency(self, i: int | str, j: int | str) -> np.ndarray:
-        """Return the table of two partitions: the points that each two clusters share.
-
-        Parameters
-        ----------
-        i, j : int or str
-            The partitions, by position or name.
-
-        Returns
-        -------
-        (k_i, k_j) array
-        """
         places = self._position(i), self._position(j)
         shape = tuple(int(self.n_clusters[p]) for p in places)
         parts = self.blocks.workers.map(_table, self.blocks, (*places, shape))
