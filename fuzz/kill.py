@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
-import json
 import os
 import resource
 import shutil
@@ -37,6 +36,7 @@ import numpy as np
 import pandas as pd
 
 from clusterscape.cli import main as command
+from notes import Notes, show_finding
 
 _SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _WAIT = 60.0  # CPU seconds in which a command must end
@@ -504,45 +504,31 @@ def trial(bench: Bench, seed: int) -> str:
     return TRIALS[name][0](bench, draw)
 
 
-class Tally:
-    """What the trials gave; kept in a file where one is named."""
+class Tally(Notes):
+    """What the trials gave."""
 
     def __init__(self, seed: int | None, log: Path | None) -> None:
-        self.log = log
-        lines = log.read_text().splitlines() if log is not None and log.exists() else []
-        notes = [json.loads(line) for line in lines]
-        if notes:
-            seed = notes[0]["seed"]
-        self.seed = int.from_bytes(os.urandom(4), "little") if seed is None else seed
-        self.done, self.wrong, self.cpu = 0, 0, 0.0
-        self.count, self.hits, self.skipped = Counter[str](), Counter[str](), Counter[str]()
-        for note in notes:
-            self._add(note)
+        self.wrong = 0
+        self.trials, self.hits, self.skipped = Counter[str](), Counter[str](), Counter[str]()
+        super().__init__(seed, log)
 
-    def _add(self, note: dict[str, Any]) -> None:
+    def count(self, note: dict[str, Any]) -> None:
+        """Add what a trial gave, and print what it found."""
         self.done += 1
         self.cpu += note["cpu"]
         self.hits.update(note["hits"])
         if note["finding"]:
             self.wrong += 1
-            print(f"FOUND  seed {note['seed']}: {note['finding']}", flush=True)
-            print(f"       replay: python fuzz/kill.py --replay {note['seed']}", flush=True)
+            show_finding("kill.py", note["seed"], note["finding"])
         elif note["skipped"]:
             self.skipped[note["skipped"]] += 1
         else:
-            self.count[note["trial"]] += 1
-
-    def add(self, note: dict[str, Any]) -> None:
-        """Count a trial, and keep it."""
-        self._add(note)
-        if self.log is not None:
-            with self.log.open("a") as file:
-                file.write(json.dumps(note) + "\n")
+            self.trials[note["trial"]] += 1
 
     def say(self) -> None:
         for reason in self.skipped:
             print(f"skipped: {reason}")
-        for name, times in sorted(self.count.items()):
+        for name, times in sorted(self.trials.items()):
             if name.rpartition(" ")[2] not in signal.Signals.__members__:
                 print(f"{times:6d}  trials: {name}")
         for name, times in sorted(self.hits.items()):
@@ -597,7 +583,7 @@ def main() -> None:
                 (given.trials is not None and tally.done >= given.trials)
                 or (given.kills is not None and tally.hits.total() >= given.kills)
             ):
-                tally.add(_noted(bench, tally.seed + tally.done))
+                tally.add(_noted(bench, tally.next))
         finally:
             bench.end_cluster()
     tally.say()
