@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,6 +27,8 @@ def test_what_is_measured_predicts_itself(small):
     assert cost.n_members == 5
     assert cost.n_clusters == 3
     assert cost.per_row > 0
+    assert cost.crowding >= 1
+    assert cost.per_task > 0
     assert 0 < cost.cpu(60_000) < cost.cpu(10**7)
 
 
@@ -34,8 +37,18 @@ def test_sums_of_a_plan_by_hand():
     assert cost.blocks(10**6) == 16
     assert cost.cpu(10**6) == pytest.approx(2 + 1 + 10)
     assert cost.seconds(10**6) == pytest.approx(3 + 13)
-    more = planning._CLUSTER + planning._PER_TASK * planning._PASSES * 16
+    messages = planning._PER_TASK * planning._PASSES * 16
+    wall = 1 + 12 / 2 + planning._CLUSTER + messages / 2
+    more = planning._CLUSTER + messages + planning._IDLE * 3 * wall
+    assert cost.seconds(10**6, 2) == pytest.approx(3 + wall)
     assert cost.cpu(10**6, 2) == pytest.approx(13 + more)
+    crowded = replace(cost, crowding=1.5)
+    assert crowded.cpu(10**6) == cost.cpu(10**6)
+    assert crowded.seconds(10**6, 2) == pytest.approx(3 + wall + 3)
+    slow = crowded.at(2 * cost.reference)
+    assert slow.seconds(10**6) == pytest.approx(2 * crowded.seconds(10**6))
+    assert slow.seconds(10**6, 2) == pytest.approx(2 * crowded.seconds(10**6, 2))
+    assert slow.memory_mb(10**6) == cost.memory_mb(10**6)
     assert cost.seconds(10**6, 4) < cost.seconds(10**6, 2) < cost.seconds(10**6)
     assert cost.memory_mb(10**8) == cost.memory_mb(10**6)
     assert cost.moved_mb(10**6, 0) == 0
