@@ -116,7 +116,8 @@ def main() -> None:
     ]
     _common.show_table(header, rows)
     print(
-        f"members {cost.members:.2f} s, alone {cost.alone:.2f} s, a row {1e6 * cost.per_row:.2f} us, "
+        f"members {cost.members:.2f} s, alone {cost.alone:.2f} s, "
+        f"a row {1e6 * cost.per_row:.2f} us, "
         f"a task {1e3 * cost.per_task:.1f} ms, crowding {cost.crowding:.2f}, reference "
         f"{1e3 * cost.reference:.2f} ms"
     )
