@@ -31,7 +31,7 @@ from typing import Any
 from notes import Notes, show_finding
 
 HERE = Path(__file__).resolve().parent
-SLOW = 60  # CPU seconds after which a case is taken for one without an end
+SLOW = 90  # CPU seconds after which a case is taken for one without an end
 _PATIENCE = 600  # seconds after which it is, whatever it waits for
 _ROOM = 16 * 2**30  # bytes of address space
 _NOTED = 1000  # cases after which their counts are kept
