@@ -442,7 +442,7 @@ def small_disk(bench: Bench, draw: np.random.Generator) -> str:
     bench.reference(name, jobs)
     home = bench.fresh()
     size = int(draw.choice([8, 16, 32, 64])) * 1024
-    if subprocess.run(_MOUNT(size, home), capture_output=True, check=False).returncode:
+    if subprocess.run(_mount_at(size, home), capture_output=True, check=False).returncode:
         raise Unavailable("a small file system (tmpfs) cannot be mounted here")
     try:
         code = wait(start(bench.command(name, home, jobs), bench.folder))
@@ -459,7 +459,7 @@ def small_disk(bench: Bench, draw: np.random.Generator) -> str:
     return f"{name} disk full"
 
 
-def _MOUNT(size: int, home: Path) -> list[str]:
+def _mount_at(size: int, home: Path) -> list[str]:
     return ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(home)]
 
 

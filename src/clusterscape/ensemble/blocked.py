@@ -14,13 +14,19 @@ from clusterscape._core.block_files import JoinedColumns, SomeColumns
 from clusterscape._core.labels import NOISE, UNSAMPLED, smallest_type
 from clusterscape._core.rows import MappedRows, RowSource
 from clusterscape._core.weights import checked_weights
-from clusterscape.ensemble.ensemble import Compressed, Ensemble, _chosen, _unique_names
+from clusterscape.ensemble.ensemble import (
+    _PROBE,
+    Compressed,
+    Ensemble,
+    _chosen,
+    _count,
+    _unique_names,
+)
 from clusterscape.ensemble.inputs import Partition, frozen
 from clusterscape.ensemble.records import PartitionRecord
 
 _TABLES = 8  # of D x D numbers, or distinct rows of so many blocks, that are held at once
 _BESIDE = 64  # bytes for each distinct row beside its labels: weights, and tables to look it up
-_PROBE = 2000  # points on which it is first looked whether partitions differ
 
 
 class BlockedLabelsError(ValueError):
@@ -134,16 +140,12 @@ class BlockedEnsemble(Ensemble):
 
     @property
     def has_noise(self) -> bool:
-        """Whether any point is noise in any partition; a partition that saw not all counts too."""
-        return bool((self._lowest < 0).any()) and self._negatives()[0] > 0
+        some = bool((self._lowest < 0).any())
+        return some and any(self.blocks.workers.map(_has_noise, self.blocks))
 
     @property
     def is_complete(self) -> bool:
         return bool((self._lowest > UNSAMPLED).all())
-
-    def _negatives(self) -> tuple[int, int]:
-        parts = self.blocks.workers.map(_negatives, self.blocks)
-        return sum(part[0] for part in parts), sum(part[1] for part in parts)
 
     def saw_points(self) -> np.ndarray:
         if self.is_complete:
@@ -206,12 +208,13 @@ class BlockedEnsemble(Ensemble):
 
     def describe(self) -> str:
         low, high = int(self.n_clusters.min()), int(self.n_clusters.max())
-        clusters = f"{low} to {high}" if low != high else f"{low}"
-        count = self.n_partitions
-        return (
-            f"{self.n_points:,} points, {count:,} partition{'' if count == 1 else 's'} with "
-            f"{clusters} cluster{'' if high == 1 else 's'}, {self.blocks.n_blocks} blocks"
-        )
+        clusters = _count(low, "cluster") if low == high else f"{low} to {high} clusters"
+        facts = [
+            _count(self.n_points, "point"),
+            f"{_count(self.n_partitions, 'partition')} with {clusters}",
+            _count(self.blocks.n_blocks, "block"),
+        ]
+        return ", ".join(facts)
 
     def __repr__(self) -> str:
         return f"BlockedEnsemble({self.describe()})"
@@ -539,8 +542,8 @@ def _places(i: int, labels: np.ndarray, bounds: np.ndarray, distinct: DistinctRo
     return distinct.places(labels, int(bounds[i]))
 
 
-def _negatives(i: int, labels: np.ndarray) -> tuple[int, int]:
-    return int((labels == -1).sum()), int((labels == UNSAMPLED).sum())
+def _has_noise(i: int, labels: np.ndarray) -> bool:
+    return bool((labels == NOISE).any())
 
 
 def _seen(i: int, labels: np.ndarray) -> np.ndarray:
