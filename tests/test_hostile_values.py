@@ -17,6 +17,7 @@ from clusterscape._core.weights import computable_weights
 from clusterscape.combine import (
     METHODS,
     SCA,
+    LiftHAC,
     MajorityVote,
     MedianPartition,
     consensus_scores,
@@ -172,6 +173,9 @@ def test_values_without_a_square_describe_nothing():
     found = describe_clusters(X, [0, 0, 1, 1]).table
     inside = found.loc[(found["cluster"] == 0) & (found["column"] == "b"), "inside"]
     assert inside.tolist() == [0.0]  # of the other value
+    many = np.tile(X.to_numpy(), (1, 400))  # so many columns that few are looked at
+    for given in (many, sparse.csr_matrix(many)):
+        assert len(describe_clusters(given, [0, 0, 1, 1]).table)
 
 
 def test_diagnostics_of_chains_do_not_depend_on_the_unit():
@@ -181,6 +185,8 @@ def test_diagnostics_of_chains_do_not_depend_on_the_unit():
         assert effective_sample_size(draws * unit) == pytest.approx(effective_sample_size(draws))
         np.testing.assert_allclose(autocorrelation(draws[0] * unit), autocorrelation(draws[0]))
     assert np.isnan(split_rhat(np.where(draws > 2, np.inf, draws)))
+    assert np.isnan(split_rhat(np.empty((0, 40))))
+    assert np.isnan(effective_sample_size(np.empty((0, 40))))
 
 
 def test_frames_of_sparse_columns_are_read():
@@ -333,6 +339,9 @@ def test_counts_of_the_solvers_are_whole_numbers() -> None:
         linalg.symmetric_eigen(np.eye(3), sparse.csr_array(np.eye(2)))
     with pytest.raises((TypeError, ValueError), match="n_vertices must be an integer"):
         linalg.partition_hypergraph([[0, 1]], (), 1)
+    for pins in (pd.DataFrame({"a": [0], "b": [1]}), [[0, 2]], [[-1, 0]], [[0.0, 1.0]], [[[0]]]):
+        with pytest.raises(ValueError, match="pins must be lists of vertices, .* from 0 to 1"):
+            linalg.partition_hypergraph(pins, 2, 3)
 
 
 def test_more_points_than_can_be_counted_are_refused():
@@ -345,3 +354,19 @@ def test_more_points_than_can_be_counted_are_refused():
     given = Ensemble.from_labels([a, b], sample_weight=[1, 1, 1, 1, 2_000_000_000])
     with pytest.raises(ValueError, match=r"search='allocation' keeps a number .* \(16,000 MB\)"):
         MedianPartition(search="allocation", random_state=0).fit(given)
+
+
+def test_what_the_next_long_run_of_the_harness_found():
+    # Clusters that weigh nothing: 0 / 0, and then a chain of neighbours without an end.
+    labels = [[0, -2, -2, 0], [1] * 4, [-2, 0, 0, 0], [0, 0, 0, 1], [0] * 4, [0, -2, 0, -1]]
+    given = Ensemble.from_labels(np.array(labels)).with_weights(weights=[1e-5, 1e14, 1e14, 1e-7])
+    for linkage in ("ward", "average"):
+        method = LiftHAC(2, kernel="discrete", weighting="eci", theta=1e-300, linkage=linkage)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            assert method.fit(given).labels_.shape == (6,)
+    large = np.array([[1.0, 1e300], [1e300, 3.0]])
+    found = linalg.symmetric_eigen(sparse.csr_matrix(large), 2)
+    np.testing.assert_allclose(found.values, [1e300, -1e300])
+    assert found.residual < 1e290
+    assert np.isfinite(nearest_correlation(1e30 * np.eye(3), tol=1e300)).all()
