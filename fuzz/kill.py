@@ -110,6 +110,11 @@ def start(arguments: list[str], home: Path, limit: int | None = None, *, real: b
 def _run(arguments: list[str], sink: int, limit: int | None, real: bool) -> int:
     """Run a command in a fork, and return its exit code."""
     os.setsid()
+    # In the background, or under nohup, this program was started with signals ignored, and a
+    # command leaves alone what it finds ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.dup2(sink, 2)
     if limit is not None:
