@@ -196,6 +196,16 @@ def test_frames_of_sparse_columns_are_read():
     assert found == EnsembleGenerator(2, n_clusters=2, random_state=0).generate(X.toarray())
 
 
+def test_frames_of_categories_are_refused_by_the_column():
+    frame = pd.DataFrame({"x": [0.0, 1.0, 5.0, 6.0], "kind": pd.Categorical(list("abab"))})
+    for call in (
+        lambda: EnsembleGenerator(2, n_clusters=2).generate(frame),
+        lambda: ConsensusClustering(2).fit(frame),
+    ):
+        with pytest.raises((TypeError, ValueError), match="kind"):
+            call()
+
+
 def test_cells_that_a_spreadsheet_would_run_are_marked_on_demand(tmp_path):
     path = tmp_path / "x.csv"
     ids = ["=cmd()", "+1+cmd()", "-1", "@a", "plain"]
