@@ -39,6 +39,7 @@ from clusterscape.explore import (
     effective_sample_size,
     kmeans_quality,
     split_rhat,
+    weighted_kernel_quality,
 )
 from clusterscape.forest import kappa
 from clusterscape.generate import generator_for
@@ -380,3 +381,7 @@ def test_what_the_next_long_run_of_the_harness_found():
     np.testing.assert_allclose(found.values, [1e300, -1e300])
     assert found.residual < 1e290
     assert np.isfinite(nearest_correlation(1e30 * np.eye(3), tol=1e300)).all()
+    X = 1e151 * np.random.default_rng(0).normal(size=(7, 4))
+    with pytest.raises(ValueError, match="with a bandwidth of .* leave the range of single"):
+        weighted_kernel_quality(X, [0, 2, 2, 1, 2, 2, 2], n_components=4)  # it was NaN
+    assert 0 < weighted_kernel_quality(X, [0, 2, 2, 1, 2, 2, 2]) < 1
