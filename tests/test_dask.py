@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import joblib
@@ -286,3 +287,12 @@ def test_a_full_disk_of_the_workers_is_said_and_the_store_goes_on(tmp_path):
             np.testing.assert_array_equal(np.asarray(found.labels_), np.asarray(expected.labels_))
     finally:
         subprocess.run(["umount", "-l", str(home)], check=False)
+
+
+def test_a_scheduler_that_is_gone_when_folders_are_looked_for_is_said():
+    def run(*_args: Any) -> None:
+        raise ConnectionResetError(104, "Connection reset by peer")
+
+    client = SimpleNamespace(run=run, scheduler=SimpleNamespace(address="tcp://here:1"))
+    with pytest.raises(ClusterLostError, match="tcp://here:1 lost its scheduler .*Reset.* goes on"):
+        DaskWorkers(client).sees("folder")
