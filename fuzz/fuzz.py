@@ -28,8 +28,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from notes import Notes, show_finding
+
 HERE = Path(__file__).resolve().parent
-SLOW = 60  # CPU seconds after which a case is taken for one without an end
+SLOW = 90  # CPU seconds after which a case is taken for one without an end
 _PATIENCE = 600  # seconds after which it is, whatever it waits for
 _ROOM = 16 * 2**30  # bytes of address space
 _NOTED = 1000  # cases after which their counts are kept
@@ -58,61 +60,44 @@ def work(first: int, count: int, only: str) -> None:
     """Run cases and write one line of JSON for each: before it, and after it."""
     # What wants more than small inputs can need is a finding, not the end of other programs.
     resource.setrlimit(resource.RLIMIT_AS, (_ROOM, _ROOM))
+    # The notes have a channel of their own: libraries print to the output, compiled ones too.
+    notes = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
     for seed in range(first, first + count):
-        print(json.dumps({"begin": seed}), flush=True)
+        print(json.dumps({"begin": seed}), file=notes)
         before = time.process_time()
         try:
             said, finding = one(seed, only), ""
         except Exception as error:
             said, finding = "", f"{error}" if type(error).__name__ == "Finding" else repr(error)
         note = {"end": seed, "said": said, "finding": finding, "cpu": time.process_time() - before}
-        print(json.dumps(note), flush=True)
+        print(json.dumps(note), file=notes)
 
 
-class Tally:
-    """What was done, and what was found; kept in a file where one is named."""
+class Tally(Notes):
+    """What was done, and what was found, by kinds."""
 
     def __init__(self, seed: int | None, log: Path | None) -> None:
-        self.log = log
-        self.done, self.cpu = 0, 0.0
-        self.count, self.kinds, self.seconds = Counter[str](), Counter[str](), Counter[str]()
-        lines = log.read_text().splitlines() if log is not None and log.exists() else []
-        notes = [json.loads(line) for line in lines]
-        if notes:
-            seed = notes[0]["first"]
-        self.seed = int.from_bytes(os.urandom(4), "little") if seed is None else seed
-        for note in notes:
-            self._add(note)
+        self.said, self.kinds, self.seconds = Counter[str](), Counter[str](), Counter[str]()
+        super().__init__(seed, log)
 
-    @property
-    def next(self) -> int:
-        """The seed of the first case that was not run."""
-        return self.seed + self.done
-
-    def _add(self, note: dict[str, Any]) -> None:
+    def count(self, note: dict[str, Any]) -> None:
+        """Add the counts of a batch, and print what was not found before."""
         self.done += note["cases"]
         self.cpu += note["cpu"]
-        self.count.update(note["said"])
+        self.said.update(note["said"])
         self.seconds.update(note["seconds"])
         for finding, place in note["findings"]:
             kind = finding.split(" [at ")[-1] if " [at " in finding else finding[:80]
             if not self.kinds[kind]:
-                print(f"FOUND  seed {place}: {finding}", flush=True)
-                print(f"       replay: python fuzz/fuzz.py --replay {place}", flush=True)
+                show_finding("fuzz.py", place, finding)
             self.kinds[kind] += 1
-
-    def add(self, note: dict[str, Any]) -> None:
-        """Count a batch, and keep it."""
-        self._add(note)
-        if self.log is not None:
-            with self.log.open("a") as file:
-                file.write(json.dumps(note) + "\n")
 
     def say(self) -> None:
         """Print the totals, and where the time went."""
         for name, seconds in self.seconds.most_common(12 if self.log is not None else 0):
-            print(f"{seconds:9.1f} CPU s {self.count[name]:7,} x  {name or '(findings)'}")
-        entries = len([name for name in self.count if name])
+            print(f"{seconds:9.1f} CPU s {self.said[name]:7,} x  {name or '(findings)'}")
+        entries = len([name for name in self.said if name])
         print(
             f"{self.done:,} cases from seed {self.seed}, {entries} entries and oracles, "
             f"{self.cpu:,.0f} CPU seconds, {len(self.kinds)} kinds of findings "
@@ -200,7 +185,7 @@ class Batch:
         """Return what was heard since the last note, and forget it."""
         cpu = max(_cpu_of(self.child.pid), self.begun)
         note = {
-            "first": self.first,
+            "seed": self.first,
             "cases": self.next - self.first,
             "cpu": round(cpu - self.noted, 2),
             "findings": self.found,

@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
-import json
 import os
 import resource
 import shutil
@@ -37,6 +36,7 @@ import numpy as np
 import pandas as pd
 
 from clusterscape.cli import main as command
+from notes import Notes, show_finding
 
 _SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _WAIT = 60.0  # CPU seconds in which a command must end
@@ -110,6 +110,11 @@ def start(arguments: list[str], home: Path, limit: int | None = None, *, real: b
 def _run(arguments: list[str], sink: int, limit: int | None, real: bool) -> int:
     """Run a command in a fork, and return its exit code."""
     os.setsid()
+    # In the background, or under nohup, this program was started with signals ignored, and a
+    # command leaves alone what it finds ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.dup2(sink, 2)
     if limit is not None:
@@ -442,7 +447,7 @@ def small_disk(bench: Bench, draw: np.random.Generator) -> str:
     bench.reference(name, jobs)
     home = bench.fresh()
     size = int(draw.choice([8, 16, 32, 64])) * 1024
-    if subprocess.run(_MOUNT(size, home), capture_output=True, check=False).returncode:
+    if subprocess.run(_mount_at(size, home), capture_output=True, check=False).returncode:
         raise Unavailable("a small file system (tmpfs) cannot be mounted here")
     try:
         code = wait(start(bench.command(name, home, jobs), bench.folder))
@@ -459,7 +464,7 @@ def small_disk(bench: Bench, draw: np.random.Generator) -> str:
     return f"{name} disk full"
 
 
-def _MOUNT(size: int, home: Path) -> list[str]:
+def _mount_at(size: int, home: Path) -> list[str]:
     return ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(home)]
 
 
@@ -504,45 +509,31 @@ def trial(bench: Bench, seed: int) -> str:
     return TRIALS[name][0](bench, draw)
 
 
-class Tally:
-    """What the trials gave; kept in a file where one is named."""
+class Tally(Notes):
+    """What the trials gave."""
 
     def __init__(self, seed: int | None, log: Path | None) -> None:
-        self.log = log
-        lines = log.read_text().splitlines() if log is not None and log.exists() else []
-        notes = [json.loads(line) for line in lines]
-        if notes:
-            seed = notes[0]["seed"]
-        self.seed = int.from_bytes(os.urandom(4), "little") if seed is None else seed
-        self.done, self.wrong, self.cpu = 0, 0, 0.0
-        self.count, self.hits, self.skipped = Counter[str](), Counter[str](), Counter[str]()
-        for note in notes:
-            self._add(note)
+        self.wrong = 0
+        self.trials, self.hits, self.skipped = Counter[str](), Counter[str](), Counter[str]()
+        super().__init__(seed, log)
 
-    def _add(self, note: dict[str, Any]) -> None:
+    def count(self, note: dict[str, Any]) -> None:
+        """Add what a trial gave, and print what it found."""
         self.done += 1
         self.cpu += note["cpu"]
         self.hits.update(note["hits"])
         if note["finding"]:
             self.wrong += 1
-            print(f"FOUND  seed {note['seed']}: {note['finding']}", flush=True)
-            print(f"       replay: python fuzz/kill.py --replay {note['seed']}", flush=True)
+            show_finding("kill.py", note["seed"], note["finding"])
         elif note["skipped"]:
             self.skipped[note["skipped"]] += 1
         else:
-            self.count[note["trial"]] += 1
-
-    def add(self, note: dict[str, Any]) -> None:
-        """Count a trial, and keep it."""
-        self._add(note)
-        if self.log is not None:
-            with self.log.open("a") as file:
-                file.write(json.dumps(note) + "\n")
+            self.trials[note["trial"]] += 1
 
     def say(self) -> None:
         for reason in self.skipped:
             print(f"skipped: {reason}")
-        for name, times in sorted(self.count.items()):
+        for name, times in sorted(self.trials.items()):
             if name.rpartition(" ")[2] not in signal.Signals.__members__:
                 print(f"{times:6d}  trials: {name}")
         for name, times in sorted(self.hits.items()):
@@ -597,7 +588,7 @@ def main() -> None:
                 (given.trials is not None and tally.done >= given.trials)
                 or (given.kills is not None and tally.hits.total() >= given.kills)
             ):
-                tally.add(_noted(bench, tally.seed + tally.done))
+                tally.add(_noted(bench, tally.next))
         finally:
             bench.end_cluster()
     tally.say()

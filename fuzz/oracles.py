@@ -110,6 +110,10 @@ def _method(draw: np.random.Generator, *, exact: bool = False) -> tuple[str, Any
 
 
 def _fitted(cls: Any, given: Any, k: int, **more: Any) -> np.ndarray:
+    return _made(cls, given, k, **more).labels_
+
+
+def _made(cls: Any, given: Any, k: int, **more: Any) -> Any:
     made = cls()
     params = made.get_params()
     if "n_clusters" in params:
@@ -118,13 +122,19 @@ def _fitted(cls: Any, given: Any, k: int, **more: Any) -> np.ndarray:
         made.set_params(random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return made.fit(given, **more).labels_
+        return made.fit(given, **more)
 
 
-def _hangs_on_a_tie(name: str, given: Ensemble, k: int, found: np.ndarray) -> bool:
+def _hangs_on_a_tie(
+    name: str, given: Ensemble, k: int, found: np.ndarray, other: Any = None
+) -> bool:
     """Say whether a method that breaks ties anyhow had one: weights changed by 1e-6 show it.
 
-    Renamed clusters and other units are added up and rooted to other last digits.
+    A method that ends when its cost changes by less than its tolerance has one, too, where the
+    costs of ``given`` and of ``other``, the same in other words, differ by no more.
+
+    Renamed clusters and other units are added up and rooted to other last digits. Each change is
+    made in both directions, because a tie between two answers goes one way in each.
     """
     if "eigenvalues_" in (METHODS[name].estimator.__doc__ or "") and k < given.n_points:
         with warnings.catch_warnings():
@@ -132,12 +142,19 @@ def _hangs_on_a_tie(name: str, given: Ensemble, k: int, found: np.ndarray) -> bo
             values = METHODS[name].estimator(k + 1, random_state=0).fit(given).eigenvalues_
         if len(values) > k and values[k - 1] - values[k] < 1e-9:
             return True  # which of the vectors of equal values are taken is left to rounding
-    rng = np.random.default_rng(0)
-    for _ in range(5 if name in _ORDERED else 0):
-        off = [1 + 1e-6 * rng.random(n) for n in (given.n_partitions, given.n_points)]
-        other = given.with_weights(weights=given.weights * off[0], sample_weight=off[1])
-        if not same(found, _fitted(METHODS[name].estimator, other, k)):
+    tolerance = METHODS[name].estimator().get_params().get("tol")
+    if tolerance is not None and other is not None:
+        costs = [_made(METHODS[name].estimator, one, k).cost_ for one in (given, other)]
+        if abs(costs[0] - costs[1]) <= tolerance * abs(costs[0]):
             return True
+    rng = np.random.default_rng(0)
+    for _ in range(3 if name in _ORDERED else 0):
+        off = [1e-6 * rng.random(n) for n in (given.n_partitions, given.n_points)]
+        for sign in (1, -1):
+            weights = given.weights * (1 + sign * off[0])
+            near = given.with_weights(weights=weights, sample_weight=1 + sign * off[1])
+            if not same(found, _fitted(METHODS[name].estimator, near, k)):
+                return True
     return False
 
 
@@ -154,7 +171,8 @@ def names_of_clusters(draw: np.random.Generator) -> None:
     name, cls = _method(draw)
     names = np.concatenate([draw.permutation(int(given.n_clusters.max())), [-2, -1]])
     renamed, before = names[given.labels.astype(int)], _fitted(cls, given, k)
-    if not same(before, _fitted(cls, renamed, k)) and not _hangs_on_a_tie(name, given, k, before):
+    after = _fitted(cls, renamed, k)
+    if not same(before, after) and not _hangs_on_a_tie(name, given, k, before, renamed):
         raise Finding(f"{name}: other clusters after the clusters were renamed")
 
 
@@ -201,10 +219,9 @@ def unit_of_weights(draw: np.random.Generator) -> None:
     # Powers of four: the roots that normalise a graph are exact, and ties break as before.
     unit = float(draw.choice([4.0, 2.0**40, 2.0**-40, 2.0**900, 2.0**-900]))
     w = draw.integers(1, 4, given.n_partitions).astype(float)
-    left = _fitted(cls, given.with_weights(weights=w), k)
-    right = _fitted(cls, given.with_weights(weights=w * unit), k)
-    weighted = given.with_weights(weights=w)
-    if not same(left, right) and not _hangs_on_a_tie(name, weighted, k, left):
+    weighted, other = given.with_weights(weights=w), given.with_weights(weights=w * unit)
+    left, right = _fitted(cls, weighted, k), _fitted(cls, other, k)
+    if not same(left, right) and not _hangs_on_a_tie(name, weighted, k, left, other):
         raise Finding(f"{name}: other clusters with the weights times {unit:g}")
 
 

@@ -11,7 +11,8 @@ import pytest
 import sklearn
 
 from blocks_of_labels import in_blocks, shaken
-from clusterscape import Ensemble
+from clusterscape import ConsensusClustering, Ensemble
+from clusterscape._core.rows import RowSource
 from clusterscape.combine import (
     EAC,
     KCC,
@@ -25,7 +26,7 @@ from clusterscape.combine import (
 from clusterscape.combine.eci import cluster_reliability
 from clusterscape.combine.registry import METHODS
 from clusterscape.compare import MEASURES, pairwise
-from clusterscape.ensemble import BlockedLabelsError
+from clusterscape.ensemble import BlockedEnsemble, BlockedLabelsError, PartitionRecord
 from clusterscape.io import open_rows
 from clusterscape.lifting import lift
 from clusterscape.validate import Affinity
@@ -46,6 +47,27 @@ def made(name: str) -> Any:
     return method.set_params(**{k: v for k, v in wanted.items() if k in known and v is not None})
 
 
+class Unread(RowSource):
+    """Rows that nobody may read: a refusal comes before anything is."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        super().__init__(shape, dtype, np.append(np.arange(0, shape[0], 2**20), shape[0]))
+
+    def block(self, i: int) -> np.ndarray:
+        raise AssertionError("rows were read before the refusal")
+
+
+def far_away() -> BlockedEnsemble:
+    """Return a thousand million points in eight partitions, of which nothing can be read."""
+    return BlockedEnsemble(
+        Unread((10**9, 8), np.int8),
+        np.full(8, 3),
+        sizes=np.full(24, 10**9 // 3),
+        lowest=np.zeros(8, dtype=np.int64),
+        records=[PartitionRecord()] * 8,
+    )
+
+
 @pytest.mark.parametrize("gaps", GAPS)
 @pytest.mark.parametrize("name", sorted(set(METHODS) - REFUSED))
 def test_every_method_in_blocks_has_the_answer_of_all_points_in_memory(name, gaps):
@@ -63,10 +85,10 @@ def test_every_method_in_blocks_has_the_answer_of_all_points_in_memory(name, gap
 
 @pytest.mark.parametrize("name", sorted(REFUSED))
 def test_the_other_methods_say_what_memory_they_need(name):
-    _, blocked = in_blocks(shaken(500, 5), 130)
     cls = METHODS[name].estimator.__name__
-    with pytest.raises(BlockedLabelsError, match=rf"{cls} needs the labels of all 500 .*\(0 MB"):
-        made(name).fit(blocked)
+    message = rf"{cls} needs the labels of all 1,000,000,000 points in memory \(7,629 MB"
+    with pytest.raises(BlockedLabelsError, match=message):
+        made(name).fit(far_away())
 
 
 @pytest.mark.parametrize(
@@ -211,10 +233,11 @@ def test_features_beside_blocks_must_fit(features, message):
         lift(blocked, features, n_components=50)
 
 
-def test_other_measures_in_space_name_their_memory():
-    _, blocked = in_blocks(shaken(400, 3), 90)
-    with pytest.raises(BlockedLabelsError, match=r"adco needs the labels of all 400 .* MB"):
-        pairwise(blocked, "adco", features=np.zeros((400, 2)))
+@pytest.mark.parametrize("name", ["adco", "cc_distance", "cdistance"])
+def test_other_measures_in_space_name_their_memory(name):
+    message = rf"{name} needs the labels of all 1,000,000,000 points in memory \(7,629 MB"
+    with pytest.raises(BlockedLabelsError, match=message):
+        pairwise(far_away(), name, features=Unread((10**9, 2), np.float32))
 
 
 # ---- certificates -------------------------------------------------------------------------
@@ -272,8 +295,6 @@ def test_clusters_of_blocks_keep_their_names(points):
 @pytest.mark.parametrize(
     ("settings", "labels", "message"),
     [
-        ({"kernel": "rbf"}, None, r"kernel='rbf' needs all 3,000 points in memory \(0 MB"),
-        ({"representative": "median"}, None, "representative='median' needs all 3,000 points"),
         ({"representative": [[0.0, 0.0]]}, None, "has 1 rows and the labels 3"),
         ({}, np.zeros(5), "labels has 5 entries for 3000 rows"),
         ({}, np.full(3000, -1), "there is no cluster"),
@@ -283,3 +304,28 @@ def test_what_certificates_of_blocks_need_is_said(points, settings, labels, mess
     X, own = points
     with pytest.raises((ValueError, TypeError), match=message):
         Affinity(**settings).fit(open_rows(X, block_rows=1024), own if labels is None else labels)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"kernel": "rbf"},
+        {"kernel": "cosine"},
+        {"divergence": "kl"},
+        {"representative": "median"},
+        {"representative": "medoid"},
+    ],
+    ids=str,
+)
+def test_certificates_that_need_all_points_name_their_memory(settings):
+    ((name, value),) = settings.items()
+    message = rf"Affinity with {name}='{value}' needs all 3,000 points in memory \(5,722 MB for X"
+    with pytest.raises(ValueError, match=message):
+        Affinity(**settings).fit(Unread((3000, 250_000), np.float64), np.arange(3000) % 3)
+
+
+@pytest.mark.parametrize("name", ["index", "constraints", "sample_weight"])
+def test_what_is_said_of_single_points_is_refused_before_rows_are_read(name):
+    rows = Unread((2**20, 1000), np.float32)
+    with pytest.raises(ValueError, match=rf"{name}: .* all rows into memory \(4,000 MB\)"):
+        ConsensusClustering(3).fit(rows, **{name: [1]})

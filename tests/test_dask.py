@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import joblib
@@ -245,3 +247,52 @@ def test_run_on_a_cluster_writes_blocks_and_resumes(tmp_path, monkeypatch):
     gone = CliRunner().invoke(app, [*arguments, "--force"])
     assert gone.exit_code == 1
     assert "there is no scheduler" in gone.output
+    assert Path("out/run.json").exists()  # what is to be replaced is there until it can be
+    scaled = CliRunner().invoke(app, [*arguments, "--force", "--scale", "robust"])
+    assert scaled.exit_code == 2
+    assert Path("out/run.json").exists()
+    arguments[arguments.index(address)] = "local"
+    local = CliRunner().invoke(app, [*arguments, "--force", "--jobs", "2"])
+    assert local.exit_code == 0, local.output
+    frames = [pd.read_parquet(p) for p in sorted(Path("out/labels").glob("part-*.parquet"))]
+    assert pd.concat(frames).set_index("id").equals(frame)
+    assert json.loads(Path("out/run.json").read_text())["result"] == found
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_full_disk_of_the_workers_is_said_and_the_store_goes_on(tmp_path):
+    X = blobs(70_000)
+    home = tmp_path / "small"
+    home.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(home)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("a small file system (tmpfs) cannot be mounted here")
+    settings = {"n_partitions": 8, "random_state": 0}
+
+    def fitted(store: Path | None) -> ConsensusClustering:
+        model = ConsensusClustering(3, **settings, store=store)
+        return model.fit(open_rows(X, block_rows=4096))
+
+    try:
+        expected = fitted(None)
+        with local_cluster(2), joblib.parallel_config("dask"):
+            with pytest.raises(OSError, match="no space is left for .* repeat the call"):
+                fitted(home / "store")
+            assert not list(home.rglob("*.tmp"))
+            kept = {p: p.stat().st_mtime_ns for p in (home / "store" / "blocks").rglob("*.npz")}
+            assert kept
+            subprocess.run(["mount", "-o", "remount,size=9m", str(home)], check=True)
+            found = fitted(home / "store")
+            assert {p: p.stat().st_mtime_ns for p in kept} == kept
+            np.testing.assert_array_equal(np.asarray(found.labels_), np.asarray(expected.labels_))
+    finally:
+        subprocess.run(["umount", "-l", str(home)], check=False)
+
+
+def test_a_scheduler_that_is_gone_when_folders_are_looked_for_is_said():
+    def run(*_args: Any) -> None:
+        raise ConnectionResetError(104, "Connection reset by peer")
+
+    client = SimpleNamespace(run=run, scheduler=SimpleNamespace(address="tcp://here:1"))
+    with pytest.raises(ClusterLostError, match="tcp://here:1 lost its scheduler .*Reset.* goes on"):
+        DaskWorkers(client).sees("folder")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -25,10 +26,34 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
     )
 
 
-def test_a_short_run_of_generated_calls_finds_nothing():
-    done = run(str(FUZZ / "fuzz.py"), "--cases", str(CASES), "--seed", str(FIRST))
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{CASES} cases from seed {FIRST}" in done.stdout
+def test_a_slice_of_generated_calls_finds_nothing_and_goes_on_from_its_log(tmp_path: Path):
+    log = tmp_path / "log"
+    for cases in (10, CASES):
+        given = ["--cases", str(cases), "--seed", str(FIRST), "--log", str(log)]
+        done = run(str(FUZZ / "fuzz.py"), *given)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert f"{cases} cases from seed {FIRST}" in done.stdout
+    counts = [json.loads(line)["cases"] for line in log.read_text().splitlines()]
+    assert counts == [10, CASES - 10]
+
+
+def test_a_tie_is_seen_whichever_way_it_goes():
+    program = """
+import sys
+sys.path.insert(0, "fuzz")
+import numpy as np
+import oracles
+from clusterscape import Ensemble
+labels = np.array([[0, 0, 0, 1, 2]] * 6)
+labels[2], labels[4] = [0, 0, 0, 1, 0], [0, 0, 0, 0, 1]  # the last two points may change places
+given = Ensemble.from_labels(labels.T).with_weights(weights=[3, 1, 2, 3, 2, 2])
+for answer in ([0, 0, 0, 0, 1], [0, 0, 0, 1, 0]):
+    assert oracles._hangs_on_a_tie("lwgp", given, 2, np.array(answer))
+alone = Ensemble.from_labels(labels[[0, 0, 2]].T)
+assert not oracles._hangs_on_a_tie("lwgp", alone, 2, np.array([0, 0, 0, 1, 0]))
+"""
+    done = run("-c", program)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_finding_is_printed_with_the_command_that_replays_it(tmp_path: Path):

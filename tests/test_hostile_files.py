@@ -181,6 +181,10 @@ def test_what_ends_the_reader_of_hdf5_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(_matrices, "_READ_ALL", "import os, signal; os.kill(os.getpid(), 11)")
     with pytest.raises(TableError, match="damaged one .reading it ends the process"):
         io.read_table(path)
+    monkeypatch.setattr(_matrices, "_PATIENCE", 0.5)
+    monkeypatch.setattr(_matrices, "_READ_ALL", "while True: pass")
+    with pytest.raises(TableError, match="a step of reading it does not end in 0.5 s"):
+        io.read_table(path)
     monkeypatch.setattr(_matrices, "_READ_ALL", "print('large', 10**15)")
     with pytest.raises(TableError, match=r"1,000,000\.0 GB.*CLUSTERSCAPE_MAX_GB"):
         io.read_table(path)

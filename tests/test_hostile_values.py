@@ -14,8 +14,24 @@ from scipy import sparse
 
 from clusterscape import ConsensusClustering, Ensemble, EnsembleGenerator, linalg
 from clusterscape._core.weights import computable_weights
-from clusterscape.combine import METHODS, SCA, MajorityVote, consensus_scores, mean_coassociation
-from clusterscape.compare import MEASURES, contingency_table, ensemble_utility, mirkin, pairwise
+from clusterscape.combine import (
+    METHODS,
+    SCA,
+    LiftHAC,
+    MajorityVote,
+    MedianPartition,
+    consensus_scores,
+    mean_coassociation,
+)
+from clusterscape.compare import (
+    MEASURES,
+    ami,
+    contingency_table,
+    ensemble_utility,
+    mirkin,
+    nmi,
+    pairwise,
+)
 from clusterscape.datasets import nearest_correlation
 from clusterscape.explore import (
     Landscape,
@@ -23,6 +39,7 @@ from clusterscape.explore import (
     effective_sample_size,
     kmeans_quality,
     split_rhat,
+    weighted_kernel_quality,
 )
 from clusterscape.forest import kappa
 from clusterscape.generate import generator_for
@@ -157,6 +174,9 @@ def test_values_without_a_square_describe_nothing():
     found = describe_clusters(X, [0, 0, 1, 1]).table
     inside = found.loc[(found["cluster"] == 0) & (found["column"] == "b"), "inside"]
     assert inside.tolist() == [0.0]  # of the other value
+    many = np.tile(X.to_numpy(), (1, 400))  # so many columns that few are looked at
+    for given in (many, sparse.csr_matrix(many)):
+        assert len(describe_clusters(given, [0, 0, 1, 1]).table)
 
 
 def test_diagnostics_of_chains_do_not_depend_on_the_unit():
@@ -166,6 +186,8 @@ def test_diagnostics_of_chains_do_not_depend_on_the_unit():
         assert effective_sample_size(draws * unit) == pytest.approx(effective_sample_size(draws))
         np.testing.assert_allclose(autocorrelation(draws[0] * unit), autocorrelation(draws[0]))
     assert np.isnan(split_rhat(np.where(draws > 2, np.inf, draws)))
+    assert np.isnan(split_rhat(np.empty((0, 40))))
+    assert np.isnan(effective_sample_size(np.empty((0, 40))))
 
 
 def test_frames_of_sparse_columns_are_read():
@@ -173,6 +195,16 @@ def test_frames_of_sparse_columns_are_read():
     frame = pd.DataFrame.sparse.from_spmatrix(X)
     found = EnsembleGenerator(2, n_clusters=2, random_state=0).generate(frame)
     assert found == EnsembleGenerator(2, n_clusters=2, random_state=0).generate(X.toarray())
+
+
+def test_frames_of_categories_are_refused_by_the_column():
+    frame = pd.DataFrame({"x": [0.0, 1.0, 5.0, 6.0], "kind": pd.Categorical(list("abab"))})
+    for call in (
+        lambda: EnsembleGenerator(2, n_clusters=2).generate(frame),
+        lambda: ConsensusClustering(2).fit(frame),
+    ):
+        with pytest.raises((TypeError, ValueError), match="kind"):
+            call()
 
 
 def test_cells_that_a_spreadsheet_would_run_are_marked_on_demand(tmp_path):
@@ -318,3 +350,38 @@ def test_counts_of_the_solvers_are_whole_numbers() -> None:
         linalg.symmetric_eigen(np.eye(3), sparse.csr_array(np.eye(2)))
     with pytest.raises((TypeError, ValueError), match="n_vertices must be an integer"):
         linalg.partition_hypergraph([[0, 1]], (), 1)
+    for pins in (pd.DataFrame({"a": [0], "b": [1]}), [[0, 2]], [[-1, 0]], [[0.0, 1.0]], [[[0]]]):
+        with pytest.raises(ValueError, match="pins must be lists of vertices, .* from 0 to 1"):
+            linalg.partition_hypergraph(pins, 2, 3)
+
+
+def test_more_points_than_can_be_counted_are_refused():
+    a, b = np.array([0, 0, 1, 1, 1]), np.array([0, 1, 0, 1, 1])
+    chance = ami(a, b, sample_weight=np.full(5, 2e11))  # of so many points: none
+    assert chance == pytest.approx(nmi(a, b, average="arithmetic"), rel=1e-6)
+    for weight in (1e12, 1e30):  # beyond 2^53 one point more is the same number
+        with pytest.raises(ValueError, match="ami counts points one by one: sample_weight stands"):
+            ami(a, b, sample_weight=np.full(5, weight))
+    given = Ensemble.from_labels([a, b], sample_weight=[1, 1, 1, 1, 2_000_000_000])
+    with pytest.raises(ValueError, match=r"search='allocation' keeps a number .* \(16,000 MB\)"):
+        MedianPartition(search="allocation", random_state=0).fit(given)
+
+
+def test_what_the_next_long_run_of_the_harness_found():
+    # Clusters that weigh nothing: 0 / 0, and then a chain of neighbours without an end.
+    labels = [[0, -2, -2, 0], [1] * 4, [-2, 0, 0, 0], [0, 0, 0, 1], [0] * 4, [0, -2, 0, -1]]
+    given = Ensemble.from_labels(np.array(labels)).with_weights(weights=[1e-5, 1e14, 1e14, 1e-7])
+    for linkage in ("ward", "average"):
+        method = LiftHAC(2, kernel="discrete", weighting="eci", theta=1e-300, linkage=linkage)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            assert method.fit(given).labels_.shape == (6,)
+    large = np.array([[1.0, 1e300], [1e300, 3.0]])
+    found = linalg.symmetric_eigen(sparse.csr_matrix(large), 2)
+    np.testing.assert_allclose(found.values, [1e300, -1e300])
+    assert found.residual < 1e290
+    assert np.isfinite(nearest_correlation(1e30 * np.eye(3), tol=1e300)).all()
+    X = 1e151 * np.random.default_rng(0).normal(size=(7, 4))
+    with pytest.raises(ValueError, match="with a bandwidth of .* leave the range of single"):
+        weighted_kernel_quality(X, [0, 2, 2, 1, 2, 2, 2], n_components=4)  # it was NaN
+    assert 0 < weighted_kernel_quality(X, [0, 2, 2, 1, 2, 2, 2]) < 1

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,14 +21,31 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "SIZES", (41_000, 60_000))
 
 
-def test_what_is_measured_predicts_itself(small):
+def test_costs_are_those_of_lines_whatever_the_speed(small, monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 3)).astype(np.float32)
+    real, speeds = planning._timed, iter([3.0, 1.0, 2.0, 1.5, 1.0])
+
+    def timed(model: Any, some: np.ndarray, n: int) -> planning._Timed:
+        """Return seconds of a machine that is now fast and now slow."""
+        if not hasattr(model, "ensemble_"):
+            assert real(model, some, n).whole > 0
+        made, whole, reference = 0.5 + 2e-6 * n, 0.8 + 5e-6 * n, 0.01
+        speed = next(speeds)
+        return planning._Timed(speed * made, speed * whole, speed * reference, 4.0)
+
+    monkeypatch.setattr(planning, "_timed", timed)
+    monkeypatch.setattr(planning, "_reading", lambda source, some: 1e-7)
     cost = measure_cost(X, 3, n_partitions=5)
     assert cost.n_members == 5
     assert cost.n_clusters == 3
-    assert cost.per_row > 0
-    assert 0 < cost.cpu(60_000) < cost.cpu(10**7)
+    assert cost.reference == pytest.approx(0.0125)
+    here = cost.at(0.01)
+    assert here.members == pytest.approx(0.5)
+    assert here.alone == pytest.approx(0.3)
+    assert here.per_row == pytest.approx(5e-6 + 4e-7 / 1.25)  # read at the speed of the moment
+    assert cost.crowding >= 1
+    assert cost.per_task > 0
 
 
 def test_sums_of_a_plan_by_hand():
@@ -34,8 +53,18 @@ def test_sums_of_a_plan_by_hand():
     assert cost.blocks(10**6) == 16
     assert cost.cpu(10**6) == pytest.approx(2 + 1 + 10)
     assert cost.seconds(10**6) == pytest.approx(3 + 13)
-    more = planning._CLUSTER + planning._PER_TASK * planning._PASSES * 16
+    messages = planning._PER_TASK * planning._PASSES * 16
+    wall = 1 + 12 / 2 + planning._CLUSTER + messages / 2
+    more = planning._CLUSTER + messages + planning._IDLE * 3 * wall
+    assert cost.seconds(10**6, 2) == pytest.approx(3 + wall)
     assert cost.cpu(10**6, 2) == pytest.approx(13 + more)
+    crowded = replace(cost, crowding=1.5)
+    assert crowded.cpu(10**6) == cost.cpu(10**6)
+    assert crowded.seconds(10**6, 2) == pytest.approx(3 + wall + 3)
+    slow = crowded.at(2 * cost.reference)
+    assert slow.seconds(10**6) == pytest.approx(2 * crowded.seconds(10**6))
+    assert slow.seconds(10**6, 2) == pytest.approx(2 * crowded.seconds(10**6, 2))
+    assert slow.memory_mb(10**6) == cost.memory_mb(10**6)
     assert cost.seconds(10**6, 4) < cost.seconds(10**6, 2) < cost.seconds(10**6)
     assert cost.memory_mb(10**8) == cost.memory_mb(10**6)
     assert cost.moved_mb(10**6, 0) == 0

@@ -40,7 +40,7 @@ from clusterscape._core.params import (
     check_params,
 )
 from clusterscape._core.progress import log, showing
-from clusterscape._core.rows import RowSource
+from clusterscape._core.rows import RowSource, as_rows
 from clusterscape._core.seeds import RandomState, parent, restore, spawn
 from clusterscape._core.store import stored_plan
 from clusterscape.combine import BaseConsensus, MethodChoice, choose_method
@@ -97,6 +97,17 @@ _RANGE = Such(
     "a pair (least, most) of integers",
     refused=[(3, 2), (2,), (0, 4)],
 )  # fmt: skip
+
+
+def _refuse_in_blocks(rows: RowSource, **of_points: Any) -> None:
+    """Refuse what is said of single points where they are read in blocks, before they are read."""
+    for name, given in of_points.items():
+        if given is not None:
+            raise ValueError(
+                f"{name}: points that are read in blocks are known by their numbers alone; "
+                f"leave {name} out, or read all rows into memory "
+                f"({rows.nbytes / 2**20:,.0f} MB)."
+            )
 
 
 def _one_cluster(ensemble: Ensemble) -> Any:
@@ -316,11 +327,14 @@ class ConsensusClustering(
         if self.metric is not None:
             relations = read_relations(X, self.metric, index=index)
             return self._fit_relations(relations, constraints, sample_weight)
-        with self._workers():
-            rows = rows_of(X, n_jobs=self.n_jobs)
-        if rows is not None:
+        source = as_rows(X)
+        if source is not None:
             of_points = {"index": index, "constraints": constraints}
-            return self._fit_blocks(rows, **of_points, sample_weight=sample_weight)
+            _refuse_in_blocks(source, **of_points, sample_weight=sample_weight)
+        with self._workers():
+            rows = rows_of(X if source is None else source, n_jobs=self.n_jobs)
+        if rows is not None:
+            return self._fit_blocks(rows)
         ids = point_ids(X) if index is None else index
         X = validated_features(self, X, contiguous=False)
         n = X.shape[0]
@@ -349,15 +363,8 @@ class ConsensusClustering(
             )
         return self
 
-    def _fit_blocks(self, rows: RowSource, **of_points: Any) -> Self:
-        """Fit to features that are read in blocks; what is said of single points is refused."""
-        for name, given in of_points.items():
-            if given is not None:
-                raise ValueError(
-                    f"{name}: points that are read in blocks are known by their numbers alone; "
-                    f"leave {name} out, or read all rows into memory "
-                    f"({rows.nbytes / 2**20:,.0f} MB)."
-                )
+    def _fit_blocks(self, rows: RowSource) -> Self:
+        """Fit to features that are read in blocks."""
         if len(rows) <= 2 * EXACT:  # so few that some members may cluster all of them
             return self.fit(rows.gather())
         self.n_features_in_ = rows.shape[1]

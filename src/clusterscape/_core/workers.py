@@ -16,7 +16,12 @@ from typing import Any, Protocol
 from joblib import parallel_config
 from joblib.parallel import get_active_backend
 
-from clusterscape._core.parallel import known_losses, one_thread, parallel_map
+from clusterscape._core.parallel import (
+    ClusterLostError,
+    known_losses,
+    one_thread,
+    parallel_map,
+)
 from clusterscape._core.progress import track
 
 _KEPT = 2**27  # bytes that a worker keeps from the system
@@ -155,7 +160,13 @@ class DaskWorkers:
 
     def sees(self, folder: str) -> bool:
         """Say whether all workers see a folder of this process."""
-        return all(self.client.run(_is_folder, folder).values())
+        try:
+            return all(self.client.run(_is_folder, folder).values())
+        except OSError as error:  # asked directly, the client says no more than its socket
+            raise ClusterLostError(
+                f"{self.name} lost its scheduler ({type(error).__name__}). Start it again, and "
+                "repeat the call: with a store it goes on where it ended."
+            ) from error
 
 
 def _same(value: Any) -> Any:

@@ -67,6 +67,7 @@ def run_in_blocks(data: str, output: Path, model: ConsensusClustering, how: How)
             raise ValueError(
                 f"{data} has only {len(rows):,} rows; leave --dask out, they are read at once."
             )
+        _remove_old(output)
         model.write_blocks(output / LABELS)
         report = {
             "command": "run",
@@ -138,18 +139,22 @@ def _confidences(i: int, rows: np.ndarray, *given: Any) -> np.ndarray:
 
 
 def _check_output(output: Path, *, force: bool) -> None:
-    """Refuse a folder with results, or remove these."""
+    """Refuse a folder with results, which are replaced only when others are found."""
     if output.exists() and not output.is_dir():
         raise ValueError(f"{output} is a file; name a folder with --output.")
+    if (output / "run.json").exists() and not force:
+        raise ValueError(
+            f"{output} holds results already; name another folder with --output, or replace them "
+            "with --force."
+        )
+    output.mkdir(parents=True, exist_ok=True)
+
+
+def _remove_old(output: Path) -> None:
+    """Remove the results of an earlier run; what an unfinished one wrote is gone on with."""
     if (output / "run.json").exists():
-        if not force:
-            raise ValueError(
-                f"{output} holds results already; name another folder with --output, or replace "
-                "them with --force."
-            )
         (output / "run.json").unlink()
         shutil.rmtree(output / LABELS, ignore_errors=True)
-    output.mkdir(parents=True, exist_ok=True)
 
 
 @contextmanager

@@ -69,10 +69,10 @@ def plan(
 ) -> None:
     """Predict seconds, memory of each worker and bytes moved of a run with --dask.
 
-    Some thousand rows of TABLE are clustered on this machine to measure what a row and a clustering
-    cost. Seconds assume that every worker has a core like those here, and include the start of the
-    processes; worker_mb is what each worker needs, moved_mb what travels between the processes,
-    store_mb the labels of all clusterings on the disk.
+    The first rows of TABLE, up to 240,000, are clustered on this machine to measure what a row and
+    a clustering cost. Seconds assume that every worker has a core like those here, and include the
+    start of the processes; worker_mb is what each worker needs, moved_mb what travels between the
+    processes, store_mb the labels of all clusterings on the disk.
 
     Example: `clusterscape plan points.npy --members 50 --k 10 --workers 2,16`
     """

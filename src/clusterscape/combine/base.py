@@ -22,6 +22,7 @@ from clusterscape.combine.blocked import (
     BlockedLabels,
     DistinctRule,
     OnColumns,
+    SoftRule,
     memberships_in_blocks,
     tally,
 )
@@ -211,6 +212,7 @@ class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
         for name, value in outcome.details.items():
             setattr(self, name, value)
         if outcome.is_soft:
+            assert isinstance(rule, SoftRule)
             membership: Any = memberships_in_blocks(labels, rule)
             self.membership_ = membership
         asked = getattr(self, "n_clusters", None)
@@ -234,7 +236,7 @@ class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
 
     def _combine_blocks(self, ensemble: BlockedEnsemble, features: Any) -> BlockedCombined:
         """Combine the distinct rows of an ensemble in blocks, each weighted by its points."""
-        small, inverse = ensemble.compress(keep_noise_apart=self._distinct == "noise")
+        small, distinct = ensemble.distinct_rows(keep_noise_apart=self._distinct == "noise")
         inside = small.in_clusters()
         work = small if inside.all() else small.subset(inside)
         outcome = self._combine(work, None)
@@ -250,7 +252,6 @@ class BaseConsensus(ResultMixin, ClusterMixin, BaseEstimator):
         if outcome.membership is not None:
             share = np.zeros((small.n_points, outcome.membership.shape[1]))
             share[inside] = outcome.membership
-        distinct = inverse.shared[-1]  # type: ignore[attr-defined]
         details = self._of_points(outcome.details, distinct.points[inside])
         rule = DistinctRule(distinct, known, share)
         return BlockedCombined(rule, outcome.cost, details, share is not None)

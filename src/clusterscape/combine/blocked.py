@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -33,6 +33,14 @@ class RowRule(Protocol):
         """Return the groups of rows, of which the first is number ``first`` of all points."""
 
 
+@runtime_checkable
+class SoftRule(RowRule, Protocol):
+    """Also says how far rows belong to the groups."""
+
+    def shares(self, labels: np.ndarray, first: int) -> np.ndarray:
+        """Return how far each row belongs to each group."""
+
+
 @dataclass(frozen=True)
 class OnColumns:
     """A rule of some partitions, for rows of all."""
@@ -51,8 +59,8 @@ class OnColumns:
 
     def shares(self, labels: np.ndarray, first: int) -> np.ndarray:
         """Return how far each row belongs to each group."""
-        some = np.ascontiguousarray(labels[:, self.columns])
-        return self.rule.shares(some, first)  # type: ignore[attr-defined]
+        assert isinstance(self.rule, SoftRule)
+        return self.rule.shares(np.ascontiguousarray(labels[:, self.columns]), first)
 
 
 @dataclass(frozen=True)
@@ -251,7 +259,7 @@ def _numbered(
     return rank[_placed(labels, rule, int(bounds[i]))]
 
 
-def memberships_in_blocks(labels: BlockedLabels, rule: Any) -> MappedRows:
+def memberships_in_blocks(labels: BlockedLabels, rule: SoftRule) -> MappedRows:
     """Return the memberships of all points by the shares of a rule, in blocks.
 
     The columns are the clusters as they are numbered in the end; rows sum to one.
@@ -265,7 +273,12 @@ def memberships_in_blocks(labels: BlockedLabels, rule: Any) -> MappedRows:
 
 
 def _memberships(
-    i: int, rows: np.ndarray, bounds: np.ndarray, rule: Any, rank: np.ndarray, order: np.ndarray
+    i: int,
+    rows: np.ndarray,
+    bounds: np.ndarray,
+    rule: SoftRule,
+    rank: np.ndarray,
+    order: np.ndarray,
 ) -> np.ndarray:
     groups = _numbered(i, rows, bounds, rule, rank)
     inside = np.flatnonzero(groups >= 0)

@@ -192,7 +192,8 @@ class ResultMixin:
         check_is_fitted(self, ("labels_", "ensemble_"))
         index = self.ensemble_.index
         if isinstance(self.labels_, BlockedLabels):
-            parts = [self.block_frame(i, membership=membership) for i in self._blocks()]
+            blocks = range(self.labels_.n_blocks)
+            parts = [self.block_frame(i, membership=membership) for i in blocks]
             return in_library(pd.concat(parts), library)
         frame = points_frame(self._scores(), self.labels_, index, membership=membership)
         return in_library(frame, library)
@@ -242,9 +243,6 @@ class ResultMixin:
         given = (*self._scores().confidence.shared, membership)
         digest = answer_digest(self.labels_, membership)
         return write_frames(self.labels_.source, folder, digest, frame_of_block, given)
-
-    def _blocks(self) -> range:
-        return range(self.labels_.n_blocks)  # type: ignore[attr-defined]
 
     def _scores(self, stacklevel: int = 4) -> ConsensusScores:
         """Return the scores of the labels, computed once for each fit.

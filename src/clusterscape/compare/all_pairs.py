@@ -226,8 +226,11 @@ def _chosen(metric: Any, options: Mapping[str, Any]) -> list[Measure]:
 
 
 def _check(measures: list[Measure], partitions: Ensemble, noise: str | None) -> None:
-    """Refuse measures that do not take soft partitions or this noise policy."""
+    """Refuse measures that do not take soft partitions, labels in blocks, or this noise policy."""
     for m in measures:
+        # Before anything is read: what these measures prepare holds all points.
+        if isinstance(partitions, BlockedEnsemble) and m.prepare not in (None, lift):
+            raise BlockedLabelsError(partitions.refusal(m.name))
         if partitions.is_soft and not m.soft:
             m.refuse_soft()
         if noise is not None and noise not in m.noise:
@@ -284,8 +287,6 @@ class _Comparison:
         known: list[tuple[Any, dict[str, Any], Any]] = []
         for m in measures:
             assert m.prepare is not None
-            if isinstance(self.partitions, BlockedEnsemble) and m.prepare is not lift:
-                raise BlockedLabelsError(self.partitions.refusal(m.name))
             first, second = m.split(self.options.get(m.name, {}))
             given = {"noise": self.noise or m.noise[0], "n_jobs": self.n_jobs} | first
             prepared = next((k[2] for k in known if k[0] is m.prepare and k[1] == given), None)

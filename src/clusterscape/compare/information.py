@@ -149,10 +149,20 @@ def nmi(
     """
 
 
+# The overlaps that shuffling gives are gone through one by one, about the root of the points of
+# them, and doubles beyond 2^53 do not even count.
+_MOST_POINTS = 1e12
+
+
 def _ami(tables: Tables, *, average: Average) -> np.ndarray:
     if not tables.whole:
         raise ValueError(
             "ami compares with shuffled labels, so sample_weight must hold whole numbers of points."
+        )
+    if tables.total > _MOST_POINTS:
+        raise ValueError(
+            f"ami counts points one by one: sample_weight stands for {tables.total:.3g} in all, "
+            f"and {_MOST_POINTS:.0e} is the most it takes."
         )
     s = tables.statistics
     expected = np.empty(len(tables))
@@ -190,7 +200,7 @@ def ami(
 
     Chance is shuffled labels with the sizes of the clusters kept. The value is 0 when exactly one
     partition is a single cluster, and where every shuffling gives the same information. Weights
-    must be whole numbers.
+    must be whole numbers, at most 1e12 in all.
 
     Parameters
     ----------

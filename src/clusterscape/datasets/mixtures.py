@@ -404,7 +404,8 @@ def nearest_correlation(
         correction = projected - start
         current = projected.copy()
         np.fill_diagonal(current, 1.0)
-        close = np.linalg.norm(current - projected) <= tol * np.linalg.norm(current)
+        # Divided, as a product would leave the range; the ones of the diagonal keep it above 0.
+        close = np.linalg.norm(current - projected) / np.linalg.norm(current) <= tol
         if close and projected.diagonal().min() > 0:  # with a large tol zeros may seem close
             # Scaled, not overwritten: overwriting the diagonal can make an eigenvalue negative.
             scale = 1.0 / np.sqrt(projected.diagonal())

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn import get_config
 
 from clusterscape import kernels
@@ -15,13 +14,19 @@ from clusterscape._core.block_files import JoinedColumns, SomeColumns
 from clusterscape._core.labels import NOISE, UNSAMPLED, smallest_type
 from clusterscape._core.rows import MappedRows, RowSource
 from clusterscape._core.weights import checked_weights
-from clusterscape.ensemble.ensemble import Compressed, Ensemble, _chosen, _unique_names
+from clusterscape.ensemble.ensemble import (
+    _PROBE,
+    Compressed,
+    Ensemble,
+    _chosen,
+    _count,
+    _unique_names,
+)
 from clusterscape.ensemble.inputs import Partition, frozen
 from clusterscape.ensemble.records import PartitionRecord
 
 _TABLES = 8  # of D x D numbers, or distinct rows of so many blocks, that are held at once
 _BESIDE = 64  # bytes for each distinct row beside its labels: weights, and tables to look it up
-_PROBE = 2000  # points on which it is first looked whether partitions differ
 
 
 class BlockedLabelsError(ValueError):
@@ -43,6 +48,8 @@ class BlockedEnsemble(Ensemble):
     two partitions, selections, samples of points, distinct rows, and most consensus methods work
     block by block. ``labels`` itself, and all that needs it, is refused with the
     memory that it would take; :meth:`gather` returns an ordinary ensemble where that is meant.
+
+    Methods that are not described here are those of :class:`Ensemble`.
 
     Attributes
     ----------
@@ -108,6 +115,7 @@ class BlockedEnsemble(Ensemble):
 
     # -- what it is ---------------------------------------------------------------------------
 
+    # An attribute of Ensemble, which nobody sets; here it is asked for in vain.
     @property
     def labels(self) -> np.ndarray:  # type: ignore[override]
         """Refused: the labels are in blocks."""
@@ -124,37 +132,28 @@ class BlockedEnsemble(Ensemble):
 
     @property
     def n_points(self) -> int:
-        """Number of points."""
         return self.blocks.shape[0]
 
     @property
     def n_partitions(self) -> int:
-        """Number of partitions, failed ones included."""
         return self.blocks.shape[1]
 
     @property
     def has_noise(self) -> bool:
-        """Whether any point is noise in any partition; a partition that saw not all counts too."""
-        return bool((self._lowest < 0).any()) and self._negatives()[0] > 0
+        some = bool((self._lowest < 0).any())
+        return some and any(self.blocks.workers.map(_has_noise, self.blocks))
 
     @property
     def is_complete(self) -> bool:
-        """Whether every partition sampled every point."""
         return bool((self._lowest > UNSAMPLED).all())
 
-    def _negatives(self) -> tuple[int, int]:
-        parts = self.blocks.workers.map(_negatives, self.blocks)
-        return sum(part[0] for part in parts), sum(part[1] for part in parts)
-
     def saw_points(self) -> np.ndarray:
-        """Say for each partition whether it sampled any point; a failed one did not."""
         if self.is_complete:
             return np.ones(self.n_partitions, dtype=bool)
         parts = self.blocks.workers.map(_seen, self.blocks)
         return np.any(parts, axis=0)
 
     def in_clusters(self) -> np.ndarray:
-        """Say for each point whether any partition put it in a cluster."""
         if (self._lowest >= 0).any():
             return np.ones(self.n_points, dtype=bool)
         return np.concatenate(self.blocks.workers.map(_inside, self.blocks))
@@ -185,15 +184,6 @@ class BlockedEnsemble(Ensemble):
         return self.n_distinct > 1
 
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:
-        """Group the partitions that are equal up to the names of their clusters.
-
-        Returns
-        -------
-        first : (d,) array
-            The position of the first partition of each group.
-        groups : (r,) array
-            The group of every partition.
-        """
         first: list[int] = []
         groups = np.empty(self.n_partitions, dtype=np.int64)
         for i in range(self.n_partitions):
@@ -217,14 +207,14 @@ class BlockedEnsemble(Ensemble):
         return bool((table.sum(axis=0) <= 1).all() and (table.sum(axis=1) <= 1).all())
 
     def describe(self) -> str:
-        """Return one line that says what the ensemble holds."""
         low, high = int(self.n_clusters.min()), int(self.n_clusters.max())
-        clusters = f"{low} to {high}" if low != high else f"{low}"
-        count = self.n_partitions
-        return (
-            f"{self.n_points:,} points, {count:,} partition{'' if count == 1 else 's'} with "
-            f"{clusters} cluster{'' if high == 1 else 's'}, {self.blocks.n_blocks} blocks"
-        )
+        clusters = _count(low, "cluster") if low == high else f"{low} to {high} clusters"
+        facts = [
+            _count(self.n_points, "point"),
+            f"{_count(self.n_partitions, 'partition')} with {clusters}",
+            _count(self.blocks.n_blocks, "block"),
+        ]
+        return ", ".join(facts)
 
     def __repr__(self) -> str:
         return f"BlockedEnsemble({self.describe()})"
@@ -295,32 +285,11 @@ class BlockedEnsemble(Ensemble):
         Ensemble
         """
         chosen = _chosen(rows, self.n_points, "rows", "point")
-        if chosen.size == 0:
-            raise ValueError("rows selects no point; at least one is needed.")
         found = self._small(self.blocks[chosen])
         return found if keep_empty else found.subset(slice(None))
 
     def select(self, which: Any) -> BlockedEnsemble:
-        """Return some partitions as an ensemble in blocks.
-
-        Parameters
-        ----------
-        which : list, slice, mask, str or int
-            Positions or names of partitions, a slice of positions, or one boolean per partition.
-
-        Returns
-        -------
-        BlockedEnsemble
-        """
-        if isinstance(which, (str, int, np.integer)) and not isinstance(which, bool):
-            which = [which]
-        if isinstance(which, (np.ndarray, pd.Index, pd.Series)):
-            which = which.tolist()
-        if isinstance(which, (list, tuple)) and any(isinstance(w, str) for w in which):
-            which = [self._position(w) for w in which]
-        places = _chosen(which, self.n_partitions, "which", "partition")
-        if places.size == 0:
-            raise ValueError("which selects no partition; at least one is needed.")
+        places = self._places(which)
         counts = self.n_clusters[places]
         columns = [np.arange(self.offsets[i], self.offsets[i + 1]) for i in places]
         kind = smallest_type(max(1, int(counts.max())))
@@ -386,17 +355,6 @@ class BlockedEnsemble(Ensemble):
         return self._sizes.astype(np.float64)
 
     def contingency(self, i: int | str, j: int | str) -> np.ndarray:
-        """Return the table of two partitions: the points that each two clusters share.
-
-        Parameters
-        ----------
-        i, j : int or str
-            The partitions, by position or name.
-
-        Returns
-        -------
-        (k_i, k_j) array
-        """
         places = self._position(i), self._position(j)
         shape = tuple(int(self.n_clusters[p]) for p in places)
         parts = self.blocks.workers.map(_table, self.blocks, (*places, shape))
@@ -420,6 +378,24 @@ class BlockedEnsemble(Ensemble):
             The ensemble of distinct rows in memory, and ``inverse``, the row of each point, in
             blocks: ``inverse[rows]``, ``inverse.block(i)``.
         """
+        small, distinct = self.distinct_rows(keep_noise_apart=keep_noise_apart)
+        shared = (self.blocks.bounds, distinct)
+        shape = (self.n_points,)
+        inverse: Any = MappedRows(_places, self.blocks, shared, shape=shape, dtype=np.int64)
+        return Compressed(small, inverse)
+
+    def distinct_rows(self, *, keep_noise_apart: bool = False) -> tuple[Ensemble, DistinctRows]:
+        """Return the distinct rows as weighted points, and how those of points are found.
+
+        Parameters
+        ----------
+        keep_noise_apart : bool
+            Never merge points that are noise in some partition.
+
+        Returns
+        -------
+        Ensemble, DistinctRows
+        """
         rows = np.empty((0, self.n_partitions), dtype=self.blocks.dtype)
         counts: np.ndarray = np.empty(0)
         points = np.empty(0, dtype=np.int64)
@@ -437,9 +413,7 @@ class BlockedEnsemble(Ensemble):
             rows, points, apart = rows[first], points[first], apart[first]
             self._check_distinct(rows, which[-1] + 1)
         small = self._small(rows).with_weights(sample_weight=counts)
-        shared = (self.blocks.bounds, DistinctRows(rows, points, apart))
-        places = MappedRows(_places, self.blocks, shared, shape=(self.n_points,), dtype=np.int64)
-        return Compressed(small, places)  # type: ignore[arg-type]
+        return small, DistinctRows(rows, points, apart)
 
     def _check_distinct(self, rows: np.ndarray, seen: int) -> None:
         """Refuse more distinct rows than fit into memory, with what all of them would take."""
@@ -568,8 +542,8 @@ def _places(i: int, labels: np.ndarray, bounds: np.ndarray, distinct: DistinctRo
     return distinct.places(labels, int(bounds[i]))
 
 
-def _negatives(i: int, labels: np.ndarray) -> tuple[int, int]:
-    return int((labels == -1).sum()), int((labels == UNSAMPLED).sum())
+def _has_noise(i: int, labels: np.ndarray) -> bool:
+    return bool((labels == NOISE).any())
 
 
 def _seen(i: int, labels: np.ndarray) -> np.ndarray:

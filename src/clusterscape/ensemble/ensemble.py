@@ -538,15 +538,7 @@ class Ensemble:
         -------
         Ensemble
         """
-        if isinstance(which, (str, int, np.integer)) and not isinstance(which, bool):
-            which = [which]
-        if isinstance(which, (np.ndarray, pd.Index, pd.Series)):
-            which = which.tolist()
-        if isinstance(which, (list, tuple)) and any(isinstance(w, str) for w in which):
-            which = [self._position(w) for w in which]
-        positions = _chosen(which, self.n_partitions, "which", "partition").tolist()
-        if not positions:
-            raise ValueError("which selects no partition; at least one is needed.")
+        positions = self._places(which).tolist()
         parts = self._parts()
         return self._with(
             partitions=[parts[i] for i in positions],
@@ -554,6 +546,16 @@ class Ensemble:
             weights=self.weights[positions],
             labels=np.ascontiguousarray(self.labels[:, positions]),
         )
+
+    def _places(self, which: Any) -> np.ndarray:
+        """Return the positions of the partitions that :meth:`select` is asked for."""
+        if isinstance(which, (str, int, np.integer)) and not isinstance(which, bool):
+            which = [which]
+        if isinstance(which, (np.ndarray, pd.Index, pd.Series)):
+            which = which.tolist()
+        if isinstance(which, (list, tuple)) and any(isinstance(w, str) for w in which):
+            which = [self._position(w) for w in which]
+        return _chosen(which, self.n_partitions, "which", "partition")
 
     def _take(self, rows: np.ndarray, sample_weight: np.ndarray) -> Ensemble:
         """Return chosen points; clusters keep their codes, so B keeps its columns."""
@@ -583,8 +585,6 @@ class Ensemble:
         Ensemble
         """
         chosen = _chosen(rows, self.n_points, "rows", "point")
-        if chosen.size == 0:
-            raise ValueError("rows selects no point; at least one is needed.")
         taken = self._take(chosen, self.sample_weight[chosen])
         if keep_empty:
             return taken
@@ -937,7 +937,7 @@ def refuse_ensemble(X: Any, name: str = "X") -> None:
 
 
 def _chosen(which: Any, size: int, name: str, thing: str) -> np.ndarray:
-    """Return the positions that a list, slice or mask selects."""
+    """Return the positions that a list, slice or mask selects, at least one."""
     if isinstance(which, tuple):
         which = list(which)
     try:
@@ -946,12 +946,15 @@ def _chosen(which: Any, size: int, name: str, thing: str) -> np.ndarray:
         if not isinstance(which, slice):
             which = np.asarray(which)
             which = which.astype(np.int64) if which.size == 0 else which
-        return np.arange(size)[which].reshape(-1)
+        chosen = np.arange(size)[which].reshape(-1)
     except IndexError:
         raise IndexError(
             f"{name} must be positions below {size}, a slice, or a mask with one entry per "
             f"{thing}, {size} in all; got {shown(which)}."
         ) from None
+    if chosen.size == 0:
+        raise ValueError(f"{name} selects no {thing}; at least one is needed.")
+    return chosen
 
 
 def _listed(given: Sequence[Any]) -> list[Ensemble]:

@@ -100,7 +100,7 @@ def effective_sample_size(chains: Any) -> float:
     """
     table = _in_range(np.atleast_2d(np.asarray(chains, dtype=np.float64)))
     c, m = table.shape
-    if m < 4 or not np.isfinite(table).all():
+    if m < 4 or c == 0 or not np.isfinite(table).all():
         return float("nan")
     within = table.var(axis=1, ddof=1).mean()
     between = table.mean(axis=1).var(ddof=1) if c > 1 else 0.0
@@ -156,7 +156,7 @@ def split_rhat(chains: Any) -> float:
     """
     table = _in_range(np.atleast_2d(np.asarray(chains, dtype=np.float64)))
     half = table.shape[1] // 2
-    if half < 2 or not np.isfinite(table).all():
+    if half < 2 or len(table) == 0 or not np.isfinite(table).all():
         return float("nan")
     halves = np.concatenate([table[:, :half], table[:, half : 2 * half]])
     return float(_rhat(halves[None])[0])

@@ -80,11 +80,12 @@ def read_features(
     """
     if isinstance(X, Features):  # what an estimator has read is not read again
         return X
-    source = rows_of(X)
-    if source is not None:
-        if index is not None:
-            raise ValueError("index: points that are read in blocks have no ids; leave it out.")
-        return Features((source,))
+    source = as_rows(X)
+    if source is not None and index is not None:
+        raise ValueError("index: points that are read in blocks have no ids; leave it out.")
+    rows = rows_of(X if source is None else source)
+    if rows is not None:
+        return Features((rows,))
     several = isinstance(X, (list, tuple)) and len(X) > 0 and all(_is_matrix(v) for v in X)
     given = list(X) if several else [X]
     names = [f"{name}[{i}]" for i in range(len(given))] if several else [name]

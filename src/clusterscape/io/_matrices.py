@@ -586,9 +586,19 @@ def h5ad_labels(source: Source, wanted: Wanted) -> Ensemble:
 
 
 # Reads every value of an HDF5 file, after a look at the size that each dataset claims. It runs in
-# a process of its own, because damage can make the HDF5 library end the process that reads.
-_READ_ALL = """
+# a process of its own, because damage can make the HDF5 library end the process that reads, or go
+# round in circles: a process that does not come to its next step is ended.
+_PATIENCE = 60  # seconds for a step
+_WATCH = """
+import faulthandler
 import sys
+
+def next_step():
+    faulthandler.dump_traceback_later(float(sys.argv[3]), exit=True)
+
+next_step()
+"""
+_READ_ALL = """
 import h5py
 import numpy as np
 
@@ -597,6 +607,7 @@ total = 0
 
 def look(name, item):
     global total
+    next_step()
     for key in item.attrs:
         item.attrs[key]
     if not isinstance(item, h5py.Dataset):
@@ -607,6 +618,7 @@ def look(name, item):
         sys.exit(0)
     step = max(1, 2**24 // max(1, item.size // max(1, len(item)))) if item.shape else 1
     for start in range(0, len(item), step) if item.shape else [...]:
+        next_step()
         item[start:start + step] if item.shape else item[()]
 
 with h5py.File(sys.argv[1], "r") as file:
@@ -619,9 +631,10 @@ print("whole")
 def _verify_hdf5(source: Source) -> None:
     """Have another process read the whole file; what ends that process must not end this one."""
     limit = unpacked_limit()
+    given = [os.fspath(source.path or ""), str(limit), str(_PATIENCE)]
     found = subprocess.run(
         # -P: modules are not looked for in the working directory, where the data may lie.
-        [sys.executable, "-P", "-c", _READ_ALL, os.fspath(source.path or ""), str(limit)],
+        [sys.executable, "-P", "-c", _WATCH + _READ_ALL, *given],
         capture_output=True,
         text=True,
         check=False,
@@ -632,4 +645,6 @@ def _verify_hdf5(source: Source) -> None:
         raise TableError(f"{source.name}: {too_large('its content', float(said[1]), limit)}")
     if said[:1] != ["whole"]:
         last = found.stderr.strip().splitlines()[-1:] or ["reading it ends the process"]
+        if "Timeout (" in found.stderr:
+            last = [f"a step of reading it does not end in {_PATIENCE} s"]
         raise _damaged(source, "an h5ad file", ValueError(last[0]))

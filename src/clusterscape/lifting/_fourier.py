@@ -24,6 +24,7 @@ _FEW = 16  # dimensions in which a Sobol sequence does better than orthogonal di
 _WIDE = 2**23  # elements of a group of orthogonal directions
 _SINGLE = 1e3  # bandwidths from the centre up to which single precision is enough for phases
 _DOUBLE = 1e12  # and double precision
+_WIDEST = 1e30  # bandwidth, so that neither its inverse nor the points leave single precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +122,8 @@ class FourierMap:
             near = rows.astype(np.float32, copy=False)
             # A sum of absolute values is at most sqrt(d) times as large as the length.
             wide = 1.0 if self.order == 2 else np.sqrt(rows.shape[1])
-            square = row_norms(rows, squared=True).astype(np.float64)
-            far = np.flatnonzero(~(square * wide**2 <= (_SINGLE * self.bandwidth) ** 2))
+            length = np.sqrt(row_norms(rows, squared=True).astype(np.float64))
+            far = np.flatnonzero(~(length * wide <= _SINGLE * self.bandwidth))
             if far.size == 0:
                 return Rows(near, far, None)
             exact = rows[far].astype(np.float64)
@@ -176,6 +177,12 @@ def fourier_map(
     kernel), in more, for the Gaussian, as orthogonal directions (2 to 3 times with as many
     frequencies as dimensions, 1.2 to 1.6 times with half as many, nothing below a quarter).
     """
+    if bandwidth > _WIDEST:
+        raise ValueError(
+            f"features: with a bandwidth of {bandwidth:.4g} random features leave the range of "
+            "single precision. Scale the features, or sum kernel values exactly "
+            "(n_components=None)."
+        )
     d, m = X.shape[1], n_components // 2
     starts = range(0, m, _BLOCK)
     if not independent and d <= min(m, _FEW if kernel == "gaussian" else 4 * _FEW):

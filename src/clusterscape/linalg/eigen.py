@@ -140,9 +140,12 @@ def symmetric_eigen(
     # Relative to the operator, whose norm is at least what it does to any vector.
     probe = rng.standard_normal((size, 1))
     product = A @ np.hstack([vectors, probe / np.linalg.norm(probe)])
-    residual = np.linalg.norm(product[:, :-1] - vectors * values, axis=0)
+    # In units of a power of two near the largest, so that no square leaves the range.
+    unit = np.ldexp(1.0, max(int(np.frexp(np.abs(product).max(initial=0.0))[1]) - 1, -1000))
+    product /= unit
+    residual = unit * np.linalg.norm(product[:, :-1] - vectors * (values / unit), axis=0)
     worst = float(residual.max(initial=0.0))
-    norm = max(float(np.linalg.norm(product[:, -1])), np.abs(values).max())
+    norm = max(unit * float(np.linalg.norm(product[:, -1])), np.abs(values).max())
     if len(values) < m or not worst <= _LARGEST_RESIDUAL * norm + np.finfo(float).tiny:
         raise RuntimeError(
             f"the eigen-solver ({chosen}) found {len(values)} of {m} eigenvalues of a {size} x "

@@ -272,6 +272,7 @@ def partition_hypergraph(
     (1.0, True)
     """
     mtkahypar = _extra("mtkahypar")
+    pins = [_checked_pins(edge, n_vertices) for edge in pins]
     price = np.ones(len(pins)) if weights is None else np.asarray(weights, dtype=np.float64)
     labels = _simple(n_vertices, n_parts)
     if labels is None:
@@ -352,6 +353,18 @@ def _common_scale(values: np.ndarray) -> float:
         ):
             return scale
     return np.inf
+
+
+def _checked_pins(edge: Any, n: int) -> np.ndarray:
+    """Return the vertices of a hyperedge; the partitioner does not look whether there are such."""
+    found = np.asarray(edge)
+    if found.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if found.ndim != 1 or found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= n:
+        raise ValueError(
+            f"pins must be lists of vertices, whole numbers from 0 to {n - 1}; got {shown(edge)}."
+        )
+    return found
 
 
 def _simple(n: int, n_parts: int) -> np.ndarray | None:

@@ -245,7 +245,8 @@ class _Columns:
         if names is not None:
             X = _with_names(X, names)
         if sparse.issparse(X):
-            self._numbers: Any = X.tocsc()
+            self._numbers: Any = X.tocsc(copy=True)
+            self._numbers.data = _measurable(self._numbers.data)
             own = [f"column {j}" for j in range(X.shape[1])] if names is None else names
             self.names: list[tuple[str, Any]] = [(str(name), None) for name in own]
             self._words: list[np.ndarray] = []
@@ -257,10 +258,7 @@ class _Columns:
                 for t in frame.dtypes
             ]
             numbers = frame.loc[:, is_number]
-            # A copy: the frame's own numbers are not ours to change, and pandas 3 locks them.
-            self._numbers = np.array(numbers.to_numpy(dtype=np.float64, na_value=np.nan))
-            # Infinite values are as good as missing, and so are those without a square.
-            self._numbers[np.abs(self._numbers) > 1e150] = np.nan
+            self._numbers = _measurable(numbers.to_numpy(dtype=np.float64, na_value=np.nan))
             self.names = [(str(name), None) for name in numbers.columns]
             self._words = []
             words = frame.loc[:, [not number for number in is_number]]
@@ -292,6 +290,11 @@ class _Columns:
             parts.append(values.toarray() if sparse.issparse(values) else values)
         parts += [self._words[j - self.n_numbers][rows, None] for j in which if j >= self.n_numbers]
         return np.concatenate([np.empty((rows.size, 0)), *parts], axis=1).astype(np.float64)
+
+
+def _measurable(values: np.ndarray) -> np.ndarray:
+    """Return numbers of which those that are infinite, or have no square, are missing."""
+    return np.where(np.abs(values) > 1e150, np.nan, values)
 
 
 def _with_names(X: Any, names: Sequence[str]) -> Any:

@@ -162,6 +162,8 @@ def cut_tree(
     Overwrites ``squared``, the squared distances of the rows.
     """
     m = weight.size
+    # Means over two rows that weigh nothing would be 0 / 0, which no search for a neighbour ends.
+    weight = np.maximum(weight.astype(np.float64), 1e-200)
     if linkage == "ward":
         pairs, heights = ward(squared, weight)
     else:

@@ -36,6 +36,7 @@ def loss_of(distance: str, options: Mapping[str, Any]) -> int | None:
 
 
 _BEST = 16  # of so many runs one is improved further
+_MOST_POINTS = 2**28  # for which t log t is looked up; counts of clusters have 32 bits
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,14 @@ class Evidence:
         if (whole != ensemble.sample_weight).any():
             raise ParameterError(
                 "{search} needs whole numbers as sample_weight; take {search__other}.",
+                search="allocation",
+                search__other="moves",
+            )
+        if whole.sum() > _MOST_POINTS:
+            raise ParameterError(
+                "{search} keeps a number for each point, and sample_weight stands for "
+                f"{whole.sum():.3g} points ({8e-6 * whole.sum():,.0f} MB); at most "
+                f"{_MOST_POINTS:,} are taken. Divide the weights, or take {{search__other}}.",
                 search="allocation",
                 search__other="moves",
             )

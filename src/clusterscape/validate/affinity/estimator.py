@@ -28,7 +28,7 @@ from clusterscape._core.params import (
     Such,
     check_params,
 )
-from clusterscape._core.rows import RowSource
+from clusterscape._core.rows import RowSource, as_rows
 from clusterscape._core.seeds import RandomState, root_sequence
 from clusterscape.compare import element_consistency
 from clusterscape.ensemble.inputs import check_same_rows
@@ -286,7 +286,10 @@ class Affinity(BaseEstimator):
         self
         """
         check_params(type(self).__name__, self.get_params(deep=False), self._parameter_rules)
-        rows = rows_of(X, n_jobs=self.n_jobs)
+        source = as_rows(X)
+        if source is not None:
+            self._check_blocks(source)
+        rows = rows_of(X if source is None else source, n_jobs=self.n_jobs)
         if rows is not None:
             return self._fit_blocks(rows, labels, model)
         check_same_rows(X, labels)
@@ -352,8 +355,13 @@ class Affinity(BaseEstimator):
         self.n_features_in_ = X.shape[1]
         part = ClusteredRows.of(X, labels, model)
         self._check_choices(X)
-        self._check_blocks(part)
         k = part.n_clusters
+        if not isinstance(self.representative, str) and len(self.representative) != k:
+            raise ParameterError(
+                f"{{representative.name}} has {len(self.representative)} rows and the labels {k} "
+                "clusters; give one row per cluster.",
+                representative=np.shape(self.representative),
+            )
         self.clusters_ = part.clusters
         self.labels_ = getattr(part.codes, "array", part.codes)
         self._seed = root_sequence(self.random_state)
@@ -377,8 +385,8 @@ class Affinity(BaseEstimator):
         self.aggregate_stability_ = found.aggregate
         return self
 
-    def _check_blocks(self, part: ClusteredRows) -> None:
-        """Refuse what needs all points at once, with the memory that they would take."""
+    def _check_blocks(self, X: RowSource) -> None:
+        """Refuse what needs all points at once, with their memory, before anything is read."""
         kind = self.representative
         wanted = {
             f"representative={kind!r}": isinstance(kind, str) and kind != "mean",
@@ -388,16 +396,10 @@ class Affinity(BaseEstimator):
         for name, needed in wanted.items():
             if needed:
                 raise ValueError(
-                    f"Affinity with {name} needs all {len(part.X):,} points in memory "
-                    f"({part.X.nbytes / 2**20:,.0f} MB for X alone), but they are read in blocks. "
+                    f"Affinity with {name} needs all {len(X):,} points in memory "
+                    f"({X.nbytes / 2**20:,.0f} MB for X alone), but they are read in blocks. "
                     "X.gather() reads them where there is enough memory."
                 )
-        if not isinstance(kind, str) and len(kind) != part.n_clusters:
-            raise ParameterError(
-                f"{{representative.name}} has {len(kind)} rows and the labels {part.n_clusters} "
-                "clusters; give one row per cluster.",
-                representative=np.shape(kind),
-            )
 
     def _lasting(self) -> Affinity:
         """Return what scores points, without what is known of those of the fit."""
