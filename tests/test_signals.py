@@ -171,6 +171,46 @@ with signals.ended_cleanly():
         assert [path for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
+def test_what_killed_workers_were_writing_is_removed(tmp_path):
+    code = """
+import os, pathlib, signal, sys, time
+from joblib import Parallel, delayed
+from clusterscape.cli import signals
+from clusterscape._core.atomic import written_by_workers
+home = pathlib.Path(sys.argv[1])
+write = (
+    "import os, time\\n"
+    "from clusterscape._core.atomic import atomic_path\\n"
+    f"with atomic_path({str(home)!r} + '/' + str(os.getpid())):\\n"
+    "    time.sleep(60)\\n"
+)
+with signals.ended_cleanly():
+    written_by_workers(home)
+    running = Parallel(2, return_as="generator")(delayed(exec)(write, {}) for _ in range(2))
+    while len(list(home.glob(".*.tmp"))) < 2:
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(30)
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True
+    )
+    assert found.returncode == 143, found.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_while_a_signal_ends_the_command_is_not_said(monkeypatch, capsys):
+    from clusterscape.cli import console, signals
+
+    def verb() -> None:
+        raise ValueError("an archive that cannot be closed")
+
+    monkeypatch.setattr(signals, "caught", [15])
+    with pytest.raises(ValueError, match="cannot be closed"):
+        console.verb(verb)()
+    assert capsys.readouterr().err == ""
+
+
 def test_a_trial_of_writing_leaves_nothing(tmp_path, monkeypatch):
     left = tmp_path / ".clusterscape.0123456789abcdef.tmp"  # of a process that was killed
     left.mkdir()

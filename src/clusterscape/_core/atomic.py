@@ -15,6 +15,7 @@ import re
 import secrets
 import shutil
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,8 @@ except ImportError:  # not a POSIX system: left-overs of killed processes stay
 
 SUFFIX = ".tmp"
 _unfinished: set[Path] = set()
+_shared: set[Path] = set()  # folders that other processes write to for this one
+_PATIENCE = 1.0  # seconds for processes that were killed to let go of their files
 # Held while a hidden file is made, and for good when the process is about to end.
 _making = threading.Lock()
 
@@ -134,25 +137,41 @@ def sweep_folder(home: str | os.PathLike[str]) -> None:
     _sweep(Path(home), ".+")
 
 
-def _sweep(home: Path, names: str) -> None:
-    """Remove what killed processes left of names: hidden files that nobody holds the lock of."""
+def _sweep(home: Path, names: str) -> int:
+    """Remove what killed processes left of names: hidden files that nobody holds the lock of.
+
+    Returns the number of those that are held.
+    """
     left_over = re.compile(rf"\.{names}\.[0-9a-f]{{16}}{re.escape(SUFFIX)}")
+    held = 0
     with contextlib.suppress(OSError):
         for path in [home / found for found in os.listdir(home) if left_over.fullmatch(found)]:
             lock = _locked(path, wait=False)
             if lock is not None:
                 _remove(path)
                 _unlock(lock)
+            held += path.exists()
+    return held
 
 
 def remove_unfinished() -> None:
     """Remove everything that this process has begun to write, before it ends without unwinding.
 
-    Other threads, which may still run, can begin nothing new.
+    Other threads, which may still run, can begin nothing new. In folders that workers wrote to
+    (:func:`written_by_workers`), what they had begun is removed when they are gone.
     """
     _making.acquire(timeout=1.0)
     for path in list(_unfinished):
         _remove(path)
+    latest = time.monotonic() + _PATIENCE
+    for folder in _shared:
+        while _sweep(folder, ".+") and time.monotonic() < latest:
+            time.sleep(0.02)
+
+
+def written_by_workers(folder: str | os.PathLike[str]) -> None:
+    """Say that other processes may write files of this folder for this one, atomically."""
+    _shared.add(Path(folder).absolute())
 
 
 def _remove(path: Path) -> None:

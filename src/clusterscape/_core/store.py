@@ -135,6 +135,7 @@ class PartitionStore:
         _refuse_foreign(self.directory)
         self.directory.mkdir(parents=True, exist_ok=True)
         self._lock = _take_lock(self.directory)
+        _atomic.written_by_workers(self.directory)
         try:
             self._open()
         except BaseException:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -157,6 +158,16 @@ def _remove_old(output: Path) -> None:
         shutil.rmtree(output / LABELS, ignore_errors=True)
 
 
+def _quieten() -> None:
+    """Keep Dask's own reports off the terminal: what they are about is said in our own words.
+
+    A scheduler that dies has asyncio print a traceback for whatever was waiting for it.
+    """
+    for name in ("asyncio", "distributed", "tornado", *list(logging.root.manager.loggerDict)):
+        if name.partition(".")[0] in ("asyncio", "distributed", "tornado"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
 @contextmanager
 def _client(address: str, jobs: int) -> Iterator[Any]:
     """Yield the client of a scheduler, or of workers that are started here."""
@@ -166,6 +177,7 @@ def _client(address: str, jobs: int) -> Iterator[Any]:
         raise ValueError("--dask needs Dask: pip install 'clusterscape[dask]'") from None
     from clusterscape._core.workers import local_cluster
 
+    _quieten()
     if address == "local":
         from joblib import cpu_count
 

@@ -97,7 +97,7 @@ def verb(function: F) -> F:
             signals.said.append(signals.INTERRUPTED)
             _stop(signals.INTERRUPTED, 130)
         except Exception as error:
-            if options.get("debug"):
+            if options.get("debug") or signals.caught:
                 raise
             _stop(sentence(error, options), 1)
 

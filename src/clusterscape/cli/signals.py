@@ -23,6 +23,7 @@ GRACE = 5.0  # seconds for the main thread to notice
 _NAMES = ("SIGTERM", "SIGHUP")
 INTERRUPTED = "interrupted; nothing was written except what --resume keeps."
 said: list[str] = []  # what a verb told of its interruption
+caught: list[int] = []  # the signal that ends the command; errors while it is unwound are no news
 
 
 @contextlib.contextmanager
@@ -31,7 +32,6 @@ def ended_cleanly() -> Iterator[None]:
     wanted = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
     # What the caller ignores stays ignored: that is how nohup keeps a command alive.
     wanted = [number for number in wanted if signal.getsignal(number) != signal.SIG_IGN]
-    caught: list[int] = []
     inside: list[bool] = []  # whether what is raised would be heard below
 
     def end(number: int, _: FrameType | None) -> NoReturn:
