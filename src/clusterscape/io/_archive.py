@@ -62,6 +62,10 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
     -------
     bool
 
+    See Also
+    --------
+    clusterscape.io.load_model : Reads what such a file holds.
+
     Examples
     --------
     >>> from clusterscape.io import is_model_file

@@ -80,6 +80,10 @@ def suspicious_columns(table: Table) -> list[Suspicion]:
     -------
     list of Suspicion
 
+    See Also
+    --------
+    clusterscape.io.read_table : Reads the table.
+
     Examples
     --------
     >>> import io

@@ -52,6 +52,10 @@ def is_ensemble_file(path: str | os.PathLike[str]) -> bool:
     -------
     bool
 
+    See Also
+    --------
+    read_label_table : Reads labels of other kinds of files.
+
     Examples
     --------
     >>> from clusterscape.io import is_ensemble_file

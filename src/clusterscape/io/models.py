@@ -29,6 +29,10 @@ def versions() -> dict[str, str]:
     dict
         Names of packages and their versions, "python" among them.
 
+    See Also
+    --------
+    clusterscape.io.save_model : Keeps these beside a model.
+
     Examples
     --------
     >>> from clusterscape.io import versions

@@ -45,6 +45,10 @@ def labels_frame(ids: Any, labels: Any, *, confidence: Any = None) -> pd.DataFra
     -------
     pandas.DataFrame
 
+    See Also
+    --------
+    write_labels : Writes such a table.
+
     Examples
     --------
     >>> from clusterscape.io import labels_frame
@@ -92,6 +96,11 @@ def write_labels(
     for_spreadsheet : bool
         Put an apostrophe before text that a spreadsheet would run as a formula: ids or labels that
         begin with =, +, -, @, a tab or a line end. Such text is then no longer the same.
+
+    See Also
+    --------
+    labels_frame : The table that is written.
+    save_results : All that a model found.
 
     Examples
     --------
@@ -173,6 +182,10 @@ def write_json(path: str | os.PathLike[str], value: Any) -> None:
         The file to write; its folder must exist.
     value : dict, list, text, number or array
         numpy's numbers and arrays are written as plain ones.
+
+    See Also
+    --------
+    save_results : Writes the record of a run with it.
 
     Examples
     --------
@@ -405,6 +418,10 @@ def check_results_folder(
     ------
     ValueError
         When the folder is a file, cannot be written to, or has foreign files of these names.
+
+    See Also
+    --------
+    save_results : Writes into the folder.
 
     Examples
     --------

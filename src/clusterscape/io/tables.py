@@ -144,6 +144,11 @@ def read_table(
         files are counted as an editor numbers lines, header included; rows of other files from 1.
         Infinite values are always refused.
 
+    See Also
+    --------
+    clusterscape.io.suspicious_columns : Columns that may be no features.
+    clusterscape.io.open_rows : Tables that do not fit in memory.
+
     Notes
     -----
     A column counts as numbers only where all its cells say the same kind of thing: plain numbers,
@@ -398,6 +403,10 @@ def read_labels(
     TableError
         When a column cannot be labels: fractions, or text that differs in every row.
 
+    See Also
+    --------
+    read_label_table : Several clusterings out of one file.
+
     Examples
     --------
     >>> import io
@@ -445,6 +454,11 @@ def read_label_table(
     -------
     LabelTable
         With ``ensemble``, ``ids``, ``id_column`` and ``source``.
+
+    See Also
+    --------
+    read_labels : One clustering.
+    clusterscape.Ensemble.from_labels : Labels that are in memory.
 
     Examples
     --------

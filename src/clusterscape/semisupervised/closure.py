@@ -71,6 +71,10 @@ class Closure:
     counts : (m,) array
         Cannot-links between each pair of ``cannot``.
 
+    See Also
+    --------
+    clusterscape.semisupervised.Constraints.closure : Makes it.
+
     Examples
     --------
     >>> from clusterscape.semisupervised import Constraints

@@ -176,6 +176,10 @@ def sphere_embedding(vectors: np.ndarray, degrees: np.ndarray | None = None) -> 
     -------
     (n, m) array
 
+    See Also
+    --------
+    clusterscape.semisupervised.FastConstrainedSpectral : Clusters rows on the sphere.
+
     References
     ----------
     .. [1] M. Cucuringu, I. Koutis, S. Chawla, G. Miller, R. Peng, "Simple and scalable constrained

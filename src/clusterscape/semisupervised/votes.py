@@ -50,6 +50,10 @@ def member_scores(ensemble: Ensemble, known: Constraints) -> np.ndarray:
     (r,) array
         Zeros where there are no constraints on points that it saw.
 
+    See Also
+    --------
+    clusterscape.semisupervised.ConstrainedEnsemble : Weighs its members by such scores.
+
     Examples
     --------
     >>> from clusterscape import Ensemble
