@@ -458,7 +458,7 @@ def read_label_table(
     See Also
     --------
     read_labels : One clustering.
-    clusterscape.Ensemble.from_labels : Labels that are in memory.
+    clusterscape.Ensemble : Its ``from_labels`` takes labels that are in memory.
 
     Examples
     --------

@@ -73,7 +73,7 @@ class Closure:
 
     See Also
     --------
-    clusterscape.semisupervised.Constraints.closure : Makes it.
+    Constraints : Its method ``closure`` makes it.
 
     Examples
     --------
