@@ -129,6 +129,17 @@ def test_copies_of_a_point_are_in_one_cluster_of_the_majority(seed):
         np.testing.assert_array_equal(found[:7], found[7:])
 
 
+def test_the_order_of_the_points_changes_no_majority(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(20):  # with ties, gaps and noise
+        labels = rng.integers(-2, 3, (9, 4))
+        labels[(labels < 0).all(axis=1)] = 0
+        order = rng.permutation(9)
+        found = MajorityVote().fit_predict(labels)[order]
+        mixed = MajorityVote().fit_predict(labels[order])
+        np.testing.assert_array_equal(found[:, None] == found, mixed[:, None] == mixed)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [

@@ -534,6 +534,19 @@ def test_every_public_clusterer_has_a_table(package):
     assert [c.__name__ for c in found if not hasattr(c, "to_frame")] == []
 
 
+@pytest.mark.parametrize("name", ["labels.csv", "ensemble.npz", "model.npz"])
+def test_a_changed_or_missing_file_of_a_folder_of_results_is_noticed(tmp_path, name):
+    save_results(tmp_path / "out", fitted("model"))
+    file = tmp_path / "out" / name
+    whole = file.read_bytes()
+    file.write_bytes(whole[:40] + bytes([whole[40] ^ 1]) + whole[41:])
+    with pytest.raises(ModelFileError, match=f"{name} is not the file that run.json describes"):
+        load_results(tmp_path / "out")
+    file.unlink()
+    with pytest.raises(ModelFileError, match=f"{name} is missing; save the results again"):
+        load_results(tmp_path / "out")
+
+
 def test_entries_of_a_run_that_would_make_it_unreadable_are_refused(tmp_path):
     model = fitted("model")
     for name in ("program", "versions", "outputs"):

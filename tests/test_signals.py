@@ -10,8 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from clusterscape._core.atomic import atomic_folder, atomic_path, why_not_writable
+from clusterscape.cli.app import app
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
 
@@ -147,6 +149,38 @@ with atomic_folder(home / "out", last="b") as stage, atomic_path(home / "file") 
     (stage / "a").write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)
 """
+
+
+KILLED_RUN = """
+import os, signal, sys, time
+from clusterscape._core import atomic
+from clusterscape.cli import main
+number = getattr(signal, sys.argv.pop())
+def killed(*_):
+    os.kill(os.getpid(), number)
+    time.sleep(60)
+atomic._move = killed  # all results are in the hidden folder, beside the store
+main()
+"""
+
+
+def test_a_killed_run_with_its_store_inside_its_folder_goes_on(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{x % 7},{x // 9}" for x in range(30)]
+    Path("points.csv").write_text("\n".join(["x,y", *rows]) + "\n")
+    job = ["run", "points.csv", "-k", "2", "-r", "4", "--references", "0", "-q", "-j", "1"]
+    for name, code in (("SIGTERM", 143), ("SIGKILL", -9)):
+        words = [*job, "-o", "out", "--resume", name]
+        found = subprocess.run([sys.executable, "-c", KILLED_RUN, *words], capture_output=True)
+        assert found.returncode == code, found.stderr.decode()
+        hidden = list(Path("out").glob(".*.tmp"))
+        assert len(hidden) == (name == "SIGKILL")
+        assert {path.name for path in Path("out").iterdir()} - {p.name for p in hidden} == {"store"}
+    assert CliRunner().invoke(app, [*job, "-o", "out", "--resume"]).exit_code == 0
+    assert CliRunner().invoke(app, [*job, "-o", "plain"]).exit_code == 0
+    assert list(Path("out").glob(".*.tmp")) == []
+    for file in ("labels.csv", "ensemble.npz", "model.npz"):
+        assert Path("out", file).read_bytes() == Path("plain", file).read_bytes()
 
 
 def test_a_thread_that_goes_on_writing_leaves_nothing(tmp_path):
