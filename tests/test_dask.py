@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -252,8 +253,14 @@ def test_run_on_a_cluster_writes_blocks_and_resumes(tmp_path, monkeypatch):
     assert scaled.exit_code == 2
     assert Path("out/run.json").exists()
     arguments[arguments.index(address)] = "local"
-    local = CliRunner().invoke(app, [*arguments, "--force", "--jobs", "2"])
+    with socket.socket() as taken:
+        with contextlib.suppress(OSError):  # somebody else has it: as good
+            taken.bind(("", 8787))
+            taken.listen()
+        local = CliRunner().invoke(app, [*arguments, "--force", "--jobs", "2"])
     assert local.exit_code == 0, local.output
+    assert "8787" not in local.output  # the port of a page that Dask would like to serve
+    assert "unclosed" not in local.output
     frames = [pd.read_parquet(p) for p in sorted(Path("out/labels").glob("part-*.parquet"))]
     assert pd.concat(frames).set_index("id").equals(frame)
     assert json.loads(Path("out/run.json").read_text())["result"] == found

@@ -151,6 +151,8 @@ def test_the_order_of_the_points_changes_no_majority(seed):
         (lambda e: generator_for(9, 2, preset="none"), "preset must be one of"),
         (lambda e: linalg.coassociation_spectrum(e, 2), "ensemble.coassociation"),
         (lambda e: linalg.laplacian_quotient(None, e, 2), "ensemble.coassociation"),
+        (lambda e: linalg.symmetric_eigen([[1, np.inf], [0, 1]], 1), "operator must hold finite"),
+        (lambda e: linalg.symmetric_eigen(sparse.eye(3) * np.nan, 1), "operator must hold finite"),
         (lambda e: linalg.log_gaps(0.5), "eigenvalues must be a vector"),
         (lambda e: linalg.eigengap("name"), "eigenvalues must be a vector"),
         (lambda e: linalg.scaled(np.eye(3), 1.0), "scale must have one entry per row"),

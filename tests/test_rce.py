@@ -179,6 +179,29 @@ def test_it_is_deterministic_and_more_starts_cost_no_more():
     np.testing.assert_array_equal(two.labels_, three.labels_)
 
 
+@pytest.mark.parametrize("weighting", [None, "eci"])
+def test_names_of_clusters_change_nothing(weighting):
+    # Four groups that nothing joins, of which three are wanted: all four eigenvalues are 1, and
+    # which vectors the start takes was left to rounding, that is, to the names.
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        labels = rng.integers(0, 4, (30, 1))
+        names = np.append(rng.permutation(4), [-2, -1])
+        made = [RCE(3, weighting=weighting).fit(given) for given in (labels, names[labels])]
+        np.testing.assert_array_equal(made[0].labels_, made[1].labels_)
+        assert made[0].cost_ == made[1].cost_
+    labels = np.where(rng.random((12, 3)) < 0.2, -rng.integers(1, 3, (12, 3)), labels[:12] % 3)
+    soft = rng.dirichlet([1, 1, 1], 12)
+    soft[3], soft[4] = 0.0, np.nan  # noise, and not sampled
+    other = np.append([2, 0, 1], [-2, -1])[labels]
+    made = [
+        RCE(3, weighting=weighting).fit(Ensemble.from_labels([soft, *given.T]))
+        for given in (labels, other)
+    ]
+    np.testing.assert_array_equal(made[0].labels_, made[1].labels_)
+    assert made[0].cost_ == made[1].cost_
+
+
 def test_rce_refuses_with_a_sentence():
     with pytest.raises(ValueError, match="which are linear in the number of points"):
         RCE(2, max_rows=3).fit(np.arange(5)[:, None] * [1, 1])

@@ -8,6 +8,7 @@ and on a cluster, so that the results are the same bytes.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
@@ -246,15 +247,16 @@ def local_cluster(n_workers: int, *, memory_limit: str | int = "auto") -> Iterat
 
     home = "distributed.nanny.pre-spawn-environ"
     kept = {f"{home}.MALLOC_TRIM_THRESHOLD_": _KEPT, f"{home}.MALLOC_MMAP_THRESHOLD_": _KEPT}
-    with (
-        dask.config.set(kept),
-        LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            processes=True,
-            memory_limit=memory_limit,
-            dashboard_address=None,
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
+    with dask.config.set(kept):
+        with warnings.catch_warnings():
+            # Of a server that nobody asked for: where its port is taken, it finds another one.
+            warnings.filterwarnings("ignore", message="Port .* is already in use")
+            cluster = LocalCluster(
+                n_workers=n_workers,
+                threads_per_worker=1,
+                processes=True,
+                memory_limit=memory_limit,
+                dashboard_address=None,
+            )
+        with cluster, Client(cluster) as client:
+            yield client

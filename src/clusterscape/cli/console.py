@@ -84,7 +84,8 @@ def verb(function: F) -> F:
                 logging.getLogger("matplotlib").setLevel(logging.ERROR)
             with warnings.catch_warnings(), showing(not options.get("quiet")):
                 warnings.simplefilter("ignore" if options.get("quiet") else "default")
-                warnings.filterwarnings("ignore", category=DeprecationWarning)
+                for of_programmers in (DeprecationWarning, ResourceWarning):
+                    warnings.filterwarnings("ignore", category=of_programmers)
                 warnings.showwarning = functools.partial(_show_warning, options)
                 function(**arguments)
         except (typer.Exit, typer.Abort, typer.BadParameter):

@@ -161,6 +161,7 @@ class RCE(BaseConsensus):
 
     def _combine(self, ensemble: Ensemble, features: Any) -> Combined:
         small, inverse = ensemble.compress()
+        small, columns = _by_appearance(small)
         m = small.n_points
         if m > self.max_rows:
             raise ValueError(
@@ -172,7 +173,7 @@ class RCE(BaseConsensus):
         rank = min(self.n_clusters, m)
         reliability = None
         if self.weighting is not None:
-            reliability = cluster_reliability(ensemble, theta=self.theta)
+            reliability = cluster_reliability(ensemble, theta=self.theta)[columns]
         evidence = PairEvidence.of(small, reliability)
         seeds: list[SeedSequence | None] = [None, *spawn(self.random_state, self.n_init - 1)]
         run = partial(
@@ -201,6 +202,33 @@ class RCE(BaseConsensus):
             return np.argmax(HT, axis=0)
         consensus = symmetric_operator(HT.shape[1], lambda block: HT.T @ (HT @ block))
         return kway_ncut(consensus, rank, weights=weights).labels
+
+
+def _by_appearance(small: Ensemble) -> tuple[Ensemble, np.ndarray]:
+    """Return distinct rows with the clusters of hard partitions numbered by first appearance.
+
+    The start is a spectral cut: where eigenvalues are equal, rounding chooses among their vectors,
+    and sums over clusters in another order would be rounded otherwise. So names would decide.
+    Also returned is which column of B each of the new ones was.
+    """
+    ranks = np.full(int(small.offsets[-1]), -1, dtype=np.int64)
+    kernels.graph.first_seen(np.ascontiguousarray(small.labels), small.offsets, ranks)
+    parts: list[Any] = []
+    columns: list[np.ndarray] = []
+    for i, start in enumerate(small.offsets[:-1]):
+        own = ranks[start : start + small.n_clusters[i]]
+        if i in small.soft:
+            dense = small.soft[i].toarray()
+            dense[small.labels[:, i] == UNSAMPLED] = np.nan
+            parts.append(dense)
+            columns.append(np.arange(start, start + own.size))
+            continue
+        codes = small.labels[:, i].astype(np.int64)
+        parts.append(np.where(codes < 0, codes, np.append(own, 0)[np.maximum(codes, 0)]))
+        seen = np.flatnonzero(own >= 0)
+        columns.append(start + seen[np.argsort(own[seen])])
+    named = Ensemble.from_labels(parts, weights=small.weights, sample_weight=small.sample_weight)
+    return named, np.concatenate(columns)
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,8 @@ def symmetric_eigen(
 
     Raises
     ------
+    ValueError
+        When a matrix is not square or not finite.
     RuntimeError
         When the vectors do not satisfy the equation; an unconverged answer is never returned.
 
@@ -108,8 +110,7 @@ def symmetric_eigen(
     >>> symmetric_eigen(np.diag([1.0, 3.0, 2.0]), 2, which="smallest").values
     array([1., 2.])
     """
-    given = isinstance(operator, LinearOperator) or issparse(operator)
-    A = aslinearoperator(operator if given else np.asarray(operator, dtype=np.float64))
+    A = _as_operator(operator)
     size = A.shape[0]
     if A.shape != (size, size):
         raise ValueError(f"operator must be square; got shape {A.shape}.")
@@ -153,6 +154,16 @@ def symmetric_eigen(
             "is, ask for fewer, or for solver='dense'."
         )
     return EigenResult(values, vectors, worst, chosen)
+
+
+def _as_operator(given: Any) -> LinearOperator:
+    """Return an operator; the entries of a matrix are looked at, those of an operator unknown."""
+    if isinstance(given, LinearOperator):
+        return given
+    matrix = given if issparse(given) else np.asarray(given, dtype=np.float64)
+    if not np.isfinite(matrix.tocsr().data if issparse(matrix) else matrix).all():
+        raise ValueError("operator must hold finite numbers; an entry is NaN or infinite.")
+    return aslinearoperator(matrix)
 
 
 def _lanczos(
