@@ -398,3 +398,31 @@ def test_what_the_next_long_run_of_the_harness_found():
     with pytest.raises(ValueError, match="with a bandwidth of .* leave the range of single"):
         weighted_kernel_quality(X, [0, 2, 2, 1, 2, 2, 2], n_components=4)  # it was NaN
     assert 0 < weighted_kernel_quality(X, [0, 2, 2, 1, 2, 2, 2]) < 1
+
+
+@pytest.mark.parametrize("unit", [2.0**996, 2.0**-996])
+def test_cuts_and_utilities_are_the_same_in_any_unit_of_the_weights(unit):
+    rng = np.random.default_rng(0)
+    A = rng.random((9, 9))
+    A, weights = A + A.T, rng.integers(1, 4, 9).astype(float)
+    for cut in (
+        lambda w: linalg.kway_ncut(A, 3, weights=w),
+        lambda w: linalg.recursive_ncut(A, 3, weights=w),
+        lambda w: linalg.recursive_ncut(A, 3, weights=w, cut="best"),
+    ):
+        one, other = cut(weights), cut(weights * unit)
+        np.testing.assert_array_equal(one.labels, other.labels)
+        assert one.value == pytest.approx(other.value)
+        for left, right in zip(one.splits, other.splits, strict=True):
+            np.testing.assert_allclose(right.sizes, np.multiply(left.sizes, unit))
+    value = linalg.ncut_value(A, one.labels, weights=weights * unit)
+    assert value == pytest.approx(one.value)
+    votes = list(rng.integers(0, 3, (2, 9)))
+    for utility in ("entropy", "category", "cosine", "lp"):
+        one, other = (
+            ensemble_utility(
+                Ensemble.from_labels(votes, sample_weight=w), weights > 1, utility=utility
+            )
+            for w in (weights, weights * unit)
+        )
+        assert one == pytest.approx(other)

@@ -9,6 +9,7 @@ import numpy as np
 from clusterscape import kernels
 from clusterscape._core.labels import UNSAMPLED
 from clusterscape._core.params import Choice, Flag, Number, checked, shown
+from clusterscape._core.weights import computable_weights
 from clusterscape.compare.registry import Score, register_measure
 from clusterscape.compare.tables import Noise, Tables, ratio
 from clusterscape.ensemble import as_ensemble
@@ -289,7 +290,8 @@ def ensemble_utility(
     inside = chosen.codes >= 0
     if not (inside & (source.sample_weight > 0)).any():
         raise ValueError("labels: no point with a positive weight is in a cluster.")
-    weight = np.where(inside, source.sample_weight, 0.0)
+    # Only shares of the points' weights count, and the squares of enormous ones are no numbers.
+    weight = computable_weights(np.where(inside, source.sample_weight, 0.0))
     groups, k = np.maximum(chosen.codes, 0).astype(np.int32), max(chosen.n_clusters, 1)
     totals = RowSpace.of(source).totals(groups, weight, k)
     seen = seen_mass(source.labels, groups, weight, k)

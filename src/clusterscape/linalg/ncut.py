@@ -189,7 +189,7 @@ def kway_ncut(
     True
     """
     operator = checked_operator(operator, "operator")
-    weight = _checked_weight(weights, operator.shape[0], n_clusters)
+    weight, _ = _in_range(_checked_weight(weights, operator.shape[0], n_clusters))
     degree = degrees(operator, weight)
     rest, first = without_first(operator, weight, degree)
     eigenvalues, vectors = np.array([1.0 if degree.any() else 0.0]), first
@@ -277,7 +277,7 @@ def recursive_ncut(
     (3, [0.03, 0.02])
     """
     operator = checked_operator(operator, "operator")
-    weight = _checked_weight(weights, operator.shape[0], n_clusters)
+    weight, unit = _in_range(_checked_weight(weights, operator.shape[0], n_clusters))
     parts = {0: np.arange(weight.size)}
     known: dict[int, Candidate | None] = {}
     splits: list[Split] = []
@@ -291,8 +291,8 @@ def recursive_ncut(
         points, inside = parts[part], candidate.side
         parts[part], parts[len(parts)] = points[inside], points[~inside]
         known.pop(part)
-        sizes = (float(weight[points[inside]].sum()), float(weight[points[~inside]].sum()))
-        splits.append(Split(part, candidate.value, candidate.eigenvalue, sizes))
+        sizes = [unit * float(weight[points[side]].sum()) for side in (inside, ~inside)]
+        splits.append(Split(part, candidate.value, candidate.eigenvalue, (sizes[0], sizes[1])))
         sums.append(np.zeros(weight.size))
         sums[-1][points] = candidate.sums
         strict.append(candidate.strict)
@@ -340,7 +340,7 @@ def ncut_value(operator: Any, labels: ArrayLike, *, weights: ArrayLike | None = 
     """
     groups = np.asarray(labels)
     operator = checked_operator(operator, "operator")
-    weight = _checked_weight(weights, operator.shape[0], 1)
+    weight, _ = _in_range(_checked_weight(weights, operator.shape[0], 1))
     if groups.shape != weight.shape:
         raise ValueError(f"labels has shape {groups.shape}, but the graph {weight.size} points.")
     total = 0.0
@@ -460,3 +460,16 @@ def _checked_weight(weights: ArrayLike | None, n: int, n_clusters: int) -> np.nd
             f"{{n_clusters}} is more than the {n} points of the graph.", n_clusters=n_clusters
         )
     return checked_weights(weights, n, name="weights", positive=True)
+
+
+def _in_range(weight: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return weights whose products with degrees are numbers, and their unit.
+
+    A cut has the same value in any unit. A weight that is less than 1e-50 of the largest counts as
+    that much.
+    """
+    largest = float(weight.max())
+    if 1e-50 < largest < 1e50 and weight.min() >= 1e-50 * largest:
+        return weight, 1.0
+    unit = float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1))
+    return np.maximum(weight / unit, 1e-50), unit
