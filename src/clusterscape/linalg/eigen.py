@@ -160,7 +160,7 @@ def _as_operator(given: Any) -> LinearOperator:
     """Return an operator; the entries of a matrix are looked at, those of an operator unknown."""
     if isinstance(given, LinearOperator):
         return given
-    matrix = given if issparse(given) else np.asarray(given, dtype=np.float64)
+    matrix: Any = given if issparse(given) else np.asarray(given, dtype=np.float64)
     if not np.isfinite(matrix.tocsr().data if issparse(matrix) else matrix).all():
         raise ValueError("operator must hold finite numbers; an entry is NaN or infinite.")
     return aslinearoperator(matrix)
