@@ -53,11 +53,12 @@ def planted_ensemble(n: int) -> Any:
     return make_planted_ensemble(n, PARTITIONS, n_clusters=CLUSTERS, random_state=0)
 
 
-def make(n: int, folder: Path) -> None:
-    """Keep the labels of an ensemble in a file: all processes of its size read the same."""
-    ensemble, planted = planted_ensemble(n)
-    np.save(folder / f"labels-{n}.npy", ensemble.labels)
-    np.save(folder / f"planted-{n}.npy", planted)
+def make(sizes: tuple[int, ...], folder: Path) -> None:
+    """Keep the labels of ensembles in files: all processes of a size read the same."""
+    for n in sizes:
+        ensemble, planted = planted_ensemble(n)
+        np.save(folder / f"labels-{n}.npy", ensemble.labels)
+        np.save(folder / f"planted-{n}.npy", planted)
 
 
 def kept_ensemble(n: int, folder: Path) -> Any:
@@ -74,7 +75,6 @@ def sec(n: int, folder: Path) -> tuple[float, float, int]:
     from clusterscape.compare import adjusted_rand
 
     model = SEC(CLUSTERS, random_state=0)
-    model.fit(planted_ensemble(1000)[0])  # compile
     ensemble, planted = kept_ensemble(n, folder)
     seconds = []
     for _ in range(REPEATS[n]):
@@ -91,7 +91,8 @@ def other(name: str, folder: Path) -> list[tuple[float, float]]:
 
     method, options = OTHERS[name]
     model = METHODS[method].estimator(n_clusters=CLUSTERS, random_state=0, **options)
-    model.fit(planted_ensemble(1000)[0])  # compile
+    # Compiles what these sizes need; a fit of few points takes other ways.
+    model.fit(kept_ensemble(OTHER_SIZES[0], folder)[0])
     found = []
     for n in OTHER_SIZES:
         ensemble, planted = kept_ensemble(n, folder)
@@ -118,8 +119,8 @@ def measure_sec(check: bool, folder: Path) -> tuple[str, bool]:
     """Measure SEC at all sizes; return the sentence of its bar and whether it is held."""
     rows = []
     runs = {}
+    _common.in_fresh_process(make, SIZES, folder)
     for n in SIZES:
-        _common.in_fresh_process(make, n, folder)
         runs[n] = _common.in_fresh_process(sec, n, folder)
         cpu, ari, n_iter = runs[n].result
         found = [f"{cpu:.2f}", n_iter, f"{runs[n].peak_mb:.0f}", f"{ari:.3f}"]
@@ -153,8 +154,8 @@ def measure_others(names: list[str], folder: Path) -> list[tuple[str, bool]]:
     rows = []
     said = []
     middle, large = OTHER_SIZES
-    for n in OTHER_SIZES if names else ():
-        _common.in_fresh_process(make, n, folder)
+    if names:
+        _common.in_fresh_process(make, OTHER_SIZES, folder)
     for name in names:
         run = _common.in_fresh_process(other, name, folder)
         for n, (cpu, ari) in zip(OTHER_SIZES, run.result, strict=True):

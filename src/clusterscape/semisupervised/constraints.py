@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -31,7 +31,7 @@ _LISTED = 1000  # violated pairs of labelled points that are listed, at most
 
 @dataclass(frozen=True)
 class Violations:
-    """Which constraints a partition does not respect.
+    """Which constraints a partition does not respect; by default there are no constraints.
 
     Attributes
     ----------
@@ -49,12 +49,12 @@ class Violations:
     Constraints.violations : Count them.
     """
 
-    must_link: int
-    cannot_link: int
-    must_pairs: np.ndarray
-    cannot_pairs: np.ndarray
-    weight: float
-    total_weight: float
+    must_link: int = 0
+    cannot_link: int = 0
+    must_pairs: np.ndarray = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    cannot_pairs: np.ndarray = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    weight: float = 0.0
+    total_weight: float = 0.0
 
     @property
     def count(self) -> int:
