@@ -75,6 +75,7 @@ def sec(n: int, folder: Path) -> tuple[float, float, int]:
     from clusterscape.compare import adjusted_rand
 
     model = SEC(CLUSTERS, random_state=0)
+    model.fit(planted_ensemble(1000)[0])  # compile
     ensemble, planted = kept_ensemble(n, folder)
     seconds = []
     for _ in range(REPEATS[n]):
