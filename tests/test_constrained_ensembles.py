@@ -155,6 +155,14 @@ def test_a_member_is_judged_by_the_points_it_saw() -> None:
     assert found == pytest.approx([1.0, 1.0, 0.0])
 
 
+def test_scores_take_labels_and_refuse_other_points() -> None:
+    known = Constraints.from_labels([0, 0, 1, 1])
+    labels = np.array([[0, 0, 1, 1], [0, 1, 0, 1]]).T
+    assert member_scores(labels, known) == pytest.approx([1.0, -0.5])
+    with pytest.raises(ValueError, match="constraints are about 3 points"):
+        member_scores(labels, Constraints(3))
+
+
 def test_scores_weigh_constraints_by_their_confidence() -> None:
     known = Constraints(6, must_link=[(0, 1), (0, 2)], must_weight=[1.0, 0.1], cannot_link=[(0, 3)])
     votes = Ensemble.from_labels([[0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 2, 2]])

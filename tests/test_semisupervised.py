@@ -474,6 +474,27 @@ def test_constraints_by_name_are_of_the_rows_in_their_order(made) -> None:
         known.merge(other)
 
 
+@pytest.mark.parametrize(
+    "made", [COPKMeans(3), ConstrainedEnsemble(3, n_partitions=3)], ids=lambda m: type(m).__name__
+)
+def test_labels_with_names_are_of_the_rows_in_their_order(made) -> None:
+    X, y = make_blobs(60, centers=3, random_state=1)
+    frame = pd.DataFrame(X, index=[f"p{i}" for i in range(60)])
+    labels = pd.Series(some_labels(y, 20), index=frame.index)
+    message = "X and y have different row names, at row 0 'p59' and 'p0'"
+    with pytest.raises(ValueError, match=message):
+        clone(made).fit(frame.iloc[::-1], labels)
+    for rows, given_labels in (
+        (frame, labels),
+        (X, labels),
+        (frame, labels.reset_index(drop=True)),
+    ):
+        assert clone(made).fit(rows, given_labels).violations_.count == 0
+    Q = pd.DataFrame(np.eye(60), index=frame.index, columns=frame.index)
+    with pytest.raises(ValueError, match="constraints and X have different row names"):
+        clone(made).fit(frame.iloc[::-1], constraints=Q)
+
+
 @pytest.mark.parametrize("given", [[(0, 1)], {"must": [(0, 1)]}, "pairs.csv", [[0, 1, 2]], 3])
 def test_what_is_no_constraints_is_refused_with_what_would_be(given) -> None:
     message = r"constraints must be Constraints.*must_link=.*from_labels"
