@@ -591,6 +591,46 @@ def test_inertia_does_not_cancel() -> None:
     assert np.allclose(model.cluster_centers_, means, rtol=1e-12)
 
 
+def test_one_label_for_each_class_pulls_as_little_as_it_says(blobs) -> None:
+    """There is no must-link then, and nothing of it but errors of rounding to be scaled up."""
+    X, y = blobs
+    known = np.full(len(X), -1)
+    known[[np.flatnonzero(y == c)[0] for c in range(4)]] = np.arange(4)
+    settings_ = {"n_landmarks": 60, "random_state": 0, "weighting": "points"}
+    free, held = (
+        FastConstrainedSpectral(4, alpha=alpha, **settings_).fit(X, known) for alpha in (0.0, 5.0)
+    )
+    assert (free.labels_ == held.labels_).all()
+    assert held.eigenvalues_ == pytest.approx(free.eigenvalues_)
+    few = np.random.default_rng(0).normal(size=(60, 3))
+    model = FastConstrainedSpectral(60, weighting="points", random_state=0)
+    assert model.fit(few, np.arange(60)).violations_.count == 0
+
+
+@pytest.mark.parametrize("kind", [LandmarkSpectral, FastConstrainedSpectral, SCACS])
+def test_a_landmark_for_every_point_and_none_beside_it(kind) -> None:
+    """The affinities are the identity, of which LAPACK finds no eigenvalue in a range."""
+    X, _ = make_blobs(150, centers=3, cluster_std=1.5, random_state=1)
+    model = kind(3, n_landmarks=150, nearest=1, random_state=0).fit(X)
+    assert (model.n_clusters_, len(model.eigenvalues_)) == (3, 3)
+
+
+def test_offsets_change_no_affinities_of_csp() -> None:
+    """A date in seconds is 1e9 and more, and the squares of such numbers hide distances of 1."""
+    X, y = make_blobs(150, centers=3, cluster_std=1.5, random_state=1)
+    plain, moved = (CSP(3, random_state=0).fit(rows).labels_ for rows in (X, X + 1e9))
+    assert (plain == moved).all()
+    assert adjusted_rand(plain, y) > 0.8
+
+
+@pytest.mark.parametrize("name", ["alpha", "demand"])
+@pytest.mark.parametrize("kind", [FastConstrainedSpectral, ConstrainedSpectral])
+def test_weights_are_finite(kind, name, blobs) -> None:
+    X, y = blobs
+    with pytest.raises(ValueError, match=f"{name}=inf is infinite beside affinities"):
+        kind(4, **{name: np.inf}).fit(X[:100], some_labels(y[:100], 20))
+
+
 # ---- pieces of the landmark graph ------------------------------------------------------------
 
 
