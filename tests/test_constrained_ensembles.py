@@ -101,6 +101,19 @@ def test_other_ensembles_of_the_paper(blobs, settings_) -> None:
     assert model.n_clusters_ == 4
 
 
+def test_without_constraints_members_are_those_of_the_unconstrained_method(blobs) -> None:
+    X, _ = blobs
+    bases = [
+        kind(n_landmarks=50, sample_rate=1.0, n_init=1)
+        for kind in (FastConstrainedSpectral, LandmarkSpectral)
+    ]
+    free, plain = (
+        ConstrainedEnsemble(4, base=base, n_partitions=8, random_state=0).fit(X) for base in bases
+    )
+    assert (free.ensemble_.labels == plain.ensemble_.labels).all()
+    assert (free.labels_ == plain.labels_).all()
+
+
 def test_points_keep_their_names(blobs) -> None:
     X, y = blobs
     names = [f"p{i}" for i in range(200)]

@@ -38,6 +38,7 @@ from clusterscape.semisupervised import (
     sphere_embedding,
 )
 from clusterscape.semisupervised._placement import Costs, Items, Placement
+from clusterscape.semisupervised.spectral import neighbor_graph
 from test_constraints import constraint_sets
 
 SMALL = {"n_landmarks": 40, "random_state": 0}
@@ -146,6 +147,19 @@ def test_without_constraints_it_is_the_unconstrained_method(blobs) -> None:
     for made in (FastConstrainedSpectral(4, **settings_), SCACS(4, **settings_)):
         assert (made.fit(X).labels_ == plain.labels_).all()
         assert (made.fit(X, np.full(len(X), -1)).labels_ == plain.labels_).all()
+
+
+@pytest.mark.parametrize("nothing", [None, Constraints(200), Constraints.from_labels([-1] * 200)])
+def test_without_constraints_a_graph_is_cut_as_normalised_cuts_are(nothing, blobs) -> None:
+    X = blobs[0][:200]
+    model = ConstrainedSpectral(4, n_neighbors=10, random_state=0).fit(X, constraints=nothing)
+    W = neighbor_graph(X, 10).toarray()
+    degree = W.sum(axis=1)
+    values, vectors = eigh(np.diag(degree) - W, np.diag(degree))
+    assert model.eigenvalues_ == pytest.approx(1.0 - values[1:5])
+    wanted = sphere_embedding(vectors[:, 1:5], degree)
+    assert np.abs(model.embedding_) == pytest.approx(np.abs(wanted), abs=1e-5)
+    assert model.violations_.total_weight == 0
 
 
 def test_the_pencil_without_cannot_links_has_the_unconstrained_vectors(blobs) -> None:
