@@ -114,6 +114,13 @@ def test_without_constraints_members_are_those_of_the_unconstrained_method(blobs
     assert (free.labels_ == plain.labels_).all()
 
 
+def test_too_few_clusters_are_refused_before_members_are_made(blobs, monkeypatch) -> None:
+    X, y = blobs
+    monkeypatch.setattr("clusterscape.semisupervised.ensemble.parallel_map", None)
+    with pytest.raises(InfeasibleError, match="4 groups.*n_clusters=3.*a weight below 1"):
+        ConstrainedEnsemble(3, base=BASE).fit(X, some_labels(y, 60))
+
+
 def test_points_keep_their_names(blobs) -> None:
     X, y = blobs
     names = [f"p{i}" for i in range(200)]

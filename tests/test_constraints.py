@@ -443,6 +443,9 @@ def test_columns_of_a_file_are_known_in_any_case_of_letters(tmp_path: Path) -> N
     assert Constraints.from_csv(file, n_points=2).must.weight == pytest.approx([0.5])
     with pytest.raises(ValueError, match="has other links than 'cannot'"):
         Constraints.from_csv(file, n_points=2, link="cannot")
+    file.write_text("a,b,weight,Weight\n0,1,1,0.5\n")
+    with pytest.raises(ValueError, match="has several columns 'weight'"):
+        Constraints.from_csv(file, n_points=2, link="must")
 
 
 def test_points_may_be_called_as_missing_values_are_written(tmp_path: Path) -> None:

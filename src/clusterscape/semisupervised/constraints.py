@@ -181,7 +181,7 @@ def _table_of(path: str | os.PathLike[str], *, classes: bool) -> pd.DataFrame:
     """Read a CSV file of text: pairs of points, or points and their classes."""
     header, line = ("point,class", "point") if classes else ("first,second", "pair")
     # No other cell is missing by decree: "NA" is a fine name of a point.
-    missing = {0: [""], 1: _NO_CLASS if classes else [""]}
+    missing: Any = {0: [""], 1: _NO_CLASS if classes else [""]}
     try:
         table = pd.read_csv(
             path, dtype=str, skipinitialspace=True, keep_default_na=False, na_values=missing
@@ -201,9 +201,11 @@ def _table_of(path: str | os.PathLike[str], *, classes: bool) -> pd.DataFrame:
         )
     # " Weight" is no other column: unread, all pairs of the file would be certain.
     names = [str(name).strip() for name in table.columns]
-    table.columns = pd.Index(
-        [n.lower() if i > 1 and n.lower() in _KNOWN else n for i, n in enumerate(names)]
-    )
+    names[2:] = [name.lower() if name.lower() in _KNOWN else name for name in names[2:]]
+    table.columns = pd.Index(names)
+    twice = [name for name in _KNOWN if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"{path} has several columns {twice[0]!r}; leave one of them.")
     if table.shape[1] < 2:
         what = "a point and its class" if classes else "the two points"
         raise ValueError(
@@ -945,7 +947,7 @@ def _refuse_links(table: pd.DataFrame, path: Any) -> None:
     if "link" in table.columns[2:]:
         raise ValueError(
             f"{path} has a column 'link', as files of pairs have, but is read as points and their "
-            "classes; read it without link='labels', or leave the column out."
+            "classes; give it as a file of pairs, or leave the column out."
         )
 
 

@@ -431,8 +431,10 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
         Whether every pair counts in full, as published: a point is then pulled by as many pairs as
         there are labels, far beyond its affinities. Or whether a constrained point counts as much
         as its affinities on average: weights are divided by the mean number of must-links, or of
-        cannot-links, of a constrained point. The latter is better where clusters are compact and
-        overlap; on images of 26 letters the former is, by far.
+        cannot-links, of a constrained point. The latter is better by far where compact clusters
+        overlap, and safer where labels are many beside the landmarks. Of other data either can be
+        the better one (pairs on images of 26 letters); :meth:`Constraints.split` and
+        :func:`member_scores` ask labels that are held back.
     n_landmarks, nearest, landmarks, bandwidth, metric, n_init, random_state
         As in :class:`LandmarkSpectral`.
     sample_rate : float
