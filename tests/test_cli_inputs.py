@@ -318,6 +318,20 @@ def test_info_describes_any_table(here: Path) -> None:
     assert report["parameters"]["reference"] == "label"
 
 
+def test_info_asks_about_the_first_of_many_odd_columns(here: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 9))
+    X[3, :8] = 1000.0
+    X[[7, 9], 8] = 1000.0
+    pd.DataFrame(X, columns=[f"c{i}" for i in range(9)]).to_csv("wide.csv", index=False)
+    text = call("info", "wide.csv").stdout
+    assert text.count("is that right?") == 5
+    assert "\n4 more columns are like that (--json names all).\n" in text
+    found = json.loads(call("info", "wide.csv", "--json").stdout)["columns"]
+    assert sum(column["suspicion"] is not None for column in found) == 9
+    assert "and 1 more cell," in found[8]["suspicion"]["reason"]
+
+
 def test_info_on_tables_that_are_matrices(here: Path) -> None:
     X = np.array([[1.0, np.nan], [0, 2.5], [0, 3], [4, 5], [6, 7]])
     np.save("t.npy", X)

@@ -433,6 +433,18 @@ def test_the_table_says_how_many_points_it_shows(page: Any) -> None:
     assert said.inner_text() == "no point has such an id"
 
 
+def test_a_search_among_some_of_the_points_says_so(browser: Any, tmp_path: Path) -> None:
+    labels = np.repeat([0, 1], [1990, 10])
+    model = EAC(2).fit(Ensemble.from_labels([labels, labels, 1 - labels]))
+    report.write(model, tmp_path / "some.html", X=np.eye(2)[labels], max_points=500)
+    page = browser.new_page()
+    page.goto((tmp_path / "some.html").as_uri())
+    ready(page)
+    page.fill("#search", "nobody")
+    assert page.locator("#which").inner_text() == "none of the points shown has such an id"
+    page.close()
+
+
 def test_agreements_in_words_are_the_same_everywhere(page: Any) -> None:
     page.click("#pin")
     for index in (3, 9, 17):
@@ -450,6 +462,13 @@ def test_the_printed_page_is_white_in_dark_mode(browser: Any, address: str) -> N
     assert back == "rgb(255, 255, 255)"
     assert not is_blank(page, "data")
     assert page.locator("nav").is_hidden()
+    # The two maps of the page stand side by side on A4, and words under a picture are not larger.
+    page.set_viewport_size({"width": 720, "height": 1000})
+    first, second = (page.locator(f"#{name}").bounding_box() for name in ("map", "data"))
+    assert first["y"] == pytest.approx(second["y"], abs=2)
+    size = "e => parseFloat(getComputedStyle(e).fontSize)"
+    words = page.locator("#verdict p").first.evaluate(size)
+    assert page.locator("figcaption").first.evaluate(size) <= words
     page.close()
 
 
