@@ -332,6 +332,19 @@ def test_info_asks_about_the_first_of_many_odd_columns(here: Path) -> None:
     assert "and 1 more cell," in found[8]["suspicion"]["reason"]
 
 
+@pytest.mark.parametrize(("n", "said"), [(2_500, "gower, which compares"), (10_500, "drop.")])
+def test_info_names_gower_as_far_as_run_takes_it(here: Path, n: int, said: str) -> None:
+    frame = pd.DataFrame(
+        {"x": np.random.default_rng(0).normal(size=n), "y": np.arange(n) % 7 + 0.5}
+    )
+    frame["kind"], frame["town"] = np.arange(n) % 3, np.arange(n) % 2
+    words = {"kind": "kind-" + frame["kind"].astype(str), "town": "t" + frame["town"].astype(str)}
+    frame.assign(**words).to_csv("t.csv", index=False)
+    text = call("info", "t.csv").stdout
+    assert f"compare with --categories {said}" in text
+    assert "--categories one-hot" in text.splitlines()[-1]
+
+
 def test_info_on_tables_that_are_matrices(here: Path) -> None:
     X = np.array([[1.0, np.nan], [0, 2.5], [0, 3], [4, 5], [6, 7]])
     np.save("t.npy", X)

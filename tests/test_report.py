@@ -27,8 +27,8 @@ from clusterscape import ConsensusClustering, Ensemble
 from clusterscape._core.labels import numbered_like
 from clusterscape.combine import EAC
 from clusterscape.explore import Landscape
-from clusterscape.preprocess import LogTransformer, TableEncoder, TopVariable
 from clusterscape.plot.description import number
+from clusterscape.preprocess import LogTransformer, TableEncoder, TopVariable
 from clusterscape.report import charts, collect, contents, findings, render, text, write
 from clusterscape.report.cautions import also_steady
 from clusterscape.report.tracking import cuts_of
@@ -230,6 +230,20 @@ def test_an_answer_that_takes_a_few_points_off_is_a_reservation(
     assert f"All but {rest} of 200 points are in cluster 0" in said
     assert f"takes {named} off, perhaps outliers" in said
     assert page["verdict"]["headline"].endswith(" – with reservations.")
+
+
+def test_rare_words_are_named_where_they_may_have_made_the_answer() -> None:
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"a": 0.1 * rng.normal(size=120), "town": ["Ulm"] * 119 + ["Bonn"]})
+    inner = ConsensusClustering(2, n_partitions=4, n_references=0, random_state=0)
+    whole = make_pipeline(TableEncoder(categories="one-hot"), inner).fit(rows)
+    inner.labels_ = (rows["town"] == "Bonn").to_numpy().astype(int)
+    said = " ".join(collect(whole, X=rows)["failures"]["cautions"])
+    assert "All but 1 of 120 points are in cluster 0" in said
+    assert "rare ones can do that: compare with Gower's distances" in said
+    said = " ".join(collect(inner, X=whole[:-1].transform(rows))["failures"]["cautions"])
+    assert "All but 1 of 120" in said  # who encoded the words is not known here
+    assert "Gower" not in said
 
 
 def test_clusters_that_the_matrix_cannot_show_are_named() -> None:

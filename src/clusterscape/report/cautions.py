@@ -26,13 +26,16 @@ def reservations(
     found: Mapping[str, Any],
     agreements: Sequence[float] | None,
     cut: float | None = None,
+    *,
+    words: bool = False,
 ) -> list[str]:
     """Return what may make a result another one than it looks; the headline then says so.
 
     ``agreements`` are those of all clusterings with the answer, and ``cut`` is that of the clusters
-    by which the number of clusters was chosen; None where they are not known.
+    by which the number of clusters was chosen; None where they are not known. ``words`` says that
+    columns of words became columns of 0 and 1.
     """
-    said = [*_on_structure(found), *_on_members(model), *_on_rest(found), *_on_k(model)]
+    said = [*_on_structure(found), *_on_members(model), *_on_rest(found, words), *_on_k(model)]
     said += _on_cut(cut)
     said += _on_cohesion(model, found)
     if found["n_clusters"] > 1 and agreements is not None:
@@ -122,7 +125,8 @@ def _on_k(model: Any) -> list[str]:
     if same < _UNSTEADY:
         said.append(
             f"The number of clusters is not steady: only {same:.0%} of random halves of the "
-            f"clusterings chose {selection.n_clusters}."
+            f"clusterings chose {selection.n_clusters}. If you know how many there are, ask for "
+            "them."
         )
     finer = also_steady(selection, model.n_clusters_, finer=True)
     if finer:
@@ -169,7 +173,7 @@ def _on_cohesion(model: Any, found: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _on_rest(found: Mapping[str, Any]) -> list[str]:
+def _on_rest(found: Mapping[str, Any], words: bool) -> list[str]:
     """Say that the answer takes a few points off, and leaves all others undivided."""
     sizes = found["cluster_sizes"]
     rest, clustered = sum(sizes) - max(sizes, default=0), sum(sizes)
@@ -179,6 +183,8 @@ def _on_rest(found: Mapping[str, Any]) -> list[str]:
         f"All but {rest:,} of {clustered:,} points are in cluster {sizes.index(max(sizes))}: the "
         f"answer takes {'one point' if rest == 1 else 'a few points'} off, perhaps outliers, and "
         "does not divide the others."
+        + " Words were turned into columns of 0 and 1, and rare ones can do that: compare with "
+        "Gower's distances, or leave the words out." * words
     ]
 
 
