@@ -433,15 +433,31 @@ def test_the_table_says_how_many_points_it_shows(page: Any) -> None:
     assert said.inner_text() == "no point has such an id"
 
 
-def test_a_search_among_some_of_the_points_says_so(browser: Any, tmp_path: Path) -> None:
+def test_a_few_points_among_many_are_found(browser: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
     labels = np.repeat([0, 1], [1990, 10])
-    model = EAC(2).fit(Ensemble.from_labels([labels, labels, 1 - labels]))
-    report.write(model, tmp_path / "some.html", X=np.eye(2)[labels], max_points=500)
+    X = rng.normal(size=(2000, 2))
+    X[-10:] = np.column_stack([np.linspace(-1, 1, 10), np.zeros(10)])  # in the midst of the others
+    model = EAC(2).fit(Ensemble.from_labels([labels, labels, np.arange(2000) % 3]))
     page = browser.new_page()
+    report.write(model, tmp_path / "some.html", X=X, max_points=1500)
     page.goto((tmp_path / "some.html").as_uri())
     ready(page)
-    page.fill("#search", "nobody")
+    page.fill("#search", "nobody")  # not all points are here
     assert page.locator("#which").inner_text() == "none of the points shown has such an id"
+    # The colour of cluster 1 is seen, on top of the points of cluster 0.
+    seen = page.evaluate(
+        """() => { const c = document.getElementById('data');
+        const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+        let count = 0;
+        for (let i = 0; i < d.length; i += 4)
+          count += d[i] > 200 && d[i + 2] < 80 && d[i + 3] > 200;
+        return count; }"""
+    )
+    shown = page.evaluate("JSON.parse(document.getElementById('report-data').textContent)")
+    few = sum(c == 1 for c in shown["points"]["label"])
+    assert 0 < few < 10
+    assert seen > 12 * few  # symbols of 7 pixels, not of 6
     page.close()
 
 
