@@ -438,11 +438,12 @@ def test_a_few_points_among_many_are_found(browser: Any, tmp_path: Path) -> None
     labels = np.repeat([0, 1], [1990, 10])
     X = rng.normal(size=(2000, 2))
     X[-10:] = np.column_stack([np.linspace(-1, 1, 10), np.zeros(10)])  # in the midst of the others
-    model = EAC(2).fit(Ensemble.from_labels([labels, labels, np.arange(2000) % 3]))
+    model = EAC(2).fit(Ensemble.from_labels([labels, labels, np.arange(2000) % 2]))
     page = browser.new_page()
     report.write(model, tmp_path / "some.html", X=X, max_points=1500)
     page.goto((tmp_path / "some.html").as_uri())
     ready(page)
+    assert "agrees 0.00" in page.locator("#partition option").last.inner_text()  # not -0.00
     page.fill("#search", "nobody")  # not all points are here
     assert page.locator("#which").inner_text() == "none of the points shown has such an id"
     # The colour of cluster 1 is seen, on top of the points of cluster 0.
