@@ -462,6 +462,28 @@ def test_a_few_points_among_many_are_found(browser: Any, tmp_path: Path) -> None
     page.close()
 
 
+def test_thousands_of_points_keep_their_colours_in_the_dark(browser: Any, tmp_path: Path) -> None:
+    labels = np.repeat([0, 1], [2900, 100])
+    X = np.random.default_rng(0).normal(size=(3000, 2))
+    model = EAC(2).fit(Ensemble.from_labels([labels, labels, np.arange(3000) % 2]))
+    report.write(model, tmp_path / "many.html", X=X)
+    blue = {}
+    for scheme in ("light", "dark"):
+        page = browser.new_context(color_scheme=scheme).new_page()
+        page.goto((tmp_path / "many.html").as_uri())
+        ready(page)
+        blue[scheme] = page.evaluate(
+            """() => { const c = document.getElementById('data');
+            const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+            let count = 0;
+            for (let i = 0; i < d.length; i += 4)
+              count += d[i + 3] > 200 && d[i + 2] - d[i] > 90;
+            return count; }"""
+        )
+        page.close()
+    assert blue["dark"] > 0.8 * blue["light"]  # rims that help dark colours do not hide them
+
+
 def test_agreements_in_words_are_the_same_everywhere(page: Any) -> None:
     page.click("#pin")
     for index in (3, 9, 17):

@@ -322,14 +322,14 @@
         shapeOf(label)(paths.get(label), places[2 * i], places[2 * i + 1], sizes.get(label));
       }
       ink.globalAlpha = faded ? 0.15 : 0.9;
-      ink.lineWidth = Math.min(0.6, size / 6);
+      ink.lineWidth = Math.min(1.2, size / 3);
       ink.strokeStyle = colour("--edge"); // dark colours on a dark page
       for (const label of order) {
         if (!paths.has(label)) continue;
         const path = paths.get(label);
         ink.fillStyle = colourOf(label);
+        ink.stroke(path); // below the colours, which thousands of rims would hide
         ink.fill(path);
-        ink.stroke(path);
       }
     }
     ink.globalAlpha = 1;
