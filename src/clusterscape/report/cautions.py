@@ -38,9 +38,14 @@ def reservations(
     return said + _on_doubt(model, found)
 
 
-def cautions(model: Any, found: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
-    """Return what else a reader should know: untested structure, tiny clusters, odd columns."""
-    said = [*_on_no_test(found), *_on_sizes(found), *_on_votes(model, found, model.to_frame())]
+def cautions(
+    model: Any, found: Mapping[str, Any], run: Mapping[str, Any], *, against: int
+) -> list[str]:
+    """Return what else a reader should know: untested structure, tiny clusters, odd columns.
+
+    ``against`` are the points with more votes for another cluster than for their own.
+    """
+    said = [*_on_no_test(found), *_on_sizes(found), *_on_votes(model, found, against)]
     said += [*_on_unsure(model), *_on_reference(found)]
     return [*said, *_on_left_out(run), *suspicions(run.get("input", {}).get("suspicious") or ())]
 
@@ -225,11 +230,10 @@ def _on_unsure(model: Any) -> list[str]:
     ]
 
 
-def _on_votes(model: Any, found: Mapping[str, Any], frame: Any) -> list[str]:
+def _on_votes(model: Any, found: Mapping[str, Any], against: int) -> list[str]:
     if found["n_clusters"] == 1 or found["confidence"]["missing"] == len(model.labels_):
         return []
     taken = getattr(getattr(model, "consensus_", None), "chosen_", None)
-    against = int((frame["runner_up_share"] > frame["confidence"] + 1e-9).sum())
     if not (isinstance(taken, str) and taken.endswith(", best") and against):
         return []
     has = "point has" if against == 1 else "points have"

@@ -604,7 +604,7 @@ def _failures(case: _Case) -> dict[str, Any]:
         "failed": case.found["failures"],
         "n_partitions": case.model.ensemble_.n_partitions,
         "unclustered": case.found["n_unclustered"],
-        "cautions": cautions(case.model, case.found, case.run),
+        "cautions": cautions(case.model, case.found, case.run, against=_against_votes(case.frame)),
     }
 
 
