@@ -54,7 +54,7 @@ from clusterscape.semisupervised import (
     support_vector_distances,
 )
 from clusterscape.semisupervised.landmarks import LandmarkRows
-from clusterscape.validate import describe_clusters, sd_index
+from clusterscape.validate import describe_clusters, sd_index, structure_test
 
 PLAIN = sorted(name for name, method in METHODS.items() if method.features != "needed")
 
@@ -153,6 +153,7 @@ def test_the_order_of_the_points_changes_no_majority(seed):
         (lambda e: linalg.laplacian_quotient(None, e, 2), "ensemble.coassociation"),
         (lambda e: linalg.symmetric_eigen([[1, np.inf], [0, 1]], 1), "operator must hold finite"),
         (lambda e: linalg.symmetric_eigen(sparse.eye(3) * np.nan, 1), "operator must hold finite"),
+        (lambda e: structure_test([[0.0], [1e300], [-1e300]]), "X has values up to 1e.300, whose"),
         (lambda e: linalg.log_gaps(0.5), "eigenvalues must be a vector"),
         (lambda e: linalg.eigengap("name"), "eigenvalues must be a vector"),
         (lambda e: linalg.scaled(np.eye(3), 1.0), "scale must have one entry per row"),

@@ -20,6 +20,7 @@ from clusterscape._core.params import N_JOBS, Choice, Integer, Seed, checked
 from clusterscape._core.rows import RowSource, as_rows
 from clusterscape._core.seeds import RandomState, kernel_seed, spawn
 from clusterscape.generate.features import read_matrix
+from clusterscape.linalg.distances import check_extremes
 from clusterscape.linalg.ncut import eigengap
 from clusterscape.linalg.rowspace import RowSpace
 from clusterscape.linalg.transfer_cut import bipartite_spectrum
@@ -248,6 +249,7 @@ def _sampled(
         X = X[np.sort(rng.choice(n, size=max_points, replace=False))]
     elif isinstance(X, RowSource):
         X = X.gather()
+    check_extremes(float(X.min()), float(X.max()), np.dtype(np.float64), "X")
     if metric == "cosine":
         X = normalize(X)
     if sparse.issparse(X) and min(X.shape) > _COMPONENTS + 1:
