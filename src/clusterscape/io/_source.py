@@ -186,7 +186,8 @@ def open_source(
         remedy = (
             "save it as xlsx or CSV"
             if sheet
-            else f"say which it is with {{format}} (known: {endings})"
+            else f"save it as CSV, or, if it is in one of the formats that can be read ({endings}), "
+            "say which with {format}"
         )
         raise TableError(
             f"{name}: the ending of the name is not that of a format that can be read",
