@@ -581,7 +581,7 @@ def test_lines_above_a_table_are_to_be_skipped():
 def test_files_of_other_formats_are_to_be_saved_as_csv():
     Path("t.json").write_text("{}")
     said = " ".join(invoke("run", "t.json", *QUICK).stderr.split())
-    assert "save it as CSV, or, if it is in one of the formats that can be read" in said
+    assert "save it as CSV, or say with --format csv which format it has (known: .csv," in said
 
 
 def test_a_report_is_of_a_model():

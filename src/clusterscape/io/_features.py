@@ -238,8 +238,8 @@ class Features:
         out = texts
         if not one and words[0] == 0 and self._all_differ(0):
             remedy = (
-                "name the rows with {id_column}, and of the others leave out what is no measurement "
-                "with {exclude}, or make one column for each word with {categories}"
+                "name the rows with {id_column}, and of the others leave out what is no "
+                "measurement with {exclude}, or make one column for each word with {categories}"
             )
             out = texts[1:]
         raise TableError(
