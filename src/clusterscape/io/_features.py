@@ -253,7 +253,8 @@ class Features:
 
     def _all_differ(self, position: int) -> bool:
         values = self.frame.iloc[:, position]
-        return not self.cells[position].missing.any() and bool(values.is_unique)
+        whole = len(values) >= _FEWEST and not self.cells[position].missing.any()
+        return whole and bool(values.is_unique)
 
     def _spreadsheet(self, position: int) -> str:
         cells = self.cells[position]
