@@ -6,6 +6,7 @@ import ast
 import importlib.util
 import re
 import sys
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -28,6 +29,46 @@ def test_the_readme_of_the_benchmarks_lists_every_program() -> None:
 def test_every_program_says_what_it_measures_and_its_bars(path: Path) -> None:
     said = ast.get_docstring(ast.parse(path.read_text(encoding="utf8"))) or ""
     assert re.search(r"\bbars?\b|\bclaims?\b|measures nothing", said, re.IGNORECASE)
+
+
+# Peers that do not install beside the others; their program names them and goes on.
+NOT_INSTALLED = {"combo", "sc3s"}
+
+
+def _imported(path: Path) -> set[str]:
+    """Return the packages that a file imports, those that it looks for included."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.add(str(node.module).split(".")[0])
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("find_spec"):
+            found |= {arg.value for arg in node.args if isinstance(arg, ast.Constant)}
+    return found
+
+
+def _bench_packages() -> set[str]:
+    """Return the names of the distributions that the extra ``bench`` asks for."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))["project"]
+    extras = project["optional-dependencies"]
+    asked = [*project["dependencies"], *extras["bench"]]
+    for entry in extras["bench"]:
+        inner = re.match(r"clusterscape\[(.+)\]", entry)
+        asked += [one for name in inner[1].split(",") for one in extras[name]] if inner else []
+    return {re.split(r"[\[<>=;~ ]", entry)[0].lower() for entry in asked}
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.relative_to(BENCHMARKS).as_posix())
+def test_what_a_program_imports_is_in_the_bench_environment(path: Path) -> None:
+    distributions = {
+        "active_semi_clustering": "active-semi-supervised-clustering",
+        "ot": "pot",
+        "sklearn": "scikit-learn",
+    }
+    own = {path.stem for path in (*PROGRAMS, BENCHMARKS / "_common.py")} | {"clusterscape"}
+    others = _imported(path) - set(sys.stdlib_module_names) - (own - {"dask"}) - NOT_INSTALLED
+    assert {distributions.get(name, name) for name in others} <= _bench_packages()
 
 
 @pytest.fixture

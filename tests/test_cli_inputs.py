@@ -318,6 +318,33 @@ def test_info_describes_any_table(here: Path) -> None:
     assert report["parameters"]["reference"] == "label"
 
 
+def test_info_asks_about_the_first_of_many_odd_columns(here: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 9))
+    X[3, :8] = 1000.0
+    X[[7, 9], 8] = 1000.0
+    pd.DataFrame(X, columns=[f"c{i}" for i in range(9)]).to_csv("wide.csv", index=False)
+    text = call("info", "wide.csv").stdout
+    assert text.count("is that right?") == 5
+    assert "\n4 more columns are like that (--json names all).\n" in text
+    found = json.loads(call("info", "wide.csv", "--json").stdout)["columns"]
+    assert sum(column["suspicion"] is not None for column in found) == 9
+    assert "and 1 more cell," in found[8]["suspicion"]["reason"]
+
+
+@pytest.mark.parametrize(("n", "said"), [(2_500, "gower, which compares"), (10_500, "drop.")])
+def test_info_names_gower_as_far_as_run_takes_it(here: Path, n: int, said: str) -> None:
+    frame = pd.DataFrame(
+        {"x": np.random.default_rng(0).normal(size=n), "y": np.arange(n) % 7 + 0.5}
+    )
+    frame["kind"], frame["town"] = np.arange(n) % 3, np.arange(n) % 2
+    words = {"kind": "kind-" + frame["kind"].astype(str), "town": "t" + frame["town"].astype(str)}
+    frame.assign(**words).to_csv("t.csv", index=False)
+    text = call("info", "t.csv").stdout
+    assert f"compare with --categories {said}" in text
+    assert "--categories one-hot" in text.splitlines()[-1]
+
+
 def test_info_on_tables_that_are_matrices(here: Path) -> None:
     X = np.array([[1.0, np.nan], [0, 2.5], [0, 3], [4, 5], [6, 7]])
     np.save("t.npy", X)

@@ -101,6 +101,26 @@ def test_other_ensembles_of_the_paper(blobs, settings_) -> None:
     assert model.n_clusters_ == 4
 
 
+def test_without_constraints_members_are_those_of_the_unconstrained_method(blobs) -> None:
+    X, _ = blobs
+    bases = [
+        kind(n_landmarks=50, sample_rate=1.0, n_init=1)
+        for kind in (FastConstrainedSpectral, LandmarkSpectral)
+    ]
+    free, plain = (
+        ConstrainedEnsemble(4, base=base, n_partitions=8, random_state=0).fit(X) for base in bases
+    )
+    assert (free.ensemble_.labels == plain.ensemble_.labels).all()
+    assert (free.labels_ == plain.labels_).all()
+
+
+def test_too_few_clusters_are_refused_before_members_are_made(blobs, monkeypatch) -> None:
+    X, y = blobs
+    monkeypatch.setattr("clusterscape.semisupervised.ensemble.parallel_map", None)
+    with pytest.raises(InfeasibleError, match="4 groups.*n_clusters=3.*a weight below 1"):
+        ConstrainedEnsemble(3, base=BASE).fit(X, some_labels(y, 60))
+
+
 def test_points_keep_their_names(blobs) -> None:
     X, y = blobs
     names = [f"p{i}" for i in range(200)]
@@ -153,6 +173,14 @@ def test_a_member_is_judged_by_the_points_it_saw() -> None:
         Constraints.from_labels([*truth[:30], *[-1] * 30]),
     )
     assert found == pytest.approx([1.0, 1.0, 0.0])
+
+
+def test_scores_take_labels_and_refuse_other_points() -> None:
+    known = Constraints.from_labels([0, 0, 1, 1])
+    labels = np.array([[0, 0, 1, 1], [0, 1, 0, 1]]).T
+    assert member_scores(labels, known) == pytest.approx([1.0, -0.5])
+    with pytest.raises(ValueError, match="constraints are about 3 points"):
+        member_scores(labels, Constraints(3))
 
 
 def test_scores_weigh_constraints_by_their_confidence() -> None:

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -76,6 +77,8 @@ def test_closure_is_what_the_pairs_imply(case) -> None:
     for i, j in apart:
         wanted[component[i], component[j]] = wanted[component[j], component[i]] = True
     assert (excluded == wanted).all()
+    left, right = np.indices(wanted.shape).reshape(2, -1)
+    assert (made.closure.excludes(left, right) == wanted.ravel()).all()
     assert made.violations(truth).count == 0
     assert made.closure.least_clusters() <= len(set(truth.tolist()))
 
@@ -221,6 +224,12 @@ def test_matrix_and_file_give_back_the_constraints(tmp_path) -> None:
         ("a,b,link\nx,q,must\n", {"index": ["x", "y"]}, "'q', which is not in the data"),
         ("a,b,link,weight\n0,1,must,2\n", {"n_points": 2}, r"weight 2 is not in \(0, 1\]"),
         ("a\n0\n", {"n_points": 2}, "two columns"),
+        ("a,b\n0,1\n", {"n_points": 2, "link": "ml"}, "link must be .*'must'.*got 'ml'"),
+        (
+            "a,b,link\n0,1,must\n",
+            {"n_points": 2, "link": "labels"},
+            "has a column 'link', as files of pairs have",
+        ),
         (
             "p,c\nx,red\ny,red\nx,blue\n",
             {"index": ["x", "y"], "link": "labels"},
@@ -248,6 +257,8 @@ def test_bad_files_are_refused(tmp_path, text, options, message) -> None:
         ({"must_link": [(0, 1, 2)]}, r"shape \(m, 2\)"),
         ({"cannot_link": [(0, 1)], "cannot_weight": 0.0}, "weight 0"),
         ({"cannot_link": [(0, 1)], "cannot_weight": [1, 1]}, "2 weights"),
+        ({"must_link": [(0, 1)], "must_weight": [[1]]}, r"weights of shape \(1, 1\)"),
+        ({"must_link": [(0, 1), (1,)]}, "rows of different lengths"),
     ],
 )
 def test_bad_pairs_are_refused(settings, message) -> None:
@@ -393,3 +404,113 @@ def test_there_is_a_name_for_every_point(make) -> None:
     assert list(make(list("abcde")).index) == list("abcde")
     with pytest.raises(ValueError, match="index has 3 names, but there are 5 points"):
         make(list("abc"))
+
+
+def test_entries_stored_twice_are_added() -> None:
+    """Of a matrix in triplets, as of any other in scipy: the largest of them is not the weight."""
+    place = ([0, 0, 2, 2], [1, 1, 3, 3])
+    made = Constraints.from_matrix(sparse.coo_matrix(([0.25, 0.5, 1.0, -1.0], place), shape=(4, 4)))
+    assert made.must.weight == pytest.approx([0.75])
+    assert len(made) == 1
+    small = sparse.coo_matrix((np.array([100, -99, 1, -2], dtype=np.int8), place), shape=(4, 4))
+    assert (Constraints.from_matrix(small).matrix().tocoo().data == [1, 1, -1, -1]).all()
+    with pytest.raises(ValueError, match=r"Q has 1.5 at \(2, 3\)"):
+        Constraints.from_matrix(sparse.coo_matrix(([1, 0, 1, 0.5], place), shape=(4, 4)))
+
+
+@pytest.mark.parametrize(
+    ("Q", "message"),
+    [
+        (None, r"Q must be square.*shape \(\)"),
+        (3, r"Q must be square.*shape \(\)"),
+        (np.zeros((0, 0)), r"Q must be square.*shape \(0, 0\)"),
+        (np.zeros((2, 2, 2)), r"Q must be square.*shape \(2, 2, 2\)"),
+        (np.array([["0", "1"], ["1", "0"]]), "Q must hold numbers.*<U1"),
+        (np.array([[0, 1 + 1j], [0, 0]]), "Q must hold numbers.*complex"),
+    ],
+)
+def test_what_is_no_matrix_of_points_is_refused(Q, message) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        Constraints.from_matrix(Q)
+
+
+def test_names_of_a_series_and_of_a_frame_are_names_of_the_points() -> None:
+    names = list("abc")
+    labels = pd.Series([0, -1, 1], index=names)
+    assert list(Constraints.from_labels(labels).index) == names
+    assert list(Constraints.from_labels(labels, index=list("xyz")).index) == list("xyz")
+    Q = pd.DataFrame(np.diag([1.0, 0.5], 1), index=names, columns=names)
+    assert list(Constraints.from_matrix(Q).index) == names
+    assert Constraints.from_matrix(Q.to_numpy()).index is None
+    with pytest.raises(ValueError, match="rows and columns of Q have different row names"):
+        Constraints.from_matrix(Q[["b", "a", "c"]])
+
+
+def test_columns_of_a_file_are_known_in_any_case_of_letters(tmp_path: Path) -> None:
+    """Unread, a column of weights would leave every pair certain."""
+    file = tmp_path / "pairs.csv"
+    file.write_text("a,b,Link,WEIGHT \n0,1,must,0.5\n")
+    assert Constraints.from_csv(file, n_points=2).must.weight == pytest.approx([0.5])
+    with pytest.raises(ValueError, match="has other links than 'cannot'"):
+        Constraints.from_csv(file, n_points=2, link="cannot")
+    file.write_text("a,b,weight,Weight\n0,1,1,0.5\n")
+    with pytest.raises(ValueError, match="has several columns 'weight'"):
+        Constraints.from_csv(file, n_points=2, link="must")
+
+
+def test_points_may_be_called_as_missing_values_are_written(tmp_path: Path) -> None:
+    file = tmp_path / "pairs.csv"
+    file.write_text("a,b\nNA,None\n")
+    known = Constraints.from_csv(file, index=["None", "x", "NA"], link="must")
+    assert known.must.ends.tolist() == [[0, 2]]
+    file.write_text("a,b\nNA,red\nx,NA\nNone,\n")
+    known = Constraints.from_csv(file, index=["None", "x", "NA"], link="labels")
+    assert known.points.tolist() == [2]
+
+
+def test_a_kind_of_links_is_must_or_cannot() -> None:
+    known = Constraints.from_labels([0, 0, 1])
+    for ask in (known.mean_degree, lambda link: known.laplacian_apply(np.eye(3), link)):
+        with pytest.raises(ValueError, match=r"link must be .*'must'.*got 'maybe'"):
+            ask("maybe")
+    with pytest.raises(ValueError, match="4 rows, but the constraints are about 3 points"):
+        known.laplacian_product(sparse.eye(4, format="csr"), "must")
+
+
+def test_labels_of_any_size_are_compared() -> None:
+    known = Constraints.from_labels([0, 0, 1, 1])
+    for largest in (np.int64(2**63 - 1), np.uint64(2**64 - 1)):
+        found = np.array([0, 0, largest, 0], dtype=largest.dtype)
+        assert known.violations(found).cannot_pairs.tolist() == [[0, 3], [1, 3]]
+    with pytest.raises(ValueError, match="the label -5 in row 1 is negative"):
+        known.violations(np.array([0, -5, 1, 1]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([],), "labels is empty"),
+        (([0, 1], "sure"), r"weight must be a number in \(0, 1\]; got 'sure'"),
+        (([0, 1], 0.0), r"weight must be a number in \(0, 1\]; got 0"),
+    ],
+)
+def test_bad_labels_are_refused(arguments, message) -> None:
+    labels, weight = arguments if len(arguments) == 2 else (*arguments, 1.0)
+    with pytest.raises((TypeError, ValueError), match=message):
+        Constraints.from_labels(labels, weight=weight)
+
+
+def test_weights_are_numbers() -> None:
+    with pytest.raises(TypeError, match="must_link: weights must be numbers"):
+        Constraints(2, must_link=[(0, 1)], must_weight="high")
+
+
+def test_as_many_classes_as_points_are_asked_about_or_refused() -> None:
+    """Their pairs are not written out where a question needs a few; else the memory is named."""
+    known = Constraints.from_labels(np.arange(50_000))
+    first, second = np.array([0, 7, 7]), np.array([1, 7, 49_999])
+    assert known.closure.excludes(first, second).tolist() == [True, False, True]
+    with pytest.raises(
+        MemoryError, match=r"the pairs of 50,000 known classes would take 187\.5 GB"
+    ):
+        known.closure.exclusions()

@@ -126,6 +126,20 @@ def test_given_tables_have_chains_a_quality_and_a_representative() -> None:
     assert max(adjusted_rand(truths[1], c) for c in same.representatives_.labels.T) == 1
 
 
+def test_the_best_of_each_view_is_shown_where_grouping_would_join_them() -> None:
+    rng = np.random.default_rng(0)
+    strong = rng.integers(3, size=120)
+    near = np.where(rng.random(120) < 0.2, rng.integers(3, size=120), strong)
+    X, other = (np.eye(3)[t] * 7 + rng.normal(size=(120, 3)) for t in (strong, near))
+    far = [rng.integers(3, size=120)]
+    few = Landscape(3, n_samples=60, n_chains=4, burn_in=20, n_generated=0, n_representatives=2)
+    for grouping_by in grouping.GROUPINGS:
+        few.set_params(random_state=0, progress=False, grouping=grouping_by)
+        shown = few.fit(X, views=other, ensemble=Ensemble.from_labels(far)).representatives_
+        for truth in (strong, near):
+            assert max(adjusted_rand(truth, c) for c in shown.labels.T) >= 0.95
+
+
 def test_samples_of_views_are_kept_beside_those_of_the_table(tmp_path) -> None:
     (X, other), _ = two_tables(60)
     how = {"n_samples": 24, "n_chains": 2, "burn_in": 5, "random_state": 0, "progress": False}

@@ -167,3 +167,19 @@ def test_a_small_operator_is_held_to_its_own_norm(monkeypatch):
     operator = LinearOperator((700, 700), matvec=lambda v: scale * v.ravel())
     with pytest.raises(RuntimeError, match="residual 5.0e-10"):
         symmetric_eigen(operator, 3, solver="lobpcg")
+
+
+def test_no_eigenvalue_is_missed_where_they_coincide() -> None:
+    """LAPACK finds none in a range of this matrix, which is the identity up to rounding."""
+    first = np.full(37, 37**-0.5)
+    first[0] += 1.0
+    first /= np.linalg.norm(first)
+    reflection = np.eye(37) - 2.0 * np.outer(first, first)
+    nearly_one = (reflection @ reflection.T)[1:, 1:]
+    values, vectors = eigen.largest_pairs((nearly_one + nearly_one.T) / 2, 3)
+    assert values == pytest.approx(np.ones(3))
+    assert vectors.T @ vectors == pytest.approx(np.eye(3))
+    assert symmetric_eigen(nearly_one, 3, solver="dense").values == pytest.approx(np.ones(3))
+    values, vectors = eigen.largest_pairs(2.0 * nearly_one, 3, np.eye(36))
+    assert values == pytest.approx(np.full(3, 2.0))
+    assert vectors.shape == (36, 3)

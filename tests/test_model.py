@@ -729,3 +729,15 @@ def test_answers_are_compared_by_angles_where_members_are(algorithms, metric):
     ensemble = generator.generate(X)
     assert choose_method(ensemble, 3).options == {"metric": metric}
     assert any(record.compares_angles for record in ensemble.records) == (metric == "cosine")
+
+
+def test_without_constraints_none_are_looked_at(monkeypatch):
+    def refused(*args: object, **named: object) -> None:
+        raise AssertionError("constraints were looked at")
+
+    monkeypatch.setattr("clusterscape.model.constraints_of", refused)
+    monkeypatch.setattr("clusterscape.model.weighed", refused)
+    model = ConsensusClustering(2).fit_ensemble([[0, 0, 1, 1, 1], [0, 0, 0, 1, 1]])
+    seen = model.violations_
+    assert (seen.count, seen.satisfied, seen.total_weight) == (0, 1.0, 0.0)
+    assert seen.must_pairs.shape == seen.cannot_pairs.shape == (0, 2)

@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.legend import Legend
 from scipy import sparse
 from sklearn.datasets import make_blobs
 
@@ -23,6 +24,8 @@ from clusterscape.plot import (
     KSelectionDisplay,
     MethodCurvesDisplay,
     ScatterDisplay,
+    SilhouetteDisplay,
+    StabilityDisplay,
     TrajectoryDisplay,
     cluster_colors,
 )
@@ -179,6 +182,40 @@ def test_names_of_clusters_do_not_overlap(k):
     boxes = [t.get_window_extent() for t in texts]
     # Digits fill about two thirds of the height of a text's box.
     assert overlaps([box.expanded(1, 0.7) for box in boxes]) == 0
+
+
+@pytest.mark.parametrize("k", [3, 26, 40])
+def test_names_beside_bars_do_not_overlap(k):
+    labels = np.repeat(np.arange(k), np.maximum(20 - np.arange(k), 2))  # most are small
+    X = np.random.default_rng(0).normal(size=(labels.size, 2)) + 5 * labels[:, None]
+    for display in (
+        SilhouetteDisplay.from_predictions(X, labels),
+        StabilityDisplay.from_predictions(X, labels),
+    ):
+        display.figure_.canvas.draw()
+        ticks = [t for t in display.ax_.get_yticklabels() if t.get_text()]
+        texts = ticks or [t for t in display.ax_.texts if t.get_text()]
+        assert bool(ticks) == (k == 3)
+        assert texts[0].get_text() == "0 (20)"
+        assert len(texts) == k if k < 30 else 25 < len(texts) < k  # the largest, if not all fit
+        boxes = [t.get_window_extent() for t in texts]
+        assert overlaps([box.expanded(1, 0.7) for box in boxes]) == 0
+        name = display.ax_.yaxis.label.get_window_extent()
+        assert name.x0 >= 0
+        assert name.x1 < min(box.x0 for box in boxes)
+
+
+@pytest.mark.parametrize("k", [3, 30])
+def test_both_legends_are_inside_the_picture(k):
+    _, labels = many(k)
+    points = np.random.default_rng(0).random((labels.size, 2))
+    sure = np.linspace(0, 1, labels.size)
+    figure = ScatterDisplay.from_predictions(points, labels, confidence=sure).figure_
+    figure.canvas.draw()
+    legends = figure.axes[0].findobj(Legend)
+    assert len(legends) == 2
+    for legend in legends:
+        assert legend.get_window_extent().x1 <= figure.bbox.x1
 
 
 def test_more_clusters_than_lines_name_the_largest():

@@ -27,8 +27,9 @@ from clusterscape import ConsensusClustering, Ensemble
 from clusterscape._core.labels import numbered_like
 from clusterscape.combine import EAC
 from clusterscape.explore import Landscape
+from clusterscape.plot.description import number
 from clusterscape.preprocess import LogTransformer, TableEncoder, TopVariable
-from clusterscape.report import collect, contents, findings, render, text, write
+from clusterscape.report import charts, collect, contents, findings, render, text, write
 from clusterscape.report.cautions import also_steady
 from clusterscape.report.tracking import cuts_of
 
@@ -213,6 +214,76 @@ def test_what_weakens_a_result_is_said() -> None:
     assert "found none, but 3 clusters were asked for" in said
 
 
+@pytest.mark.parametrize(("rest", "named"), [(1, "one point"), (4, "a few points"), (5, None)])
+def test_an_answer_that_takes_a_few_points_off_is_a_reservation(
+    rest: int, named: str | None
+) -> None:
+    # As a table with rare words gives: 5,994 points and 6.
+    labels = np.zeros(200, dtype=int)
+    labels[:rest] = 1
+    page = collect(EAC(2).fit(Ensemble.from_labels([labels] * 2 + [np.arange(200) % 5])))
+    assert page["verdict"]["sizes"] == [200 - rest, rest]
+    said = " ".join(page["failures"]["cautions"])
+    if named is None:
+        assert "All but" not in said
+        return
+    assert f"All but {rest} of 200 points are in cluster 0" in said
+    assert f"takes {named} off, perhaps outliers" in said
+    assert page["verdict"]["headline"].endswith(" – with reservations.")
+
+
+def test_rare_words_are_named_where_they_may_have_made_the_answer() -> None:
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"a": 0.1 * rng.normal(size=120), "town": ["Ulm"] * 119 + ["Bonn"]})
+    inner = ConsensusClustering(2, n_partitions=4, n_references=0, random_state=0)
+    whole = make_pipeline(TableEncoder(categories="one-hot"), inner).fit(rows)
+    inner.labels_ = (rows["town"] == "Bonn").to_numpy().astype(int)
+    said = " ".join(collect(whole, X=rows)["failures"]["cautions"])
+    assert "All but 1 of 120 points are in cluster 0" in said
+    assert "rare ones can do that: compare with Gower's distances" in said
+    said = " ".join(collect(inner, X=whole[:-1].transform(rows))["failures"]["cautions"])
+    assert "All but 1 of 120" in said  # who encoded the words is not known here
+    assert "Gower" not in said
+
+
+def test_clusters_that_the_matrix_cannot_show_are_named() -> None:
+    labels = np.zeros(2500, dtype=int)
+    labels[:30] = 1
+    labels[:3] = 2
+    model = EAC(3).fit(Ensemble.from_labels([labels, labels, np.arange(2500) % 3]))
+    said = render(collect(model))
+    assert "193 of the 2,500 points in the order" in said
+    assert "Cluster 2 has too few points to be among them." in said
+    every = EAC(2).fit([[0, 0, 1, 1], [0, 0, 0, 1]])
+    assert "too few points to be among" not in render(collect(every))
+
+
+def test_the_candidates_of_the_consensus_have_words(
+    model: ConsensusClustering, table: pd.DataFrame
+) -> None:
+    way = text._way
+    assert way("gmm with k, best").startswith("the best single clustering that gmm made with")
+    assert way("finer, genie") == (
+        "the clusterings with more clusters than the answer, combined by genie"
+    )
+    assert way("finer kmeans, lwgp").startswith("the clusterings of kmeans with more clusters")
+    assert way("with k, lwea").startswith("the clusterings with as many clusters as the answer")
+    assert way("all, lwgp") == "the clusterings, combined by lwgp"
+    own = collect(model, X=table)["methods"]
+    assert f"“{own['candidate']}” was taken: {way(own['candidate'])}" in render(collect(model))
+
+
+def test_no_zero_has_a_sign_and_large_numbers_no_exponent() -> None:
+    assert "<span>+0.00</span>" in charts.effect_bar(-0.0004, 0)
+    assert [number(v) for v in (218_193.4, -12_345.6, 1234.5, 0.25, 2e12)] == [
+        "218,193",
+        "-12,346",
+        "1,234",
+        "0.25",
+        "2e+12",
+    ]
+
+
 def test_few_sure_points_are_a_reservation() -> None:
     rng = np.random.default_rng(0)
     labels = np.repeat([0, 1], 50)
@@ -302,6 +373,9 @@ def test_a_page_without_the_classes_of_its_run_says_so(
     assert "kind (not clustered)" in render(collect(model, X=table, run=run, reference=classes))
     bare = render(collect(model, X=table, run=run))
     assert "kind (not clustered; not given when this page was written)" in bare
+    unnamed = render(collect(model, X=table, reference=classes))
+    assert "<dt>Known classes</dt><dd>compared with the clusters below (not" in unnamed
+    assert "Known classes" not in render(collect(model, X=table))
 
 
 def test_clusterings_by_angles_are_called_so(table: pd.DataFrame) -> None:

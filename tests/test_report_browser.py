@@ -433,6 +433,57 @@ def test_the_table_says_how_many_points_it_shows(page: Any) -> None:
     assert said.inner_text() == "no point has such an id"
 
 
+def test_a_few_points_among_many_are_found(browser: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], [1990, 10])
+    X = rng.normal(size=(2000, 2))
+    X[-10:] = np.column_stack([np.linspace(-1, 1, 10), np.zeros(10)])  # in the midst of the others
+    model = EAC(2).fit(Ensemble.from_labels([labels, labels, np.arange(2000) % 2]))
+    page = browser.new_page()
+    report.write(model, tmp_path / "some.html", X=X, max_points=1500)
+    page.goto((tmp_path / "some.html").as_uri())
+    ready(page)
+    assert "agrees 0.00" in page.locator("#partition option").last.inner_text()  # not -0.00
+    page.fill("#search", "nobody")  # not all points are here
+    assert page.locator("#which").inner_text() == "none of the points shown has such an id"
+    # The colour of cluster 1 is seen, on top of the points of cluster 0.
+    seen = page.evaluate(
+        """() => { const c = document.getElementById('data');
+        const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+        let count = 0;
+        for (let i = 0; i < d.length; i += 4)
+          count += d[i] > 200 && d[i + 2] < 80 && d[i + 3] > 200;
+        return count; }"""
+    )
+    shown = page.evaluate("JSON.parse(document.getElementById('report-data').textContent)")
+    few = sum(c == 1 for c in shown["points"]["label"])
+    assert 0 < few < 10
+    assert seen > 12 * few  # symbols of 7 pixels, not of 6
+    page.close()
+
+
+def test_thousands_of_points_keep_their_colours_in_the_dark(browser: Any, tmp_path: Path) -> None:
+    labels = np.repeat([0, 1], [2900, 100])
+    X = np.random.default_rng(0).normal(size=(3000, 2))
+    model = EAC(2).fit(Ensemble.from_labels([labels, labels, np.arange(3000) % 2]))
+    report.write(model, tmp_path / "many.html", X=X)
+    blue = {}
+    for scheme in ("light", "dark"):
+        page = browser.new_context(color_scheme=scheme).new_page()
+        page.goto((tmp_path / "many.html").as_uri())
+        ready(page)
+        blue[scheme] = page.evaluate(
+            """() => { const c = document.getElementById('data');
+            const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+            let count = 0;
+            for (let i = 0; i < d.length; i += 4)
+              count += d[i + 3] > 200 && d[i + 2] - d[i] > 90;
+            return count; }"""
+        )
+        page.close()
+    assert blue["dark"] > 0.8 * blue["light"]  # rims that help dark colours do not hide them
+
+
 def test_agreements_in_words_are_the_same_everywhere(page: Any) -> None:
     page.click("#pin")
     for index in (3, 9, 17):
@@ -450,6 +501,13 @@ def test_the_printed_page_is_white_in_dark_mode(browser: Any, address: str) -> N
     assert back == "rgb(255, 255, 255)"
     assert not is_blank(page, "data")
     assert page.locator("nav").is_hidden()
+    # The two maps of the page stand side by side on A4, and words under a picture are not larger.
+    page.set_viewport_size({"width": 720, "height": 1000})
+    first, second = (page.locator(f"#{name}").bounding_box() for name in ("map", "data"))
+    assert first["y"] == pytest.approx(second["y"], abs=2)
+    size = "e => parseFloat(getComputedStyle(e).fontSize)"
+    words = page.locator("#verdict p").first.evaluate(size)
+    assert page.locator("figcaption").first.evaluate(size) <= words
     page.close()
 
 

@@ -38,6 +38,7 @@ from clusterscape.semisupervised import (
     sphere_embedding,
 )
 from clusterscape.semisupervised._placement import Costs, Items, Placement
+from clusterscape.semisupervised.spectral import neighbor_graph
 from test_constraints import constraint_sets
 
 SMALL = {"n_landmarks": 40, "random_state": 0}
@@ -146,6 +147,19 @@ def test_without_constraints_it_is_the_unconstrained_method(blobs) -> None:
     for made in (FastConstrainedSpectral(4, **settings_), SCACS(4, **settings_)):
         assert (made.fit(X).labels_ == plain.labels_).all()
         assert (made.fit(X, np.full(len(X), -1)).labels_ == plain.labels_).all()
+
+
+@pytest.mark.parametrize("nothing", [None, Constraints(200), Constraints.from_labels([-1] * 200)])
+def test_without_constraints_a_graph_is_cut_as_normalised_cuts_are(nothing, blobs) -> None:
+    X = blobs[0][:200]
+    model = ConstrainedSpectral(4, n_neighbors=10, random_state=0).fit(X, constraints=nothing)
+    W = neighbor_graph(X, 10).toarray()
+    degree = W.sum(axis=1)
+    values, vectors = eigh(np.diag(degree) - W, np.diag(degree))
+    assert model.eigenvalues_ == pytest.approx(1.0 - values[1:5])
+    wanted = sphere_embedding(vectors[:, 1:5], degree)
+    assert np.abs(model.embedding_) == pytest.approx(np.abs(wanted), abs=1e-5)
+    assert model.violations_.total_weight == 0
 
 
 def test_the_pencil_without_cannot_links_has_the_unconstrained_vectors(blobs) -> None:
@@ -474,6 +488,27 @@ def test_constraints_by_name_are_of_the_rows_in_their_order(made) -> None:
         known.merge(other)
 
 
+@pytest.mark.parametrize(
+    "made", [COPKMeans(3), ConstrainedEnsemble(3, n_partitions=3)], ids=lambda m: type(m).__name__
+)
+def test_labels_with_names_are_of_the_rows_in_their_order(made) -> None:
+    X, y = make_blobs(60, centers=3, random_state=1)
+    frame = pd.DataFrame(X, index=[f"p{i}" for i in range(60)])
+    labels = pd.Series(some_labels(y, 20), index=frame.index)
+    message = "X and y have different row names, at row 0 'p59' and 'p0'"
+    with pytest.raises(ValueError, match=message):
+        clone(made).fit(frame.iloc[::-1], labels)
+    for rows, given_labels in (
+        (frame, labels),
+        (X, labels),
+        (frame, labels.reset_index(drop=True)),
+    ):
+        assert clone(made).fit(rows, given_labels).violations_.count == 0
+    Q = pd.DataFrame(np.eye(60), index=frame.index, columns=frame.index)
+    with pytest.raises(ValueError, match="constraints and X have different row names"):
+        clone(made).fit(frame.iloc[::-1], constraints=Q)
+
+
 @pytest.mark.parametrize("given", [[(0, 1)], {"must": [(0, 1)]}, "pairs.csv", [[0, 1, 2]], 3])
 def test_what_is_no_constraints_is_refused_with_what_would_be(given) -> None:
     message = r"constraints must be Constraints.*must_link=.*from_labels"
@@ -568,6 +603,46 @@ def test_inertia_does_not_cancel() -> None:
     assert model.inertia_ == pytest.approx(wanted, rel=1e-9)
     means = [rows[model.labels_ == c].mean(axis=0) for c in range(3)]
     assert np.allclose(model.cluster_centers_, means, rtol=1e-12)
+
+
+def test_one_label_for_each_class_pulls_as_little_as_it_says(blobs) -> None:
+    """There is no must-link then, and nothing of it but errors of rounding to be scaled up."""
+    X, y = blobs
+    known = np.full(len(X), -1)
+    known[[np.flatnonzero(y == c)[0] for c in range(4)]] = np.arange(4)
+    settings_ = {"n_landmarks": 60, "random_state": 0, "weighting": "points"}
+    free, held = (
+        FastConstrainedSpectral(4, alpha=alpha, **settings_).fit(X, known) for alpha in (0.0, 5.0)
+    )
+    assert (free.labels_ == held.labels_).all()
+    assert held.eigenvalues_ == pytest.approx(free.eigenvalues_)
+    few = np.random.default_rng(0).normal(size=(60, 3))
+    model = FastConstrainedSpectral(60, weighting="points", random_state=0)
+    assert model.fit(few, np.arange(60)).violations_.count == 0
+
+
+@pytest.mark.parametrize("kind", [LandmarkSpectral, FastConstrainedSpectral, SCACS])
+def test_a_landmark_for_every_point_and_none_beside_it(kind) -> None:
+    """The affinities are the identity, of which LAPACK finds no eigenvalue in a range."""
+    X, _ = make_blobs(150, centers=3, cluster_std=1.5, random_state=1)
+    model = kind(3, n_landmarks=150, nearest=1, random_state=0).fit(X)
+    assert (model.n_clusters_, len(model.eigenvalues_)) == (3, 3)
+
+
+def test_offsets_change_no_affinities_of_csp() -> None:
+    """A date in seconds is 1e9 and more, and the squares of such numbers hide distances of 1."""
+    X, y = make_blobs(150, centers=3, cluster_std=1.5, random_state=1)
+    plain, moved = (CSP(3, random_state=0).fit(rows).labels_ for rows in (X, X + 1e9))
+    assert (plain == moved).all()
+    assert adjusted_rand(plain, y) > 0.8
+
+
+@pytest.mark.parametrize("name", ["alpha", "demand"])
+@pytest.mark.parametrize("kind", [FastConstrainedSpectral, ConstrainedSpectral])
+def test_weights_are_finite(kind, name, blobs) -> None:
+    X, y = blobs
+    with pytest.raises(ValueError, match=f"{name}=inf is infinite beside affinities"):
+        kind(4, **{name: np.inf}).fit(X[:100], some_labels(y[:100], 20))
 
 
 # ---- pieces of the landmark graph ------------------------------------------------------------

@@ -63,7 +63,7 @@ from clusterscape.generate.plan import EXACT
 from clusterscape.generate.precomputed import METRIC, Metric, Relations, read_relations
 from clusterscape.generate.scales import warn_of_features
 from clusterscape.semisupervised.base import constraints_of
-from clusterscape.semisupervised.constraints import Constraints
+from clusterscape.semisupervised.constraints import Constraints, Violations
 from clusterscape.semisupervised.queries import suggest_queries
 from clusterscape.semisupervised.votes import InfeasibleError, enforced, weighed
 from clusterscape.validate import (
@@ -339,7 +339,7 @@ class ConsensusClustering(
         X = validated_features(self, X, contiguous=False)
         n = X.shape[0]
         self._check_count(X)
-        known = constraints_of(constraints, None, n, names=ids)
+        known = None if constraints is None else constraints_of(constraints, None, n, names=ids)
         seeds = self._seeds()
         generator = self._generator(X.shape, seeds[0], sparse=sparse.issparse(X))
         metric = generator.distance
@@ -351,9 +351,9 @@ class ConsensusClustering(
             made = generator.generate_with_assigner(features, sample_weight=sample_weight)
             log.info("%s", made.ensemble)
             self.structure_ = self._test(features, metric, seeds[2])
-            self.ensemble_ = weighed(made.ensemble, known)
             self.k_selection_: KSelection | None = None
             if self._asked is None:
+                self.ensemble_ = made.ensemble if known is None else weighed(made.ensemble, known)
                 self._choose_k(X, seeds[1])
                 made = self._with_chosen_k(made, features, X.shape, metric)
             self._conclude(made.ensemble, seeds[1], X, known)
@@ -385,7 +385,7 @@ class ConsensusClustering(
                     made = self._with_chosen_k(made, rows, rows.shape, metric)
                 self.ensemble_ = made.ensemble
             self._combine(seeds[1], rows, 1)
-            self.violations_ = Constraints(1).violations(np.zeros(1, dtype=np.int64))
+            self.violations_ = Violations()
             self._score()
             self.assigner_ = made.assigner
             found: Any = self.ensemble_, self.labels_
@@ -416,7 +416,10 @@ class ConsensusClustering(
     ) -> Self:
         """Fit to distances or similarities."""
         relation, seeds = relations.views[0], self._seeds()
-        known = constraints_of(constraints, None, relation.shape[0], names=relations.index)
+        known = None
+        if constraints is not None:
+            points, ids = relation.shape[0], relations.index
+            known = constraints_of(constraints, None, points, names=ids)
         generator = self._generator(relation.shape, seeds[0], graph=relation.is_graph)
         self.structure_ = self.k_selection_ = None
         self._forget_features()
@@ -455,7 +458,9 @@ class ConsensusClustering(
         self._forget_features()
         with showing(self.progress), self._workers():
             votes = as_ensemble(ensemble)
-            known = constraints_of(constraints, None, votes.n_points, names=votes.index)
+            known = None
+            if constraints is not None:
+                known = constraints_of(constraints, None, votes.n_points, names=votes.index)
             self._conclude(votes, self._seeds()[1], features, known)
         return self
 
@@ -534,31 +539,31 @@ class ConsensusClustering(
         ensemble: Ensemble,
         seed: np.random.SeedSequence,
         features: Any,
-        known: Constraints,
+        known: Constraints | None,
     ) -> None:
         """Choose k where nobody has, combine, respect what is known, and score."""
-        self.ensemble_ = weighed(ensemble, known)
+        self.ensemble_ = ensemble if known is None else weighed(ensemble, known)
         if self._asked is None and self.k_selection_ is None:
             self._choose_k(features, seed)
         if self.structure_ is not None:
             log.info("structure: %s", self.structure_.message)
         if self.k_selection_ is not None:
             log.info("number of clusters: %s", self.k_selection_.reason)
-        self._combine(seed, features, known.closure.least_clusters())
+        self._combine(seed, features, 1 if known is None else known.closure.least_clusters())
         if self.consensus_choice_ is not None:
             log.info("consensus: %s", self.consensus_choice_.reason)
-        self._respect(known)
+        self.violations_ = Violations() if known is None else self._respect(known)
         self._score()
         log.info("%d clusters of %d points", self.n_clusters_, len(self.labels_))
 
-    def _respect(self, known: Constraints) -> None:
-        """Move as few votes as possible so that certain constraints hold."""
+    def _respect(self, known: Constraints) -> Violations:
+        """Move as few votes as possible so that certain constraints hold; return what does not."""
         if len(known):
             votes = self._compute_scores().membership
             k = max(self.n_clusters_, self._asked or known.closure.least_clusters())
             self.labels_ = canonical(self._placed(votes, known, k))
             self.n_clusters_ = int(self.labels_.max()) + 1
-        self.violations_ = known.violations(self.labels_)
+        return known.violations(self.labels_)
 
     def _placed(self, votes: np.ndarray, known: Constraints, k: int) -> np.ndarray:
         """Return labels in k clusters that respect the constraints; in more where k was chosen."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import shlex
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,11 +18,12 @@ from clusterscape.cli.suggestion import suggested, text_ids
 
 if TYPE_CHECKING:
     from clusterscape.ensemble import Ensemble
-    from clusterscape.io import ColumnSummary, TableSummary
+    from clusterscape.io import ColumnSummary, Suspicion, TableSummary
 
 Description = tuple[dict[str, Any], list[str]]  # as plain values, and in words
 
 _SHOWN = 30  # columns of a table that are described one by one
+_ASKED = 5  # columns of one kind that may be no measurements
 _WIDE = 28  # characters of a name there
 _LISTS = ("methods", "measures", "generators", "algorithms", "datasets", "formats")
 
@@ -143,8 +146,6 @@ def _describe(file: str, reading: opt.Reading) -> Description:
 
 def _of_table(file: str, found: TableSummary, arguments: opt.DescribeArguments) -> Description:
     """Describe a table, and suggest the command that clusters it."""
-    from clusterscape.io import Suspicion
-
     suggestion, remarks = suggested(file, found, arguments)
     named = found.id_column or text_ids(found, arguments)
     facts = {
@@ -170,16 +171,29 @@ def _of_table(file: str, found: TableSummary, arguments: opt.DescribeArguments) 
         *found.notes,
         *_column_lines(found.columns),
     ]
-    suspicious: list[Suspicion] = [c.suspicion for c in found.columns if c.suspicion is not None]
-    for s in suspicious:
-        far = s.kind in ("outlier", "sentinel")
-        lines.append(
-            f"Column {s.column!r} {s.reason}: {'is that right' if far else 'is it a measurement'}?"
-        )
+    lines += _suspicions([c.suspicion for c in found.columns if c.suspicion is not None])
     lines += remarks + _of_parts(file, found)
     if suggestion is not None:
         lines.append(f"To cluster it: {suggestion}")
     return facts, lines
+
+
+def _suspicions(found: Sequence[Suspicion]) -> list[str]:
+    """Return one question per column; of many that are alike, the first ones and their number."""
+    counts = Counter(s.kind for s in found)
+    told: Counter[str] = Counter()
+    lines = []
+    for s in found:
+        told[s.kind] += 1
+        if told[s.kind] <= _ASKED:
+            far = s.kind in ("outlier", "sentinel")
+            asked = "is that right" if far else "is it a measurement"
+            lines.append(f"Column {s.column!r} {s.reason}: {asked}?")
+        elif told[s.kind] == _ASKED + 1:
+            rest = counts[s.kind] - _ASKED
+            more = "1 more column is" if rest == 1 else f"{rest:,} more columns are"
+            lines.append(f"{more} like that (--json names all).")
+    return lines
 
 
 def _of_parts(file: str, found: TableSummary) -> list[str]:

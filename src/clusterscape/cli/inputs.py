@@ -19,7 +19,7 @@ import numpy as np
 import typer
 
 from clusterscape.cli.console import say
-from clusterscape.cli.options import SCALES, Preparing, ReadArguments, Reading, choose
+from clusterscape.cli.options import MOST_GOWER, SCALES, Preparing, ReadArguments, Reading, choose
 
 if TYPE_CHECKING:
     from clusterscape.ensemble import Ensemble
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 JOINS = ("same", "inner", "outer", "order")
-_MOST_GOWER = 10_000  # rows whose distances are computed
 _SHOWN = 20  # names of columns in a message
 _WARNED = 5  # columns of one kind that are warned of one by one
 _FEWEST_ROWS = 5  # below, clusters of one point each are nothing strange
@@ -227,10 +226,10 @@ def _gower(table: Table, reading: Reading, preparing: Preparing, scale: str) -> 
         )
     if sparse.issparse(table.X):
         raise ValueError("a sparse table holds no words; leave --categories gower out.")
-    if table.n_points > _MOST_GOWER:
+    if table.n_points > MOST_GOWER:
         raise ValueError(
             f"{table.source} has {table.n_points:,} rows, and Gower's distances between them would "
-            f"take {8e-9 * table.n_points**2:.1f} GB (at most {_MOST_GOWER:,} rows); use "
+            f"take {8e-9 * table.n_points**2:.1f} GB (at most {MOST_GOWER:,} rows); use "
             "--categories one-hot."
         )
     return GowerDistances()

@@ -23,6 +23,8 @@ WORK = "The work"
 SPACE = "Distances in space"
 OUTPUT = "Output"
 
+MOST_GOWER = 10_000  # rows whose distances are computed
+
 
 def _panel(title: str) -> Callable[..., Any]:
     """Return ``typer.Option`` for the options of one panel."""
@@ -313,7 +315,7 @@ class Reading:
             metavar="refuse|drop|one-hot|gower",
             help="What is done with features that are words: stop; leave them out (dates too); "
             "make one column of 0 and 1 for each word; or, in 'run' and 'generate', cluster by "
-            "Gower's distances, where every column weighs the same (up to 10,000 rows).",
+            f"Gower's distances, where every column weighs the same (up to {MOST_GOWER:,} rows).",
         ),
     ] = "refuse"
     transpose: Annotated[

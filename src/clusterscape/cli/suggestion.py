@@ -6,6 +6,8 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clusterscape.cli import options as opt
+
 if TYPE_CHECKING:
     from clusterscape.cli.options import DescribeArguments
     from clusterscape.io import TableSummary
@@ -40,7 +42,8 @@ def suggested(
     """Return the command that clusters a table, and what is to be known of its columns."""
     columns = _sorted(found, arguments)
     gower = bool(columns.categories) and found.n_points <= _FEW_ROWS
-    remarks = _remarks(columns, gower=gower)
+    also = not gower and found.n_points <= opt.MOST_GOWER
+    remarks = _remarks(columns, gower=gower, gower_too=also)
     if not columns.numbers and not columns.categories and not columns.blanks:
         return None, [*remarks, "No column can be clustered as it is."]
     words = ["clusterscape", "run", file, *_given(arguments)]
@@ -127,7 +130,7 @@ def _given(arguments: DescribeArguments) -> list[str]:
     return words
 
 
-def _remarks(columns: _Columns, *, gower: bool) -> list[str]:
+def _remarks(columns: _Columns, *, gower: bool, gower_too: bool) -> list[str]:
     """Say of columns that cannot be clustered on as they are what can be done with them."""
     made = []
     if columns.taken:
@@ -150,9 +153,10 @@ def _remarks(columns: _Columns, *, gower: bool) -> list[str]:
     how = "--categories one-hot makes a column for each word"
     if gower:
         how = "--categories gower compares rows column by column, one-hot makes a column per word"
+    other = "gower, which compares rows column by column, and with drop" if gower_too else "drop"
     words = (
         f"{how}. Words weigh at least as much as numbers and can decide the clusters: compare with "
-        "--categories drop"
+        f"--categories {other}"
     )
     tokens = " or ".join(map(repr, columns.tokens))
     na = " ".join(f"--na {shlex.quote(token)}" for token in columns.tokens)

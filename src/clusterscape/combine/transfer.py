@@ -132,7 +132,9 @@ class LabelTransfer:
         whole = scaled.sum(axis=1, keepdims=True)
         weight = weight * say(ensemble, scaled)[:, None]
         shares = np.divide(weight * scaled, whole, out=np.zeros_like(scaled), where=whole > 0)
-        lonely = _lonely(counts, own.ravel(), scaled)
+        # Of one point that is with others in the consensus: where such a point belongs the member
+        # does not say, as in consensus_scores.
+        lonely = (counts == 1) & (own.ravel() <= 1) & (scaled.max(axis=1) < 1 - 1e-9)
         shares[lonely] = weight[lonely] / k
         return cls(np.asarray(ensemble.offsets), votes, shares, bool(comparable))
 
@@ -228,14 +230,6 @@ class LabelTransfer:
             write(part, RowSpace(labels[part], self.offsets).product(table))
 
         parallel_map(work, range(0, n, step), shared=True)
-
-
-def _lonely(counts: np.ndarray, own: np.ndarray, scaled: np.ndarray) -> np.ndarray:
-    """Return the members' clusters of one point that is with others in the consensus.
-
-    Where such a point belongs the member does not say, as in :func:`consensus_scores`.
-    """
-    return np.flatnonzero((counts == 1) & (own <= 1) & (scaled.max(axis=1) < 1 - 1e-9))
 
 
 def _explained(ensemble: Ensemble, totals: np.ndarray, sizes: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from clusterscape.explore.credible import (
     credible_ball,
     surest_subset,
 )
+from clusterscape.explore.crossed import CrossedView, crossed_view
 from clusterscape.explore.diagnostics import (
     SamplingDiagnostics,
     autocorrelation,
@@ -31,6 +32,7 @@ from clusterscape.explore.sampler import PartitionSampler, SamplingWarning
 __all__ = [
     "QUALITIES",
     "CredibleBall",
+    "CrossedView",
     "Landscape",
     "MovingQuality",
     "PartitionSampler",
@@ -41,6 +43,7 @@ __all__ = [
     "centroid_dunn_quality",
     "centroid_silhouette_quality",
     "credible_ball",
+    "crossed_view",
     "effective_sample_size",
     "kernel_quality",
     "kmeans_quality",

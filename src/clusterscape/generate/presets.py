@@ -561,8 +561,8 @@ def usenc(
         Number of clusters of the members, a range by default; more than are sought at the end,
         because the consensus joins them. A range ends at half the number of points at most.
     n_landmarks : int
-        Landmarks of a member. Below 10,000 points give a tenth of the points: where most points
-        are landmarks of their own, members fall into fragments and the consensus is useless.
+        Landmarks of a member. Below 10,000 points use a tenth of the points: where most points
+        are landmarks themselves, members fall into fragments and the consensus is useless.
     nearest : int
         Landmarks that a point is linked to.
     metric : {"euclidean", "cosine"}

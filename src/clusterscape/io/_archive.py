@@ -51,7 +51,7 @@ def write_archive(
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
-    """Say whether a file is a model that :func:`save_model` wrote; it may be damaged all the same.
+    """Say whether :func:`save_model` wrote a file, which may still be damaged.
 
     Parameters
     ----------

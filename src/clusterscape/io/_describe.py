@@ -206,7 +206,8 @@ def _far_cells(
     if places.size > 3 or places.size > max(1, _RARE * values.size):
         return None  # a group of its own
     row = f"row {places[0] + 1}" if ids is None or len(ids) != values.size else repr(ids[places[0]])
-    cells = "" if places.size == 1 else f" and {places.size - 1} more cells"
+    others = places.size - 1
+    cells = f" and {others} more cell{'s' * (others > 1)}" if others else ""
     reason = (
         f"holds {value:g} (in {row}){cells}, {times:.0f} times as far from the other values as "
         "these are from each other"

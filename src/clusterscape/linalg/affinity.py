@@ -17,7 +17,7 @@ from clusterscape._core import seeds as _seeds
 from clusterscape._core.errors import MemoryLimitError, ParameterError
 from clusterscape._core.params import Choice, Integer, Null, Number, Rule, Seed, checked
 from clusterscape.linalg.components import linked_components, shared_components
-from clusterscape.linalg.distances import check_range, median_distance, typical
+from clusterscape.linalg.distances import centre_of, check_range, median_distance, typical
 from clusterscape.linalg.landmark_graph import LandmarkSearch, link_matrix
 from clusterscape.linalg.operators import symmetric_operator
 
@@ -274,6 +274,9 @@ def _dense_affinity(X: Any, scale: Scale, max_gb: float, rng: np.random.Generato
             neighbors=10,
             landmarks=1000,
         )
+    centre = centre_of(X)
+    if centre is not None:  # squares of offsets, as of dates, would leave nothing of the distances
+        X = X - centre
     if scale == "local":
         local = _local_scales(X)
         own, bandwidth = 1.0 / local, float(np.median(local))

@@ -124,7 +124,7 @@ def symmetric_eigen(
     upward = A if sign > 0 else symmetric_operator(size, lambda block: -(A @ block))
     if chosen == "dense":
         full = upward @ np.eye(size)
-        values, vectors = eigh((full + full.T) / 2, subset_by_index=[size - m, size - 1])
+        values, vectors = largest_pairs((full + full.T) / 2, m)
     elif chosen == "lanczos":
         values, vectors = _lanczos(upward, m, rng)
         if len(values) < m and solver == "auto":
@@ -153,6 +153,45 @@ def symmetric_eigen(
             "is, ask for fewer, or for solver='dense'."
         )
     return EigenResult(values, vectors, worst, chosen)
+
+
+def largest_pairs(
+    A: np.ndarray, m: int, B: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the m largest eigenvalues of A v = value v, or A v = value B v, and the vectors.
+
+    Ascending. LAPACK's search in a range may miss values that coincide, as those of a matrix that
+    is nearly the identity, and does not say so; then all are computed.
+
+    Parameters
+    ----------
+    A : (size, size) array
+        Symmetric.
+    m : int
+        How many, at most the size.
+    B : (size, size) array, optional
+        Symmetric and positive definite.
+
+    Returns
+    -------
+    values, vectors : (m,) and (size, m) arrays
+
+    See Also
+    --------
+    symmetric_eigen : Also of operators, with a check of the residual.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clusterscape.linalg.eigen import largest_pairs
+    >>> largest_pairs(np.diag([1.0, 3.0, 2.0]), 2)[0]
+    array([2., 3.])
+    """
+    size = len(A)
+    values, vectors = eigh(A, B, subset_by_index=[size - m, size - 1])
+    if len(values) < m:
+        values, vectors = eigh(A, B, driver="evd" if B is None else "gvd")
+    return values[-m:], vectors[:, -m:]
 
 
 def _lanczos(

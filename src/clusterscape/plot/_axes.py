@@ -12,6 +12,7 @@ from clusterscape.plot.palette import cluster_colors, cluster_marker, cluster_na
 
 SMALLEST = 5.0  # font size that can still be read
 LINE = 1.25  # height of a line over its font size
+NAME_AT = 0.055  # of the width of an image, between it and the names at its left
 _MOST = 48  # clusters that fit into a legend
 _ROWS = 24  # entries of a column of the legend
 
@@ -143,7 +144,7 @@ def name_rows(ax: Any, centers: np.ndarray, names: Sequence[str], sizes: np.ndar
             clip_on=False,
         )
         ax.text(
-            -0.055,
+            -NAME_AT,
             y,
             names[i],
             transform=across,

@@ -170,5 +170,5 @@ def _values(row: Any) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number of any size with three or four digits."""
-    return f"{value:,.4g}" if abs(value) >= 1000 else f"{value:.3g}"
+    """Return a number with three digits, in thousands without a fraction, or with an exponent."""
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"

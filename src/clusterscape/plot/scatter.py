@@ -155,6 +155,7 @@ class ScatterDisplay(Frame):
         if self.confidence is not None:
             if legend is not None:
                 ax.add_artist(legend)
+                legend.set_clip_on(False)  # it is outside of the axes, and needs space there
             self._explain_confidence(ax)
         clusters = np.unique(self.labels[self.labels >= 0])
         ax.set(xlabel=self.axes[0], ylabel=self.axes[1])

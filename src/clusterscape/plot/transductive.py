@@ -338,8 +338,8 @@ class SamplingRateDisplay(Frame):
     accuracy : mapping from str to (rates, repetitions) array
         Accuracies of each strategy.
     lines : mapping from str to float, optional
-        Accuracies that do not depend on the rate, as those of all points and of the labelled ones
-        alone.
+        Accuracies that do not depend on the rate, such as those of all points and of the labelled
+        points alone.
 
     Attributes
     ----------

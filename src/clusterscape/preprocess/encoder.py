@@ -15,7 +15,7 @@ from clusterscape.preprocess._mixed import MixedTable, is_number
 
 
 class UnknownCategoryWarning(UserWarning):
-    """A word that was not there in ``fit`` becomes zeros in all columns of its column.
+    """A category that ``fit`` did not see becomes zeros in all columns made of its column.
 
     Examples
     --------

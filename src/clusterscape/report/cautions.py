@@ -17,6 +17,7 @@ _STEADY = 0.9  # agreement of random halves of the clusterings
 _NEXT = 0.3  # of the best score
 _SMALL = 5  # points of a cluster
 _CHANCE = 0.05  # adjusted Rand index with known classes; 0 is what chance would give
+_REST = 0.02  # of the points, outside of the largest cluster
 _UNSTEADY = 0.6  # of the halves that choose the same number of clusters
 
 
@@ -25,22 +26,31 @@ def reservations(
     found: Mapping[str, Any],
     agreements: Sequence[float] | None,
     cut: float | None = None,
+    *,
+    words: bool = False,
 ) -> list[str]:
     """Return what may make a result another one than it looks; the headline then says so.
 
     ``agreements`` are those of all clusterings with the answer, and ``cut`` is that of the clusters
-    by which the number of clusters was chosen; None where they are not known.
+    by which the number of clusters was chosen; None where they are not known. ``words`` says that
+    columns of words became columns of 0 and 1.
     """
-    said = [*_on_structure(found), *_on_members(model), *_on_k(model), *_on_cut(cut)]
+    said = [*_on_structure(found), *_on_members(model), *_on_rest(found, words), *_on_k(model)]
+    said += _on_cut(cut)
     said += _on_cohesion(model, found)
     if found["n_clusters"] > 1 and agreements is not None:
         said += far_from_all(agreements)
     return said + _on_doubt(model, found)
 
 
-def cautions(model: Any, found: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
-    """Return what else a reader should know: untested structure, tiny clusters, odd columns."""
-    said = [*_on_no_test(found), *_on_sizes(found), *_on_votes(model, found, model.to_frame())]
+def cautions(
+    model: Any, found: Mapping[str, Any], run: Mapping[str, Any], *, against: int
+) -> list[str]:
+    """Return what else a reader should know: untested structure, tiny clusters, odd columns.
+
+    ``against`` are the points with more votes for another cluster than for their own.
+    """
+    said = [*_on_no_test(found), *_on_sizes(found), *_on_votes(model, found, against)]
     said += [*_on_unsure(model), *_on_reference(found)]
     return [*said, *_on_left_out(run), *suspicions(run.get("input", {}).get("suspicious") or ())]
 
@@ -120,7 +130,8 @@ def _on_k(model: Any) -> list[str]:
     if same < _UNSTEADY:
         said.append(
             f"The number of clusters is not steady: only {same:.0%} of random halves of the "
-            f"clusterings chose {selection.n_clusters}."
+            f"clusterings chose {selection.n_clusters}. If you know how many there are, ask for "
+            "them."
         )
     finer = also_steady(selection, model.n_clusters_, finer=True)
     if finer:
@@ -164,6 +175,21 @@ def _on_cohesion(model: Any, found: Mapping[str, Any]) -> list[str]:
         f"Two points of {many} {which} are seldom in one cluster of the same clustering: most "
         "clusterings are finer than the answer and divide it there. A high confidence says that "
         "their pieces lie inside the cluster, not that it is one group."
+    ]
+
+
+def _on_rest(found: Mapping[str, Any], words: bool) -> list[str]:
+    """Say that the answer takes a few points off, and leaves all others undivided."""
+    sizes = found["cluster_sizes"]
+    rest, clustered = sum(sizes) - max(sizes, default=0), sum(sizes)
+    if len(sizes) < 2 or rest > _REST * clustered:
+        return []
+    return [
+        f"All but {rest:,} of {clustered:,} points are in cluster {sizes.index(max(sizes))}: the "
+        f"answer takes {'one point' if rest == 1 else 'a few points'} off, perhaps outliers, and "
+        "does not divide the others."
+        + " Words were turned into columns of 0 and 1, and rare ones can do that: compare with "
+        "Gower's distances, or leave the words out." * words
     ]
 
 
@@ -225,11 +251,10 @@ def _on_unsure(model: Any) -> list[str]:
     ]
 
 
-def _on_votes(model: Any, found: Mapping[str, Any], frame: Any) -> list[str]:
+def _on_votes(model: Any, found: Mapping[str, Any], against: int) -> list[str]:
     if found["n_clusters"] == 1 or found["confidence"]["missing"] == len(model.labels_):
         return []
     taken = getattr(getattr(model, "consensus_", None), "chosen_", None)
-    against = int((frame["runner_up_share"] > frame["confidence"] + 1e-9).sum())
     if not (isinstance(taken, str) and taken.endswith(", best") and against):
         return []
     has = "point has" if against == 1 else "points have"

@@ -41,7 +41,7 @@ def effect_bar(effect: float, cluster: int) -> Markup:
     left = 40.0 if effect >= 0 else 40 - width
     colour = cluster_colors([cluster])[0]
     return Markup(
-        f'<span class="effect"><span>{effect:+.2f}</span><svg class="bar" viewBox="0 0 80 12" '
+        f'<span class="effect"><span>{effect:+z.2f}</span><svg class="bar" viewBox="0 0 80 12" '
         f'aria-hidden="true"><rect x="{left:.1f}" y="1" width="{width:.1f}" height="10" '
         f'fill="{colour}"/><path class="middle" d="M40 0V12"/></svg></span>'
     )

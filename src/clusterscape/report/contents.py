@@ -206,13 +206,22 @@ def _reserve(page: dict[str, Any], case: _Case) -> None:
         members = [p["agreement"] for p in page["alternatives"]["partitions"][1:]]
     verdict = page.get("verdict", {})
     verdict["cut_agreement"] = _agreement_of_cut(page, case)
-    found = reservations(case.model, case.found, members, verdict["cut_agreement"])
+    found = reservations(
+        case.model, case.found, members, verdict["cut_agreement"], words=_has_words(case)
+    )
     if "failures" in page:
         page["failures"]["cautions"] = found + page["failures"]["cautions"]
     known = case.found["confidence"]["missing"] < page["n_points"]
     verdict["reservations"] = len(found)
     if found and known and case.found["n_clusters"] > 1 and "headline" in verdict:
         verdict["headline"] = f"{verdict['headline'].rstrip('.')} – with reservations."
+
+
+def _has_words(case: _Case) -> bool:
+    """Return whether columns of words were turned into columns of 0 and 1."""
+    if "TableEncoder" not in case.steps or not isinstance(case.table, pd.DataFrame):
+        return False
+    return case.table.select_dtypes(exclude=["number", "bool"]).shape[1] > 0
 
 
 def _agreement_of_cut(page: dict[str, Any], case: _Case) -> float | None:
@@ -609,7 +618,7 @@ def _failures(case: _Case) -> dict[str, Any]:
         "failed": case.found["failures"],
         "n_partitions": case.model.ensemble_.n_partitions,
         "unclustered": case.found["n_unclustered"],
-        "cautions": cautions(case.model, case.found, case.run),
+        "cautions": cautions(case.model, case.found, case.run, against=_against_votes(case.frame)),
     }
 
 

@@ -164,6 +164,7 @@ def _payload(page: Mapping[str, Any]) -> dict[str, Any]:
         "palette": cluster_colors(range(_COLOURS)),
         "noise": NOISE_COLOUR,
         "points": page.get("points"),
+        "n_points": page.get("n_points"),
         "choices": page.get("choices"),
         "questions": page.get("questions"),
         "names": _names(page),

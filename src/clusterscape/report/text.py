@@ -88,14 +88,16 @@ def _input(page: Page) -> str:
             ("Prepared as", own["prepared"]),
             ("Prepared by", _prepared(own)),
             ("Names of the points", own["id_column"]),
-            ("Known classes", own["reference"] and _known(own["reference"], "reference" in page)),
+            ("Known classes", _known(own["reference"], "reference" in page)),
             ("Scaling", _SCALINGS.get(own["scaling"], own["scaling"])),
         ]
     ) + _column_notes(own)
 
 
-def _known(column: str, compared: bool) -> str:
+def _known(column: str | None, compared: bool) -> str | None:
     """Name the column of known classes, and say whether this page has them."""
+    if column is None:
+        return "compared with the clusters below (not clustered)" if compared else None
     return f"{column} (not clustered{'' if compared else '; not given when this page was written'})"
 
 
@@ -429,6 +431,13 @@ def _matrix(page: Page) -> str:
         + (" and, further left, the known classes" if own["reference"] else "")
         + "; the bars at the right are confidences."
     )
+    sizes = page.get("verdict", {}).get("sizes", [])
+    absent = [str(c) for c in sorted(set(range(len(sizes))) - set(own["labels"]))]
+    if absent:
+        which = f"Cluster {absent[0]} has" if len(absent) == 1 else f"{len(absent)} clusters have"
+        if 1 < len(absent) <= _NAMED:
+            which = f"Clusters {listed(absent)} have"
+        told += f" {which} too few points to be among them."
     return (
         paragraphs([told])
         + '<canvas id="matrix-image" role="img" aria-label="Consensus matrix"></canvas>'
@@ -490,14 +499,27 @@ def _combined(own: Mapping[str, Any]) -> str:
 
 def _taken(own: Mapping[str, Any]) -> str:
     """Say in words which of several candidates was taken."""
-    said = f"Of several ways to combine them, “{own['candidate']}” was taken"
-    if str(own["candidate"]).endswith(", best"):
-        kind = str(own["candidate"]).partition(" ")[0]
-        said += f": the best single clustering that {kind} made with this number of clusters"
+    said = f"Of several ways to combine them, “{own['candidate']}” was taken: "
+    said += _way(str(own["candidate"]))
     if own["runner_up"]:
-        said += f"; next came “{own['runner_up']}”, whose clusters agree with it by an "
-        said += f"adjusted Rand index of {own['agreement']:.2f}"
+        said += f"; next came “{own['runner_up']}” ({_way(str(own['runner_up']))}), whose clusters "
+        said += "agree with it by an "
+        said += f"adjusted Rand index of {own['agreement']:z.2f}"
     return said + "."
+
+
+def _way(candidate: str) -> str:
+    """Say which clusterings a candidate of :class:`ConsensusChoice` combines, and how."""
+    group, _, method = candidate.partition(", ")
+    kind = group.removeprefix("finer").removesuffix("with k").strip()
+    if method == "best":
+        return f"the best single clustering that {kind} made with this number of clusters"
+    own = f"clusterings of {kind}" if kind not in ("", "all") else "clusterings"
+    if group.startswith("finer"):
+        own += " with more clusters than the answer"
+    elif group.endswith("with k"):
+        own += " with as many clusters as the answer"
+    return f"the {own}, combined by {method}"
 
 
 def _failures(page: Page) -> str:

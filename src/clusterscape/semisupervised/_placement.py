@@ -12,6 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
 
 from clusterscape import kernels
+from clusterscape.semisupervised.closure import pairs_of_classes
 from clusterscape.semisupervised.constraints import Constraints
 
 _CHAIN = 64  # items of a chain of swaps at most
@@ -100,7 +101,7 @@ def _soft_graph(known: Constraints) -> sparse.csr_matrix:
             first = s.firsts
             ends.append(closure.component[np.column_stack([first[s.codes], s.points])])
             values.append(np.full(s.points.size, -s.weight))
-            left, right = np.triu_indices(first.size, 1)
+            left, right = pairs_of_classes(first.size)
             ends.append(closure.component[np.column_stack([first[left], first[right]])])
             values.append(np.full(left.size, s.weight))
     linked, value = np.concatenate(ends), np.concatenate(values)

@@ -77,6 +77,8 @@ def constraints_of(constraints: Any, y: Any, n_points: int, *, names: Any = None
             f"y has {labels.n_points} labels, but X has {n_points} rows; give one label per row, "
             "-1 where it is not known."
         )
+    if names is not None and labels.index is not None:
+        refuse_other_names(pd.Index(names), labels.index, "X and y")
     return known.merge(labels)
 
 

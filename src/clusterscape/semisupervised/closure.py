@@ -10,7 +10,9 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from clusterscape._core.errors import Worded
+from clusterscape._core.errors import MemoryLimitError, Worded
+
+_PAIR_BYTES, _LIMIT_GB = 150, 4.0  # of a graph of pairs of classes, while it is made
 
 
 class ContradictionError(Worded, ValueError):
@@ -99,17 +101,40 @@ class Closure:
         """Return the symmetric graph of all pairs of components that may not be together.
 
         An entry is the number of pairs of points that say so. The classes of labelled points are
-        written out as pairs of classes: memory grows with the square of their number.
+        written out as pairs of classes: memory grows with the square of their number, and more than
+        4 GB are refused.
         """
         parts, counts = [self.cannot], [self.counts]
         for clique, sizes in zip(self.cliques, self.sizes, strict=True):
-            left, right = np.triu_indices(clique.size, 1)
+            left, right = pairs_of_classes(clique.size)
             parts.append(np.column_stack([clique[left], clique[right]]))
             counts.append(sizes[left] * sizes[right])
         pairs, count = np.concatenate(parts), np.concatenate(counts)
         ends = np.concatenate([pairs, pairs[:, ::-1]])
         shape = (self.n_components, self.n_components)
         return sparse.csr_matrix((np.tile(count, 2), (ends[:, 0], ends[:, 1])), shape=shape)
+
+    def excludes(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Say of pairs of components whether they may not be together, without the whole graph."""
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        codes = self.cannot[:, 0] * self.n_components + self.cannot[:, 1]
+        out = np.isin(low * self.n_components + high, codes)
+        for clique in self.cliques:
+            inside = np.zeros(self.n_components, dtype=bool)
+            inside[clique] = True
+            out |= inside[first] & inside[second] & (first != second)
+        return out
+
+
+def pairs_of_classes(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return all pairs of so many classes, or refuse more than memory should be spent on."""
+    needed = _PAIR_BYTES * count * (count - 1) / 2e9
+    if needed > _LIMIT_GB:
+        raise MemoryLimitError(
+            f"the pairs of {count:,} known classes", needed, _LIMIT_GB, parameter=None
+        )
+    left, right = np.triu_indices(count, 1)
+    return left, right
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ from scipy import sparse
 
 from clusterscape._core.frames import numbers_in
 from clusterscape._core.labels import UNSAMPLED, encode
-from clusterscape._core.params import Integer, Null, Number, check_params, shown
+from clusterscape._core.params import Choice, Integer, Null, Number, Rules, check_params, shown
 from clusterscape._core.seeds import RandomState, root_sequence
 from clusterscape.ensemble.inputs import refuse_other_names
 from clusterscape.semisupervised.closure import Closure, LabelSet, closure_of
@@ -26,12 +26,18 @@ _WORDS = {
     "+1": "must", "cannot": "cannot", "cannot-link": "cannot", "cannot_link": "cannot",
     "cl": "cannot", "-1": "cannot",
 }  # fmt: skip
+_KNOWN = ("link", "weight")  # columns of a file that mean something, in any case of letters
 _LISTED = 1000  # violated pairs of labelled points that are listed, at most
+_LARGEST = 2**31  # clusters with larger numbers are numbered anew before they are compared
+_LINK: Rules = {"link": [Choice("must", "cannot")]}
+_WEIGHT: Rules = {"weight": [Number(0, 1, open_low=True)]}
+# Cells of a column of classes that say that there is none, as other programs write them.
+_NO_CLASS = ["", "#N/A", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]
 
 
 @dataclass(frozen=True)
 class Violations:
-    """Which constraints a partition does not respect.
+    """Which constraints a partition does not respect; by default there are no constraints.
 
     Attributes
     ----------
@@ -49,12 +55,12 @@ class Violations:
     Constraints.violations : Count them.
     """
 
-    must_link: int
-    cannot_link: int
-    must_pairs: np.ndarray
-    cannot_pairs: np.ndarray
-    weight: float
-    total_weight: float
+    must_link: int = 0
+    cannot_link: int = 0
+    must_pairs: np.ndarray = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    cannot_pairs: np.ndarray = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    weight: float = 0.0
+    total_weight: float = 0.0
 
     @property
     def count(self) -> int:
@@ -107,7 +113,13 @@ class _Pairs:
 
     @classmethod
     def checked(cls, pairs: Any, weight: Any, n_points: int, name: str) -> _Pairs:
-        ends = np.asarray([] if pairs is None else pairs)
+        try:
+            ends = np.asarray([] if pairs is None else pairs)
+        except ValueError:  # rows of different lengths
+            raise ValueError(
+                f"{name} must be pairs of points, an array of shape (m, 2); got rows of different "
+                "lengths."
+            ) from None
         ends = ends.reshape(-1, 2) if ends.size == 0 else ends
         if ends.ndim != 2 or ends.shape[1] != 2:
             raise ValueError(
@@ -168,8 +180,12 @@ class _Pairs:
 def _table_of(path: str | os.PathLike[str], *, classes: bool) -> pd.DataFrame:
     """Read a CSV file of text: pairs of points, or points and their classes."""
     header, line = ("point,class", "point") if classes else ("first,second", "pair")
+    # No other cell is missing by decree: "NA" is a fine name of a point.
+    missing: Any = {0: [""], 1: _NO_CLASS if classes else [""]}
     try:
-        table = pd.read_csv(path, dtype=str, skipinitialspace=True)
+        table = pd.read_csv(
+            path, dtype=str, skipinitialspace=True, keep_default_na=False, na_values=missing
+        )
     except FileNotFoundError:
         raise FileNotFoundError(
             f"there is no file {path}; name a CSV file with a header, as {header}, and one {line} "
@@ -188,6 +204,13 @@ def _table_of(path: str | os.PathLike[str], *, classes: bool) -> pd.DataFrame:
             f"{path}: the rows have more columns than the header has names; give every column a "
             "name, and end no row with a comma."
         )
+    # " Weight" is no other column: unread, all pairs of the file would be certain.
+    names = [str(name).strip() for name in table.columns]
+    names[2:] = [name.lower() if name.lower() in _KNOWN else name for name in names[2:]]
+    table.columns = pd.Index(names)
+    twice = [name for name in _KNOWN if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"{path} has several columns {twice[0]!r}; leave one of them.")
     if table.shape[1] < 2:
         what = "a point and its class" if classes else "the two points"
         raise ValueError(
@@ -212,10 +235,16 @@ def _refuse_measurements(classes: pd.Series, path: str | os.PathLike[str]) -> No
 
 
 def _checked_weight(weight: Any, size: int, name: str) -> np.ndarray:
-    given = np.ones(size) if weight is None else np.asarray(weight, dtype=np.float64)
+    try:
+        given = np.ones(size) if weight is None else np.asarray(weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{name}: weights must be numbers in (0, 1]; got {shown(weight)}."
+        ) from None
     given = np.full(size, float(given)) if given.ndim == 0 else given
     if given.shape != (size,):
-        raise ValueError(f"{name} has {size} pairs, but {given.size} weights; give one per pair.")
+        many = f"{given.size} weights" if given.ndim == 1 else f"weights of shape {given.shape}"
+        raise ValueError(f"{name} has {size} pairs, but {many}; give one per pair.")
     bad = ~((given > 0) & (given <= 1))
     if bad.any():
         raise ValueError(
@@ -223,6 +252,24 @@ def _checked_weight(weight: Any, size: int, name: str) -> np.ndarray:
             "confidence. Leave pairs of weight 0 out."
         )
     return given
+
+
+def _entries(Q: Any) -> sparse.coo_matrix:
+    """Return the entries of a square matrix of real numbers, each place once."""
+    given = Q if sparse.issparse(Q) else np.asarray(Q)
+    if given.ndim != 2 or given.shape[0] != given.shape[1] or given.shape[0] == 0:
+        raise ValueError(f"Q must be square, points x points; got shape {given.shape}.")
+    if given.dtype.kind not in "biuf":
+        raise TypeError(f"Q must hold numbers between -1 and 1; got the type {given.dtype}.")
+    entries = sparse.coo_matrix(given.astype(np.float64))  # in small integers sums are cut off
+    entries.sum_duplicates()
+    return entries
+
+
+def _names_of_frame(Q: pd.DataFrame) -> pd.Index | None:
+    """Return the names of the points of a matrix, which rows and columns must agree on."""
+    refuse_other_names(Q.index, Q.columns, "rows and columns of Q")
+    return Q.columns if isinstance(Q.index, pd.RangeIndex) else Q.index
 
 
 def _checked_index(index: Any, n_points: int) -> pd.Index | None:
@@ -341,19 +388,22 @@ class Constraints:
         weight : float
             Confidence in the labels, in (0, 1].
         index : sequence, optional
-            Names of all points.
+            Names of all points; by default those of a pandas Series.
 
         Returns
         -------
         Constraints
         """
+        check_params("Constraints.from_labels", {"weight": weight}, _WEIGHT)
         codes = encode(labels, "labels")[0]
+        if len(codes) == 0:
+            raise ValueError("labels is empty; give one label per point, -1 where it is not known.")
         points = np.flatnonzero(codes >= 0)
-        weight = float(_checked_weight(weight, 1, "labels")[0])
         n = len(codes)
         none = _Pairs.checked(None, None, n, "")
-        classes = LabelSet(points, codes[points].astype(np.int64), weight)
-        index = _checked_index(index, n)
+        classes = LabelSet(points, codes[points].astype(np.int64), float(weight))
+        given = labels.index if index is None and isinstance(labels, pd.Series) else index
+        index = _checked_index(given, n)
         return cls._of(n, none, none, [classes] if points.size else [], index)
 
     @classmethod
@@ -362,28 +412,30 @@ class Constraints:
 
         Parameters
         ----------
-        Q : (n, n) sparse matrix or array
+        Q : (n, n) sparse matrix, array or data frame
             The absolute value of an entry is its weight, at most 1. The diagonal is not read, and
-            one triangle is enough.
+            one triangle is enough. Entries of a sparse matrix that are stored twice are added, as
+            everywhere in scipy. A frame has the same names of rows and columns.
         index : sequence, optional
-            Names of all points.
+            Names of all points; by default those of a data frame.
 
         Returns
         -------
         Constraints
         """
-        entries = sparse.coo_matrix(Q)
+        if isinstance(Q, pd.DataFrame):
+            index, Q = _names_of_frame(Q) if index is None else index, Q.to_numpy()
+        entries = _entries(Q)
         n = entries.shape[0]
-        if entries.shape != (n, n):
-            raise ValueError(f"Q must be square, points x points; got shape {entries.shape}.")
         off = (entries.row != entries.col) & (entries.data != 0)
         ends = np.column_stack([entries.row[off], entries.col[off]]).astype(np.int64)
-        value = np.asarray(entries.data[off], dtype=np.float64)
-        if not np.isfinite(value).all():
-            first = int(np.argmin(np.isfinite(value)))
+        value = entries.data[off]
+        fine = np.abs(value) <= 1.0
+        if not fine.all():
+            first = int(np.argmin(fine))
             i, j = ends[first]
             raise ValueError(
-                f"Q has {value[first]} at ({i}, {j}); entries are weights between -1 and 1."
+                f"Q has {value[first]:.12g} at ({i}, {j}); entries are weights between -1 and 1."
             )
         plus = value > 0
         return cls(
@@ -426,13 +478,17 @@ class Constraints:
         """
         if (n_points is None) == (index is None):
             raise ValueError("from_csv needs either n_points or index, to know the points.")
-        rules = {"n_points": [Null(), Integer(1)]}
-        check_params("Constraints.from_csv", {"n_points": n_points}, rules)
+        rules = {
+            "n_points": [Null(), Integer(1)],
+            "link": [Null(), Choice("must", "cannot", "labels")],
+        }
+        check_params("Constraints.from_csv", {"n_points": n_points, "link": link}, rules)
         table = _table_of(path, classes=link == "labels")
         names = None if index is None else pd.Index(index)
         size = int(n_points) if names is None else len(names)  # type: ignore[arg-type]
         _refuse_missing_header(table, size, names, path, 1 if link == "labels" else 2)
         if link == "labels":
+            _refuse_links(table, path)
             labels, sure = _classes(table, size, names, path)
             return cls.from_labels(labels, weight=sure, index=names)
         ends = np.column_stack([_rows(table.iloc[:, j], size, names, path) for j in (0, 1)])
@@ -522,6 +578,7 @@ class Constraints:
         float
             0 where nothing is constrained.
         """
+        check_params("Constraints.mean_degree", {"link": link}, _LINK)
         pairs, count = (
             (self.must, _pairs_within) if link == "must" else (self.cannot, _pairs_between)
         )
@@ -612,7 +669,7 @@ class Constraints:
     def _found(self, labels: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return clusters, those of noise its own, and which points the partition has seen."""
         found = np.asarray(labels)
-        if found.ndim == 1 and found.dtype.kind not in "iu":
+        if found.ndim == 1 and (found.dtype.kind not in "iu" or _is_odd(found)):
             found = encode(labels, "labels")[0]
         if found.shape != (self.n_points,):
             raise ValueError(
@@ -659,6 +716,15 @@ class Constraints:
 
     # -- products, without writing pairs of labelled points out ------------------------------------
 
+    def _linked(self, who: str, link: Link, n: int) -> _Pairs:
+        """Return the pairs of a kind; refuse other kinds, and rows of other points."""
+        check_params(f"Constraints.{who}", {"link": link}, _LINK)
+        if n != self.n_points:
+            raise ValueError(
+                f"there are {n:,} rows, but the constraints are about {self.n_points:,} points."
+            )
+        return self.must if link == "must" else self.cannot
+
     def laplacian_apply(self, values: np.ndarray, link: Link) -> np.ndarray:
         """Return the Laplacian of the must-link or cannot-link graph times the columns of values.
 
@@ -673,7 +739,7 @@ class Constraints:
         -------
         (n, m) array
         """
-        pairs = self.must if link == "must" else self.cannot
+        pairs = self._linked("laplacian_apply", link, values.shape[0])
         out = np.zeros(values.shape)
         if len(pairs.ends):
             gap = (values[pairs.ends[:, 0]] - values[pairs.ends[:, 1]]) * pairs.weight[:, None]
@@ -701,7 +767,7 @@ class Constraints:
         -------
         (p, p) array
         """
-        pairs = self.must if link == "must" else self.cannot
+        pairs = self._linked("laplacian_product", link, Z.shape[0])
         total = np.zeros((Z.shape[1], Z.shape[1]))
         if len(pairs.ends):
             gap = Z[pairs.ends[:, 0]] - Z[pairs.ends[:, 1]]
@@ -739,6 +805,13 @@ class Constraints:
             own = _dense(rows.T @ rows)
             total += s.weight * (2.0 * sums.T @ sums - np.outer(whole, whole) - own)
         return (total + total.T) / 2.0
+
+
+def _is_odd(labels: np.ndarray) -> bool:
+    """Say whether integers are too large to be counted on from, or negative without a meaning."""
+    if labels.size == 0:
+        return False
+    return bool(labels.max() >= _LARGEST or labels.min() < UNSAMPLED)
 
 
 def _indicator(s: LabelSet) -> sparse.csr_matrix:
@@ -885,6 +958,15 @@ def _refuse_missing_header(
         raise ValueError(
             f"{path}: the first row ({', '.join(first)}) names points, but it is read as the names "
             "of the columns; put a row of names before it, such as point_1,point_2."
+        )
+
+
+def _refuse_links(table: pd.DataFrame, path: Any) -> None:
+    """Refuse a file of pairs where points and their classes are read: points would be classes."""
+    if "link" in table.columns[2:]:
+        raise ValueError(
+            f"{path} has a column 'link', as files of pairs have, but is read as points and their "
+            "classes; give it as a file of pairs, or leave the column out."
         )
 
 

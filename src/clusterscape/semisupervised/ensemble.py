@@ -34,7 +34,7 @@ from clusterscape.semisupervised.constraints import Constraints
 from clusterscape.semisupervised.cop_kmeans import COPKMeans
 from clusterscape.semisupervised.landmarks import FastConstrainedSpectral, LandmarkSpectral
 from clusterscape.semisupervised.scacs import SCACS
-from clusterscape.semisupervised.votes import enforced, member_scores
+from clusterscape.semisupervised.votes import enforced, member_scores, refuse_too_few
 
 # Names of base methods, as the paper has them: CK, SCACS, CCSS, and LSC without constraints.
 _BASES: dict[str, Any] = {
@@ -216,6 +216,8 @@ class ConstrainedEnsemble(ResultMixin, BaseConstrainedClusterer):
                 keep=self.keep,
                 held_back=self.held_back,
             )
+        if self.enforce and isinstance(self.consensus, str):  # others may find more clusters
+            refuse_too_few(known, self.n_clusters, "give constraints a weight below 1")
         splitting, making, combining = spawn(self.random_state, 3)
         seen, held = known.split(self.held_back, random_state=splitting)
         tasks = self._tasks(X, seen, making)

@@ -17,7 +17,7 @@ from clusterscape._core.params import Choice, Integer, Number, Rules, Seed
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape._core.weights import checked_weights
 from clusterscape.linalg.distances import centre_of, check_range, squared_distances
-from clusterscape.linalg.eigen import symmetric_eigen
+from clusterscape.linalg.eigen import largest_pairs, symmetric_eigen
 from clusterscape.linalg.embedding import unit_rows
 from clusterscape.linalg.kmeans import kmeans, nearest_center
 from clusterscape.linalg.landmark_graph import Bandwidth, LandmarkGraph, Metric, landmark_graph
@@ -431,8 +431,10 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
         Whether every pair counts in full, as published: a point is then pulled by as many pairs as
         there are labels, far beyond its affinities. Or whether a constrained point counts as much
         as its affinities on average: weights are divided by the mean number of must-links, or of
-        cannot-links, of a constrained point. The latter is better where clusters are compact and
-        overlap; on images of 26 letters the former is, by far.
+        cannot-links, of a constrained point. The latter is better by far where compact clusters
+        overlap, and safer where labels are many beside the landmarks. Of other data either can be
+        the better one (pairs on images of 26 letters); :meth:`Constraints.split` and
+        :func:`member_scores` ask labels that are held back.
     n_landmarks, nearest, landmarks, bandwidth, metric, n_init, random_state
         As in :class:`LandmarkSpectral`.
     sample_rate : float
@@ -540,7 +542,7 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
         if len(known) == 0 or len(rows.gram) == 1:
             self.demand_ = 1.0 / n
             return leading_vectors(rows, self.n_clusters)
-        refuse_no_demand(self.demand, known)
+        refuse_no_demand(self.demand, self.alpha, known)
         gram = rows.without_constant(rows.gram)
         cut = gram - rows.without_constant(rows.gram @ rows.gram)
         cut += self.alpha * self._pull(rows, known, "must")
@@ -558,7 +560,10 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
         """Return what must-links or cannot-links ask of the vectors."""
         product = rows.without_constant(known.laplacian_product(rows.matrix, link))
         if self.weighting == "points":
-            product /= max(known.mean_degree(link), np.finfo(float).tiny)
+            degree = known.mean_degree(link)
+            if degree == 0:  # classes of one point: no link, but errors of rounding
+                return np.zeros_like(product)
+            product /= degree
         return product
 
     def _demand(self, wanted: np.ndarray, count: int, n: int) -> float:
@@ -567,7 +572,7 @@ class FastConstrainedSpectral(BaseLandmarkClusterer):
         if self.weighting == "points":
             return 1.0
         size = len(wanted)
-        top = eigh(wanted, eigvals_only=True, subset_by_index=[max(size - count, 0), size - 1])
+        top = eigh(wanted, eigvals_only=True)[max(size - count, 0) :]
         enough = top[0] > _RANK * max(top[-1], 0.0) and top[-1] > 0
         return 0.0 if enough else 1.0 / n
 
@@ -603,8 +608,18 @@ def joining_cut(rows: LandmarkRows, piece: np.ndarray) -> np.ndarray:
     return _JOINED * weight * (ends.T @ ends)
 
 
-def refuse_no_demand(demand: Any, known: Constraints) -> None:
-    """Refuse a demand of 0 where there is no cannot-link either: any vector would do."""
+def refuse_no_demand(demand: Any, alpha: float, known: Constraints) -> None:
+    """Refuse a demand of 0 where there is no cannot-link either, and weights without an end.
+
+    In the first case any vector would do, in the second no number is left of the others.
+    """
+    for name, value in (("alpha", alpha), ("demand", demand)):
+        if not isinstance(value, str) and np.isinf(value):
+            raise ParameterError(
+                f"{{{name}}} is infinite beside affinities that are not; give a large number, such "
+                "as 1000.",
+                **{name: value},
+            )
     if not isinstance(demand, str) and demand == 0 and known.n_cannot_link == 0:
         raise ParameterError(
             "{demand} leaves cannot-links alone to say what is cut, but there are none, only "
@@ -624,5 +639,5 @@ def pencil(
     size = len(right)
     scale = max(float(np.trace(right)), float(trace), np.finfo(float).tiny / _SHIFT)
     shifted = right + _SHIFT * scale / size * np.eye(size)
-    values, vectors = eigh(left, shifted, subset_by_index=[size - count, size - 1])
+    values, vectors = largest_pairs(left, count, shifted)
     return values[::-1], vectors[:, ::-1]

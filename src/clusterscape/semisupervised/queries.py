@@ -115,9 +115,8 @@ def _questions(
 
 def _answered(pairs: np.ndarray, known: Constraints) -> np.ndarray:
     """Say which pairs are together or apart by what is known."""
-    ends = known.closure.component[pairs]
-    apart = np.asarray(known.closure.exclusions()[ends[:, 0], ends[:, 1]]).ravel() > 0
-    return (ends[:, 0] == ends[:, 1]) | apart
+    first, second = known.closure.component[pairs].T
+    return (first == second) | known.closure.excludes(first, second)
 
 
 def _together(votes: Ensemble, first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -146,7 +146,7 @@ class ConstrainedSpectral(BaseConstrainedClusterer):
             found = symmetric_eigen(normalized(W), count + 1, seed=int(rng.integers(2**31)))
             self.eigenvalues_ = found.values[1:]
             return found.vectors[:, 1:] / np.sqrt(degree)[:, None]
-        refuse_no_demand(self.demand, known)
+        refuse_no_demand(self.demand, self.alpha, known)
         if isinstance(self.demand, str):
             self.demand_ = 0.0 if independent_cannot_links(known) >= count else 1.0 / n
         else:

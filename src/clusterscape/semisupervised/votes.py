@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from clusterscape._core.errors import ParameterError
 from clusterscape._core.labels import NOISE, UNSAMPLED
 from clusterscape._core.parallel import one_thread
 from clusterscape._core.params import shown
-from clusterscape.ensemble import Ensemble
+from clusterscape.ensemble import Ensemble, as_ensemble
 from clusterscape.semisupervised._placement import Costs, Items, Placement
+from clusterscape.semisupervised.base import constraints_of
 from clusterscape.semisupervised.closure import LabelSet
 from clusterscape.semisupervised.constraints import Constraints
 
@@ -30,7 +33,7 @@ class InfeasibleError(ParameterError):
     """
 
 
-def member_scores(ensemble: Ensemble, known: Constraints) -> np.ndarray:
+def member_scores(ensemble: Any, known: Constraints) -> np.ndarray:
     """Return how well each partition respects the constraints, beyond chance.
 
     The share of the constraints, by weight, that it respects is corrected by what a partition with
@@ -40,7 +43,7 @@ def member_scores(ensemble: Ensemble, known: Constraints) -> np.ndarray:
 
     Parameters
     ----------
-    ensemble : Ensemble
+    ensemble : Ensemble or (n, r) labels
         Partitions.
     known : Constraints
         What is known.
@@ -67,10 +70,12 @@ def member_scores(ensemble: Ensemble, known: Constraints) -> np.ndarray:
         raise TypeError(
             f"known must be Constraints, such as Constraints.from_labels(y); got {shown(known)}."
         )
-    out = np.zeros(ensemble.n_partitions)
+    votes = as_ensemble(ensemble)
+    known = constraints_of(known, None, votes.n_points, names=votes.index)
+    out = np.zeros(votes.n_partitions)
     if len(known) == 0:
         return out
-    for i, labels in enumerate(ensemble.labels.T):
+    for i, labels in enumerate(votes.labels.T):
         seen = known._tally(labels)
         if seen.total_weight == 0:
             continue

@@ -11,6 +11,8 @@
     return element;
   }
 
+  // As toFixed, without a sign before zero.
+  const fixed = (value, digits) => (value.toFixed(digits).replace(/^-(0\.?0*)$/, "$1"));
   const brief = (text) => (typeof text === "string" && text.length > 48 ? `${text.slice(0, 46)}…` : text);
 
   // ---- packed arrays --------------------------------------------------------------------------
@@ -306,21 +308,28 @@
   }
 
   function paintPoints(ink, labels, places, size, strong) {
+    const counts = new Map();
+    for (let i = 0; i < n; i++) counts.set(labels[i], (counts.get(labels[i]) ?? 0) + 1);
+    // Clusters of few points are drawn last and large: among thousands nobody would find them.
+    const order = [...counts.keys()].sort((a, b) => counts.get(b) - counts.get(a));
+    const sizes = new Map(order.map((label) => [label, counts.get(label) * 100 < n ? Math.max(size, 3.5) : size]));
     for (const faded of [true, false]) {
       const paths = new Map();
       for (let i = 0; i < n; i++) {
         if (strong(i) === faded) continue;
         const label = labels[i];
         if (!paths.has(label)) paths.set(label, new Path2D());
-        shapeOf(label)(paths.get(label), places[2 * i], places[2 * i + 1], size);
+        shapeOf(label)(paths.get(label), places[2 * i], places[2 * i + 1], sizes.get(label));
       }
       ink.globalAlpha = faded ? 0.15 : 0.9;
-      ink.lineWidth = Math.min(0.6, size / 6);
+      ink.lineWidth = Math.min(1.2, size / 3);
       ink.strokeStyle = colour("--edge"); // dark colours on a dark page
-      for (const [label, path] of paths) {
+      for (const label of order) {
+        if (!paths.has(label)) continue;
+        const path = paths.get(label);
         ink.fillStyle = colourOf(label);
+        ink.stroke(path); // below the colours, which thousands of rims would hide
         ink.fill(path);
-        ink.stroke(path);
       }
     }
     ink.globalAlpha = 1;
@@ -433,7 +442,7 @@
     for (let i = 0; i < n; i++) if (changed[i]) moved.push(i);
     const named = moved.slice(0, 12).map((i) => brief(points.ids[i])).join(", ");
     at("changed").textContent =
-      `Adjusted Rand index ${rand(table).toFixed(3)}. ${moved.length.toLocaleString("en")} of ${n.toLocaleString("en")} points change their cluster` +
+      `Adjusted Rand index ${fixed(rand(table), 3)}. ${moved.length.toLocaleString("en")} of ${n.toLocaleString("en")} points change their cluster` +
       (moved.length ? `; the map shows them: ${named}${moved.length > 12 ? ", …" : "."}` : ".");
     const rows = [...new Set([...table.keys()].map((key) => Math.floor(key / 65536)))].sort((x, y) => x - y);
     const columns = [...new Set([...table.keys()].map((key) => key % 65536))].sort((x, y) => x - y);
@@ -518,7 +527,7 @@
   function words(index) {
     const p = own.partitions[index];
     const how = p.kind === "answer" ? "" : `, ${p.algorithm}${p.parameters ? ` (${p.parameters})` : ""}`;
-    const agrees = index === 0 ? "" : ` Adjusted Rand index with the answer: ${p.agreement.toFixed(3)}.`;
+    const agrees = index === 0 ? "" : ` Adjusted Rand index with the answer: ${fixed(p.agreement, 3)}.`;
     return `Shown: ${p.name}${how}, ${p.n_clusters} cluster${p.n_clusters === 1 ? "" : "s"}.${agrees}`;
   }
 
@@ -606,7 +615,7 @@
   }
 
   function shownOf(count) {
-    if (count === 0) return "no point has such an id";
+    if (count === 0) return data.n_points > n ? "none of the points shown has such an id" : "no point has such an id";
     const said = `${count.toLocaleString("en")} point${count === 1 ? "" : "s"}`;
     if (count <= PAGE) return said;
     return `${state.page * PAGE + 1} to ${Math.min((state.page + 1) * PAGE, count)} of ${said}`;
@@ -890,7 +899,7 @@
   function setUpExplorer() {
     const list = at("partition");
     own.partitions.forEach((p, i) => {
-      const text = i === 0 ? `${p.name}, ${p.n_clusters} clusters` : `${p.name}: ${p.algorithm}, ${p.n_clusters} clusters, agrees ${p.agreement.toFixed(2)}`;
+      const text = i === 0 ? `${p.name}, ${p.n_clusters} clusters` : `${p.name}: ${p.algorithm}, ${p.n_clusters} clusters, agrees ${fixed(p.agreement, 2)}`;
       list.append(make("option", text, { value: i }));
     });
     list.addEventListener("change", () => update({ shown: list.selectedIndex, cluster: null }));
