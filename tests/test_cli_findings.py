@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import clusterscape as cs
 from clusterscape.cli.app import app
 from clusterscape.io import TableError, read_table, read_text
 from clusterscape.report.findings import share_words
@@ -538,3 +542,118 @@ def test_info_describes_a_part_of_an_h5ad_file():
     assert "12 rows, 2 columns" in said
     assert "To cluster it: clusterscape run c.h5ad --obsm X_pca" in said
     assert "12 points, 1 partition with 3 clusters" in invoke("info", "c.h5ad", "--obs", "*").stdout
+
+
+def test_info_suggests_what_a_text_among_numbers_may_mean():
+    made = points().astype({"x": object})
+    made.loc[[2, 5, 9], "x"] = "n.a."
+    made.assign(typing=["1O", *range(2, 21)]).to_csv("t.csv", index=False)
+    said = invoke("info", "t.csv").stdout.splitlines()
+    line = "Column 'x' holds 'n.a.' among numbers: --na n.a., if it stands for a missing value."
+    assert line in said
+    assert "Column 'typing' holds cells that are no numbers" in str(said)
+    command = said[-1].split(": ", 1)[1].split()
+    assert command[command.index("--na") + 1] == "n.a."
+    assert command[command.index("--exclude") + 1 :] == ["typing"]
+    done = invoke(*command[1:], "-r", "4", "--references", "0", "-k", "2", "-o", "out")
+    assert done.exit_code == 0, done.stderr
+
+
+def test_ids_beside_words_are_to_name_the_rows():
+    made = points().rename(columns={"id": "bottle"}).assign(kind=["u", "v"] * 10)
+    made.to_csv("t.csv", index=False)
+    said = " ".join(invoke("run", "t.csv", *QUICK).stderr.split())
+    assert "name the rows with --id-column bottle, and of the others leave out" in said
+    assert "--exclude kind," in said
+    assert "--exclude bottle" not in said
+
+
+def test_lines_above_a_table_are_to_be_skipped():
+    Path("t.csv").write_text("Export of today\nSource: shop\n\n" + points().to_csv(index=False))
+    said = invoke("run", "t.csv", *QUICK)
+    assert "if the lines above are a title, skip them with --skip 3" in " ".join(
+        said.stderr.split()
+    )
+    done = invoke("run", "t.csv", "--skip", "3", *QUICK, "-o", "out")
+    assert done.exit_code == 0, done.stderr
+
+
+def test_files_of_other_formats_are_to_be_saved_as_csv():
+    Path("t.json").write_text("{}")
+    said = " ".join(invoke("run", "t.json", *QUICK).stderr.split())
+    assert "save it as CSV, or say with --format csv which format it has (known: .csv," in said
+
+
+def test_a_report_is_of_a_model():
+    with pytest.raises(TypeError, match=r"model must be a fitted estimator.*It comes first"):
+        cs.report.write("report.html", object())
+
+
+def test_unknown_arguments_are_said_with_the_function():
+    with pytest.raises(TypeError, match=r"resampling_consensus\(\) got an unexpected .*'maxK'"):
+        cs.validate.resampling_consensus(np.zeros((9, 2)), maxK=4)
+
+
+def test_one_point_is_counted_in_the_singular():
+    assert "there is only 1 point." in cs.validate.structure_test([[1.0, 2.0]]).message
+
+
+def test_labels_in_an_array_that_lies_on_its_side():
+    np.save("t.npy", np.tile([0, 0, 1, 1, 2], (4, 20)))
+    done = invoke("compare", "t.npy")
+    assert done.exit_code == 1
+    said = " ".join(done.stderr.split())
+    assert "(4, 100), which would be 100 clusterings of 4 points; save it transposed" in said
+    np.save("t.npy", np.tile([0, 0, 1, 1, 2], (4, 20)).T)
+    assert invoke("compare", "t.npy").exit_code == 0
+
+
+def test_one_row_per_point_and_clustering_is_recognised():
+    long = pd.DataFrame(
+        {"id": ["a", "b", "c"] * 2, "how": ["x"] * 3 + ["y"] * 3, "c": [0, 1, 1] * 2}
+    )
+    long.to_csv("t.csv", index=False)
+    done = invoke("combine", "t.csv", "-k", "2")
+    assert done.exit_code == 1
+    said = " ".join(done.stderr.split())
+    assert "every id stands 2 times or more" in said
+    assert "make one column of each first" in said
+
+
+def test_numbers_that_are_no_labels_have_a_remedy():
+    soft = pd.DataFrame({"a": [0.25, 0.5, 1], "b": [0.75, 0.5, 0]})
+    soft.to_csv("t.csv", index=False)
+    said = " ".join(invoke("compare", "t.csv").stderr.split())
+    assert "memberships of a soft clustering are columns called NAME[0], NAME[1], ..." in said
+    both = pd.concat(
+        [soft.set_axis(["q[0]", "q[1]"], axis=1), soft.round().add_suffix("1")], axis=1
+    )
+    both.to_csv("t.csv", index=False)
+    done = invoke("compare", "t.csv", "--metric", "ari")
+    assert done.exit_code == 0, done.stderr
+    assert "3 partitions" in done.stderr
+
+
+def test_models_are_read_from_and_written_to_files():
+    model = cs.combine.EAC(2).fit([[0, 0, 1, 1], [0, 0, 0, 1]])
+    Path("folder").mkdir()
+    with pytest.raises(IsADirectoryError, match="is a folder; name a file in it, or read"):
+        cs.io.load_model("folder")
+    for call in (cs.io.load_model, lambda path: cs.io.save_model(model, path)):
+        with pytest.raises(TypeError, match="path must be the name of a file; got BytesIO"):
+            call(io.BytesIO())
+
+
+def test_completion_that_cannot_be_installed():
+    Path("home").write_text("no folder")
+    done = subprocess.run(
+        [sys.executable, "-m", "clusterscape", "--install-completion", "bash"],
+        env={**os.environ, "HOME": str(Path("home").absolute())},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("clusterscape: ")
+    assert "home: " in done.stderr
+    assert "Traceback" not in done.stderr

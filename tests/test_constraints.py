@@ -326,6 +326,16 @@ def test_files_that_hold_no_table_are_refused_in_our_words(tmp_path: Path) -> No
     holes.write_text("a,b\n0,1\n0,\n")
     with pytest.raises(ValueError, match="row 3 has an empty cell"):
         Constraints.from_csv(holes, n_points=3, link="must")
+    table = tmp_path / "table.csv"
+    table.write_text("id,height,class\n0,1,u\n1,1.75,v\n")
+    with pytest.raises(
+        ValueError, match=r"row 3, column 'height': 1\.75 is no class; the first two"
+    ):
+        Constraints.from_csv(table, n_points=3, link="labels")
+    with pytest.raises(
+        FileNotFoundError, match="there is no file none.csv; name a CSV file with a"
+    ):
+        Constraints.from_csv("none.csv", n_points=3, link="must")
     ragged = tmp_path / "ragged.csv"
     ragged.write_text("a,b\n0,1\n0,1,2,3\n")
     with pytest.raises(ValueError, match=r"ragged\.csv is no table of pairs"):

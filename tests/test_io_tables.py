@@ -317,7 +317,7 @@ def write_bytes(path: Path, content: bytes) -> Path:
 
 BAD_FILES = {
     "t.xlsx": (b"PK", "not an xlsx file, or a damaged one"),
-    "t.foo": (b"x\n1\n", "say which it is with format='csv'"),
+    "t.foo": (b"x\n1\n", "or say with format='csv' which format it has"),
     "t.csv.gz": (b"x\n1\n", "not a whole gzip file"),
     "cut.csv.gz": (gzip.compress(b"x,y\n1,2\n" * 999)[:-9], "not a whole gzip file"),
     "t.parquet": (b"no", "not a Parquet file, or a damaged one"),

@@ -18,6 +18,7 @@ from docutils import nodes
 from mathematics import MATHEMATICS
 from more_mathematics import ESTIMATORS, Entry
 from numpydoc.docscrape import ClassDoc
+from registry_tables import typeset
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
@@ -28,7 +29,7 @@ FOLDER = "methods/generated"
 OTHERS = "methods/generated/estimators"
 SYMBOLS = (
     "n points, m different rows of labels, r partitions, K clusters of the consensus, D clusters "
-    "of all partitions together, l sampled points, d features, rho random features."
+    "of all partitions together, l sampled points, d features, ρ random features."
 )
 
 
@@ -77,7 +78,7 @@ def page(name: str, method: Any) -> str:
     made += titled("Mathematics", "-") + MATHEMATICS.get(name, "").strip("\n").split("\n") + [""]
     made += titled("When it fails, and what to know", "-") + [*doc["Notes"], ""]
     made += titled("Cost", "-")
-    made += [f"Time ``{method.cost}``, memory ``{method.memory}``: {SYMBOLS}", ""]
+    made += [f"Time ``{typeset(method.cost)}``, memory ``{typeset(method.memory)}``: {SYMBOLS}", ""]
     made += titled("What it needs", "-") + needs(method)
     made += titled("References", "-") + [*references(doc["References"]), ""]
     return "\n".join(made)

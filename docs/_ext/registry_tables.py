@@ -8,6 +8,7 @@ name.
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -57,6 +58,14 @@ MEASURE: list[Column] = [
         ),
     ),
 ]
+
+
+def typeset(cost: str) -> str:
+    """Write powers and Greek letters of a cost, which a terminal shows as plain text."""
+    powers = cost.replace("^2", "²").replace("^3", "³").replace("<=", "≤")
+    return re.sub(r"\brho\b", "ρ", powers)
+
+
 METHOD: Column = ("method", lambda m: f"{{class}}`~clusterscape.combine.{m.estimator.__name__}`")
 
 TABLES: dict[str, Table] = {
@@ -95,7 +104,7 @@ TABLES: dict[str, Table] = {
             ("number of clusters", lambda m: m.k_rule or "must be given"),
             ("features", lambda m: "" if m.features == "none" else m.features),
             ("soft", lambda m: yes(m.soft)),
-            ("extra", lambda m: f"`{m.extra}`" if m.extra else ""),
+            ("extra", lambda m: m.extra or ""),  # as code it would break in a narrow column
         ],
     ),
     "method-costs": Table(
@@ -103,8 +112,8 @@ TABLES: dict[str, Table] = {
         "METHODS",
         [
             METHOD,
-            ("time", lambda m: m.cost),
-            ("memory", lambda m: m.memory),
+            ("time", lambda m: typeset(m.cost)),
+            ("memory", lambda m: typeset(m.memory)),
         ],
     ),
 }

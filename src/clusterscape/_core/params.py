@@ -216,7 +216,10 @@ def checked(rules: Rules) -> Callable[[F], F]:
 
         @functools.wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
-            bound = signature.bind(*args, **kwargs)
+            try:
+                bound = signature.bind(*args, **kwargs)
+            except TypeError as error:  # which does not say of which function
+                raise TypeError(f"{function.__name__}() {error}") from None
             check_params(function.__name__, bound.arguments, rules)
             return function(*args, **kwargs)
 

@@ -26,4 +26,9 @@ def main() -> None:
 
         # A run of one verb needs no other; help and messages about unknown verbs need them all.
         named = [verb for verb in VERBS if sys.argv[1:2] == [verb]]
-        command(named or VERBS)()
+        try:
+            command(named or VERBS)()
+        except OSError as error:  # verbs word their own; this is the shell's completion
+            from clusterscape.cli.console import sentence
+
+            sys.exit(f"clusterscape: {sentence(error)}")

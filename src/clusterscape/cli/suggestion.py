@@ -29,6 +29,8 @@ class _Columns:
     names: list[str]  # words that differ in most rows
     dates: list[str]
     broken: list[str]  # numbers, with cells that are none
+    blanks: list[str]  # numbers, with one text that may mean a missing value
+    tokens: list[str]  # these texts
     others: list[str]  # without any value, counters, codes, and classes beside the reference
     reference: str | None  # known classes
     words_known: bool  # the reference holds words, and its name does not say that it is classes
@@ -42,7 +44,7 @@ def suggested(
     gower = bool(columns.categories) and found.n_points <= _FEW_ROWS
     also = not gower and found.n_points <= opt.MOST_GOWER
     remarks = _remarks(columns, gower=gower, gower_too=also)
-    if not columns.numbers and not columns.categories:
+    if not columns.numbers and not columns.categories and not columns.blanks:
         return None, [*remarks, "No column can be clustered as it is."]
     words = ["clusterscape", "run", file, *_given(arguments)]
     if columns.ids is not None:
@@ -51,6 +53,8 @@ def suggested(
         words += ["--reference", columns.reference]
     if columns.categories:
         words += ["--categories", "gower" if gower else "one-hot"]
+    for token in columns.tokens:
+        words += ["--na", token]
     if columns.gaps:  # no reason to lose a column
         words += ["--missing", "members" if gower else "impute"]
     out = [*columns.names, *columns.dates, *columns.broken, *columns.others]
@@ -99,12 +103,14 @@ def _sorted(found: TableSummary, arguments: DescribeArguments) -> _Columns:
         gaps=[
             c.name
             for c in found.columns
-            if c.n_missing and (c.kind in numeric or c.name in categories)
+            if c.likely_na or (c.n_missing and (c.kind in numeric or c.name in categories))
         ],
         categories=categories,
         names=[c.name for c in texts if not c.few_words and c.name != ids],
         dates=[c.name for c in found.columns if c.kind == "dates" and c.name != ids],
-        broken=[c.name for c in found.columns if c.kind == "mixed"],
+        broken=[c.name for c in found.columns if c.kind == "mixed" and not c.likely_na],
+        blanks=[c.name for c in found.columns if c.likely_na],
+        tokens=list(dict.fromkeys(c.likely_na for c in found.columns if c.likely_na)),
         others=[name for name in others if name not in (ids, reference)],
         reference=reference,
         words_known=bool(alone),
@@ -152,7 +158,10 @@ def _remarks(columns: _Columns, *, gower: bool, gower_too: bool) -> list[str]:
         f"{how}. Words weigh at least as much as numbers and can decide the clusters: compare with "
         f"--categories {other}"
     )
+    tokens = " or ".join(map(repr, columns.tokens))
+    na = " ".join(f"--na {shlex.quote(token)}" for token in columns.tokens)
     for names, what in (
+        (columns.blanks, f"{tokens} among numbers: {na}, if it stands for a missing value"),
         (columns.broken, f"cells that are no numbers: correct them, otherwise {out}"),
         (columns.gaps, f"missing values: --missing drop leaves their rows out, {fills}"),
         (columns.categories, f"words: {words}"),

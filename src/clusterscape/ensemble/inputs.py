@@ -141,7 +141,7 @@ def _polars_values(series: Any) -> Any:
 
 def _read_array(data: np.ndarray, orient: Orient) -> list[Partition]:
     rows, columns = data.shape
-    if orient == "auto" and _seems_turned(rows, columns):
+    if orient == "auto" and seems_turned(rows, columns):
         raise ValueError(
             f"labels has shape ({rows}, {columns}), which would be {columns} partitions of {rows} "
             "points: rows are points and columns are partitions. If every row is one clustering, "
@@ -154,7 +154,7 @@ def _read_array(data: np.ndarray, orient: Orient) -> list[Partition]:
     return [read_partition(vector, f"p{i}") for i, vector in enumerate(vectors)]
 
 
-def _seems_turned(rows: int, columns: int) -> bool:
+def seems_turned(rows: int, columns: int) -> bool:
     """Say whether an array of this shape is more likely one clustering per row."""
     return columns >= max(_MANY, 3 * rows)
 
@@ -243,7 +243,7 @@ def _read_frame(
 
 def _check_frame_shape(rows: int, columns: int) -> None:
     """Refuse a frame of unnamed columns that is wider than long."""
-    if _seems_turned(rows, columns):
+    if seems_turned(rows, columns):
         raise ValueError(
             f"labels is a frame of shape ({rows}, {columns}) without column names, which would be "
             f"{columns} partitions of {rows} points. If every row is one clustering, pass "

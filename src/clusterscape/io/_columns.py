@@ -232,10 +232,18 @@ def row_names(
     if again.any():
         second = int(again.argmax())
         first = int((values == values.iloc[second]).to_numpy().argmax())
+        counts = values.value_counts()
+        remedy = "ids must differ, so correct it or leave the column out with {exclude}"
+        if len(counts) > 1 and counts.min() > 1:
+            remedy = (
+                f"every id stands {counts.min()} times or more: if the rows are one for each point "
+                "and clustering, or measurement, make one column of each first (pandas: "
+                "DataFrame.pivot); otherwise leave the column out with {exclude}"
+            )
         raise TableError(
             f"{where.name}, {where.row(second)}, column {column!r}: the id "
             f"{values.iloc[second]!r} was already used in {where.row(first).split(' (')[0]}",
-            "ids must differ, so correct it or leave the column out with {exclude}",
+            remedy,
             exclude=column,
         )
     return values.to_numpy(dtype=object)

@@ -226,9 +226,9 @@ def _ragged(source: Source, first: Opening, line: int, fields: Sequence[str], co
             if trailing
             else " (the header may lack a name for the first column)"
         )
-    elif count == 1 and width == 1:
-        remedy += "; if the first lines are a title, say how many with {skip}"
-        options["skip"] = "1"
+    elif width == 1:
+        remedy += "; if the lines above are a title, skip them with {skip}"
+        options["skip"] = str(line - 1)
     raise TableError(
         f"{source.name}, row {line} (its line in the file), has {_fields(len(fields))} "
         f"where the first row has {width}{hint}",

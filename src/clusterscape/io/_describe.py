@@ -17,7 +17,7 @@ from clusterscape.io._columns import (
     plan_roles,
 )
 from clusterscape.io._delimited import Read
-from clusterscape.io._features import are_few_words, take_first_text_column
+from clusterscape.io._features import LONGEST_NA, are_few_words, take_first_text_column
 from clusterscape.io._numbers import Cells, read_cells
 
 # Words that name a column of classes, and the most values that such a column is expected to have.
@@ -245,6 +245,9 @@ class ColumnSummary:
         Why it may be no measurement.
     few_words : bool
         Whether it holds words, few enough for ``categories="one-hot"``.
+    likely_na : str
+        The text that stands several times among numbers, where it is the only one and holds no
+        digit: it may mean a missing value.
     """
 
     name: str
@@ -256,6 +259,7 @@ class ColumnSummary:
     example: str = ""
     suspicion: Suspicion | None = None
     few_words: bool = False
+    likely_na: str = ""
 
     @property
     def is_feature(self) -> bool:
@@ -355,6 +359,14 @@ def _of_numbers(name: str, values: np.ndarray) -> ColumnSummary:
     )
 
 
+def _likely_na(wrong: pd.Series) -> str:
+    """Return the one text that stands several times among numbers, or an empty one."""
+    texts = {str(cell).strip() for cell in wrong}
+    token = texts.pop()
+    alone = not texts and len(wrong) > 1 and len(token) <= LONGEST_NA
+    return token if alone and not any(c.isdigit() for c in token) else ""
+
+
 def _of_series(name: str, values: pd.Series, cells: Cells, *, code: bool) -> ColumnSummary:
     n_missing, present = int(cells.missing.sum()), values[~cells.missing]
     if cells.kind == "empty":
@@ -367,6 +379,7 @@ def _of_series(name: str, values: pd.Series, cells: Cells, *, code: bool) -> Col
         return ColumnSummary(
             name, cells.kind, n_missing, count, example=example,
             suspicion=_classes_in_words(name, count, len(present)) if few else None, few_words=few,
+            likely_na=_likely_na(values[wrong]) if cells.kind == "mixed" else "",
         )  # fmt: skip
     if cells.kind == "yes/no":
         return ColumnSummary(name, "yes/no", n_missing, present.nunique(), 0.0, 1.0)

@@ -127,6 +127,7 @@ def _is_like_a_number(cell: str) -> bool:
 # ---- features: numbers, words, gaps -----------------------------------------------------------
 
 _MOST_WORDS = 100  # for which one column each is made
+LONGEST_NA = 12  # characters of a text that may stand for a missing value
 _FEWEST = 10  # rows, below which words differ by chance
 
 
@@ -230,15 +231,30 @@ class Features:
         one = len(words) == 1
         subject = f"the column{'' if one else 's'} {self._listed(words)} hold{'s' if one else ''}"
         texts = [self.names[p] for p in words]
+        remedy = (
+            "leave out what is no measurement with {exclude}, make one column for each word with "
+            "{categories}, or name the rows with {id_column}"
+        )
+        out = texts
+        if not one and words[0] == 0 and self._all_differ(0):
+            remedy = (
+                "name the rows with {id_column}, and of the others leave out what is no "
+                "measurement with {exclude}, or make one column for each word with {categories}"
+            )
+            out = texts[1:]
         raise TableError(
             f"{self.where.name}: {subject} text where numbers are needed "
             f"({self._example(words[0])}){self._spreadsheet(words[0])}",
-            "leave out what is no measurement with {exclude}, make one column for each word with "
-            "{categories}, or name the rows with {id_column}",
-            exclude=texts[0] if one else texts,
+            remedy,
+            exclude=out[0] if len(out) == 1 else out,
             categories="one-hot",
             id_column=texts[0],
         )
+
+    def _all_differ(self, position: int) -> bool:
+        values = self.frame.iloc[:, position]
+        whole = len(values) >= _FEWEST and not self.cells[position].missing.any()
+        return whole and bool(values.is_unique)
 
     def _spreadsheet(self, position: int) -> str:
         cells = self.cells[position]
@@ -321,7 +337,7 @@ class Features:
             for _, p, _ in places
             for r in np.flatnonzero(self.cells[p].wrong)[:1000]  # type: ignore[arg-type]
         }
-        if len(tokens) == 1 and len(text) <= 12:
+        if len(tokens) == 1 and len(text) <= LONGEST_NA:
             words = "correct the cell, leave the column out with {exclude}, or say {na} if it "
             return "", words + "stands for a missing value", {"na": text}
         return "", plain, {}

@@ -148,7 +148,9 @@ def _labels(values: pd.Series, name: str, *, where: Where, chosen: bool) -> Any:
         raise TableError(
             f"{where.name}, {where.row(row)}, column {name!r}: {texts.iloc[row]} is not a label; "
             "labels are whole numbers or text",
-            "leave the column out with {exclude}",
+            "leave the column out with {exclude}; measurements of the points are given as a table "
+            "of features, and memberships of a soft clustering are columns called NAME[0], "
+            "NAME[1], ...",
             exclude=name,
         )
     sure = chosen or is_own_name(name)

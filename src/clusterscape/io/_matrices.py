@@ -24,6 +24,7 @@ from clusterscape._core.npy import (
 )
 from clusterscape.ensemble import Ensemble
 from clusterscape.ensemble.files import BROKEN_ARCHIVE, BROKEN_PARQUET, FORMAT, parquet_table
+from clusterscape.ensemble.inputs import seems_turned
 from clusterscape.io._blocks import H5ad, RowsOnDisk, opened_h5ad, plain_parquet
 from clusterscape.io._columns import (
     Table,
@@ -345,7 +346,14 @@ def label_matrix(source: Source, wanted: Wanted) -> Ensemble:
             f"{source.name} holds an array of shape {labels.shape}, not labels",
             "save a row per point and a column per clustering",
         )
-    return Ensemble.from_labels(labels.reshape(len(labels), -1))
+    columns = labels.reshape(len(labels), -1)
+    if seems_turned(*columns.shape):
+        raise TableError(
+            f"{source.name} holds an array of shape {columns.shape}, which would be "
+            f"{columns.shape[1]} clusterings of {len(columns)} points",
+            "save it transposed, with a row per point and a column per clustering",
+        )
+    return Ensemble.from_labels(columns, orient="columns")
 
 
 def read_npz(source: Source, wanted: Wanted) -> Table:

@@ -186,7 +186,7 @@ def open_source(
         remedy = (
             "save it as xlsx or CSV"
             if sheet
-            else f"say which it is with {{format}} (known: {endings})"
+            else f"save it as CSV, or say with {{format}} which format it has (known: {endings})"
         )
         raise TableError(
             f"{name}: the ending of the name is not that of a format that can be read",

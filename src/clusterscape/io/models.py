@@ -93,6 +93,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     [0 0 1 1]
     """
     name = type(model).__name__
+    _check_path(path)
     if not hasattr(model, "get_params"):
         raise ValueError(f"model must be a fitted estimator; got an object of type {name}.")
     if "labels_" not in vars(last_step(model)):
@@ -145,8 +146,13 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     ...     print(load_model(file))
     SEC(random_state=0)
     """
+    _check_path(path)
     if not os.path.exists(path):
         raise FileNotFoundError(f"there is no file {path}; check the name and the folder.")
+    if os.path.isdir(path):
+        raise IsADirectoryError(
+            f"{path} is a folder; name a file in it, or read a folder of results with load_results."
+        )
     header, arrays = read_archive(path)
     try:
         model = Decoder(arrays).decode(header["model"])
@@ -161,6 +167,14 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     if "labels_" not in getattr(last_step(model), "__dict__", {}):
         raise ModelFileError(f"{path} does not hold a fitted model; save the model again.")
     return model
+
+
+def _check_path(path: Any) -> None:
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(
+            f"path must be the name of a file; got {type(path).__name__}. What is kept elsewhere, "
+            "in memory or in a store of objects, goes through a file: tempfile makes one."
+        )
 
 
 _BROKEN = (

@@ -179,6 +179,11 @@ def collect(
 
 def _check_model(estimator: Any) -> None:
     """Refuse what has no clusterings beside its answer, or no answer."""
+    if not hasattr(estimator, "fit"):
+        raise TypeError(
+            f"model must be a fitted estimator, such as ConsensusClustering; got "
+            f"{type(estimator).__name__}. It comes first: report.write(model, 'report.html')."
+        )
     if hasattr(estimator, "labels_") and not hasattr(estimator, "ensemble_"):
         raise ValueError(
             f"model: {type(estimator).__name__} is one clustering, and a report compares several; "

@@ -186,6 +186,11 @@ def _table_of(path: str | os.PathLike[str], *, classes: bool) -> pd.DataFrame:
         table = pd.read_csv(
             path, dtype=str, skipinitialspace=True, keep_default_na=False, na_values=missing
         )
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"there is no file {path}; name a CSV file with a header, as {header}, and one {line} "
+            "per line."
+        ) from None
     except pd.errors.EmptyDataError:
         raise ValueError(
             f"{path} is empty; it needs a header, as {header}, and one {line} per line."
@@ -212,7 +217,21 @@ def _table_of(path: str | os.PathLike[str], *, classes: bool) -> pd.DataFrame:
             f"{path}: two columns are needed, but there is {table.shape[1]}; separate {what} by a "
             "comma."
         )
+    if classes:
+        _refuse_measurements(table.iloc[:, 1], path)
     return table
+
+
+def _refuse_measurements(classes: pd.Series, path: str | os.PathLike[str]) -> None:
+    """Refuse decimal numbers where classes stand, as in a table of features."""
+    numbers = pd.to_numeric(classes, errors="coerce")
+    wrong = (numbers.notna() & np.isfinite(numbers) & (numbers % 1 != 0)).to_numpy()
+    if wrong.any():
+        raise ValueError(
+            f"{path}, row {int(wrong.argmax()) + 2}, column {classes.name!r}: "
+            f"{classes.iloc[int(wrong.argmax())]} is no class; the first two columns must be the "
+            "points and their classes, so leave the others out of the file."
+        )
 
 
 def _checked_weight(weight: Any, size: int, name: str) -> np.ndarray:

@@ -192,7 +192,8 @@ def structure_test(
     table, scores = _sampled(X, metric, max_points, np.random.default_rng(picker))
     n = table.shape[0]
     if n < _FEWEST or scores.shape[1] == 0:
-        why = f"there are only {n} points" if n < _FEWEST else "all points are equal"
+        few = "there is only 1 point" if n == 1 else f"there are only {n} points"
+        why = few if n < _FEWEST else "all points are equal"
         message = f"No cluster structure can be shown: {why}."
         return StructureVerdict(False, 1.0, 0.0, np.empty((0, 2)), message)
     rng = np.random.default_rng(axis)
