@@ -335,6 +335,7 @@ def test_every_public_method_is_documented(public) -> None:
 UNPUBLISHED = {
     "clusterscape.combine.BaseConsensus": "the base class of the methods",
     "clusterscape.preprocess.LogTransformer": "a logarithm",
+    "clusterscape.preprocess.MixedScaler": "units of columns",
     "clusterscape.preprocess.TableEncoder": "medians and one-hot columns",
     "clusterscape.preprocess.TopVariable": "a selection by variance",
 }

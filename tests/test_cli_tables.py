@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from clusterscape.cli import options as opt
 from clusterscape.cli.app import app
+from clusterscape.compare import adjusted_rand
 from clusterscape.io import load_model
 
 QUICK = ("-r", "6", "--references", "0", "-k", "2", "--generator", "restarts")
@@ -157,7 +158,7 @@ def test_impossible_steps_are_refused(home: Path) -> None:
     for words, said in (
         (("--top-variable", "9"), "9 is more than there are columns (3)"),
         (("--pca", "4"), "4 is more than there are columns and points (3)"),
-        (("--scale", "wide"), "'wide' is not one of auto, standard, robust, minmax, none"),
+        (("--scale", "wide"), "'wide' is not one of auto, mixed, standard, robust, minmax, none"),
         (("--missing", "guess"), "'guess' is not one of refuse, drop, impute"),
         (("--skip", "two"), "'two' is not a number of lines"),
     ):
@@ -195,3 +196,30 @@ def test_the_shell_completes_commands_and_names() -> None:
     assert completed("clusterscape ru", 1) == ["run"]
     assert "ari" in completed("clusterscape compare --metric a", 3)
     assert "bagging" in completed("clusterscape run --generator b", 3)
+
+
+def test_rare_words_do_not_decide(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1], 60)
+    frame = pd.DataFrame(
+        {
+            "length": rng.normal(group * 6.0, 1.0),
+            "weight": rng.normal(group * 6.0, 1.0),
+            "colour": np.where(np.arange(120) % 60 == 7, "violet", "red"),
+        }
+    )
+    frame.to_csv("t.csv", index=False)
+    words = ("run", "t.csv", *QUICK, "--categories", "one-hot", "-k", "2")
+    done = call(*words, "-o", "out")
+    assert done.exit_code == 0, done.stderr
+    assert "scaling: mixed" in done.stderr
+    assert adjusted_rand(pd.read_csv("out/labels.csv")["label"], group) > 0.9
+    steps = load_model("out/model.npz").steps
+    assert [type(step).__name__ for _, step in steps[:-1]] == ["TableEncoder", "MixedScaler"]
+    again = call("predict", "out", "t.csv", "-q")
+    assert again.exit_code == 0, again.stderr
+    asked = call(*words, "-o", "other", "--scale", "standard")
+    assert "scaling: standard" in asked.stderr
+    numbers = call("run", "t.csv", *QUICK, "--categories", "drop", "-k", "2", "-o", "third")
+    assert "scaling: standard" in numbers.stderr

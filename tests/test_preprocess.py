@@ -22,6 +22,7 @@ from clusterscape.io import load_model, save_model
 from clusterscape.preprocess import (
     GowerDistances,
     LogTransformer,
+    MixedScaler,
     TableEncoder,
     TopVariable,
     UnknownCategoryWarning,
@@ -39,6 +40,7 @@ _PICKLED = {
     [
         GowerDistances(),
         LogTransformer(),
+        MixedScaler(),
         TopVariable(1),
         TableEncoder(),
         TableEncoder(missing="refuse"),
@@ -230,3 +232,18 @@ def test_a_column_of_numbers_may_come_as_gaps_alone(step) -> None:
     for cell in ("many", datetime.date(2024, 1, 31)):
         with pytest.raises(ValueError, match="the column 'a' held numbers in fit, and holds '"):
             made.transform(new.assign(a=pd.Series([cell, None], dtype=object)))
+
+
+def test_rows_with_different_words_are_at_distance_one_however_rare(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    words = np.array(["a"] * 60 + ["b"] * 37 + ["rare"] * 3, dtype=object)
+    frame = pd.DataFrame({"size": rng.normal(5, 3, 100), "same": 2.0, "word": words})
+    steps = make_pipeline(TableEncoder(), MixedScaler()).set_output(transform="pandas")
+    made = steps.fit_transform(frame)
+    shown = made.filter(like="word").to_numpy()
+    squared = ((shown[:, None] - shown[None]) ** 2).sum(axis=2)
+    assert squared == pytest.approx((words[:, None] != words[None]).astype(float))
+    twin = StandardScaler().fit_transform(frame[["size"]])[:, 0]
+    assert made.iloc[:, 0].to_numpy() == pytest.approx(twin)
+    assert not made.iloc[:, 1].any()
+    assert steps[-1].two_valued_.tolist() == [False, False, True, True, True]

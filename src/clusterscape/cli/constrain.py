@@ -104,7 +104,7 @@ def constrain(
     k = classes if clusters is None else clusters
     if k < 2:
         raise typer.BadParameter("without known classes, give the number of clusters: --clusters.")
-    X, done = inputs.scaled(table.X, scale)
+    X, done = inputs.scaled(table.X, scale, reading)
     say(
         f"{known!r}; combining {partitions:,} clusterings of {table.n_features:,} features "
         f"(scaling: {done}).",

@@ -118,7 +118,7 @@ def forest(
         out.check_file(importances, [data], (".csv",), force=force, option="--importances")
         out.keep_apart({"--output": output, "--importances": importances})
     table, _ = inputs.read_table(data, reading, reference=reference, quiet=quiet)
-    X, done = inputs.scaled(table.X, scale)
+    X, done = inputs.scaled(table.X, scale, reading)
     say(
         f"growing {vectors:,} clustering vectors of {table.n_points:,} points with "
         f"{table.n_features:,} features (scaling: {done}).",

@@ -69,7 +69,9 @@ def clusterings(
             "which compares words too, or --categories drop.",
             param_hint="--missing",
         )
-    X, _ = inputs.scaled(inputs.framed(table.X, table), scale, str(generator.algorithm))
+    # There are no words, so that "auto" is read as without them.
+    X = inputs.framed(table.X, table)
+    X, _ = inputs.scaled(X, scale, opt.Reading(), str(generator.algorithm))
     ensemble = present_columns(
         X,
         partitions,

@@ -121,7 +121,7 @@ def _refuse_tiny(table: Table) -> None:
 _SCALERS = {"standard": "StandardScaler", "robust": "RobustScaler", "minmax": "MinMaxScaler"}
 
 
-def scaling(X: Any, how: str, algorithm: str | None = None) -> str:
+def scaling(X: Any, how: str, reading: Reading, algorithm: str | None = None) -> str:
     """Return what --scale means for these features: the name of a scaling, or "none"."""
     from scipy import sparse
 
@@ -143,19 +143,23 @@ def scaling(X: Any, how: str, algorithm: str | None = None) -> str:
         raise ValueError(
             f"a sparse table cannot be {words}, it would become dense; use --scale none."
         )
-    return "standard" if how == "auto" else how
+    return how if how != "auto" else "mixed" if reading.categories == "one-hot" else "standard"
 
 
 def scaler(how: str) -> Any:
-    """Return the transformer of scikit-learn for a scaling."""
+    """Return the transformer for a scaling."""
     from sklearn import preprocessing
 
+    if how == "mixed":
+        from clusterscape.preprocess import MixedScaler
+
+        return MixedScaler()
     return getattr(preprocessing, _SCALERS[how])()
 
 
-def scaled(X: Any, how: str, algorithm: str | None = None) -> tuple[Any, str]:
+def scaled(X: Any, how: str, reading: Reading, algorithm: str | None = None) -> tuple[Any, str]:
     """Return the features as they are clustered, and what was done to them."""
-    done = scaling(X, how, algorithm)
+    done = scaling(X, how, reading, algorithm)
     return (X, done) if done == "none" else (scaler(done).fit_transform(X), done)
 
 
@@ -208,7 +212,7 @@ def scaling_of(table: Table, reading: Reading, how: str, algorithm: str | None) 
     """Return what is scaled: nothing where distances take every column over its range."""
     if reading.categories == "gower" and how == "auto":
         return "none"
-    return scaling(table.X, how, algorithm)
+    return scaling(table.X, how, reading, algorithm)
 
 
 def _gower(table: Table, reading: Reading, preparing: Preparing, scale: str) -> Any:
@@ -274,10 +278,12 @@ def fitted(
     from sklearn.pipeline import make_pipeline
 
     from clusterscape.generate.scales import accepted_scales
+    from clusterscape.preprocess import MixedScaler
 
     X = framed(table.X, table)
     if isinstance(before, str):
         before = [] if before == "none" else [scaler(before)]
+    embedded = embedded or any(type(step) is MixedScaler for step in before)
     with joblib.parallel_config(n_jobs=jobs), accepted_scales() if embedded else nullcontext():
         if not before:
             whole = model.fit(X, index=table.ids)
@@ -465,7 +471,7 @@ def read_clusterings(
     suspicious = [] if chosen else tables.suspicious_columns(table)
     _tell_columns(table, suspicious, file=features, quiet=quiet)
     X = _matched(table, found, features, by_order=join == "order", quiet=quiet)
-    return found.ensemble, found.names, scaled(X, scale)[0]
+    return found.ensemble, found.names, scaled(X, scale, reading)[0]
 
 
 @contextmanager

@@ -122,7 +122,7 @@ def landscape(
         out.check_file(picture, [data], out.PICTURES, force=force, option="--map")
         out.keep_apart({"--output": output, "--map": picture})
     table, _ = inputs.read_table(data, reading, reference=None, quiet=quiet)
-    X, done = inputs.scaled(table.X, scale)
+    X, done = inputs.scaled(table.X, scale, reading)
     counts = list(dict.fromkeys(k for several in clusters or [[3]] for k in several))
     say(
         f"sampling {samples:,} clusterings of {table.n_points:,} points with "

@@ -484,15 +484,17 @@ def _some_workers(value: int) -> int:
     return value
 
 
-SCALES = ("auto", "standard", "robust", "minmax", "none")
+SCALES = ("auto", "mixed", "standard", "robust", "minmax", "none")
 Scale = Annotated[
     str,
     work_option(
         "--scale",
         metavar="|".join(SCALES),
         help="standard: every column to mean 0 and standard deviation 1; robust: to median 0 and "
-        "interquartile range 1, for columns with outliers; minmax: to 0 to 1; auto: standard for "
-        "dense tables, none for sparse ones and with --algorithm nmf.",
+        "interquartile range 1, for columns with outliers; minmax: to 0 to 1; mixed: standard, but "
+        "columns of two values to 0 and 0.71, so that rare words do not decide; auto: mixed "
+        "with --categories one-hot, standard for other dense tables, none for sparse ones and "
+        "with --algorithm nmf.",
     ),
 ]
 

@@ -159,7 +159,7 @@ def _combined(
         ensemble, _, X = inputs.read_clusterings(
             [str(file)], data, reading, scale="auto" if data is None else "none", quiet=quiet
         )
-    features, done = (None, None) if X is None else inputs.scaled(X, "auto")
+    features, done = (None, None) if X is None else inputs.scaled(X, "auto", reading)
     model = ConsensusClustering(random_state=0).fit_ensemble(ensemble, features=features)
     known: dict[str, Any] = {"file": file.name}
     if data is not None:

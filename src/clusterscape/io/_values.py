@@ -44,7 +44,9 @@ _TRANSFORMERS = {
     "StandardScaler": "sklearn.preprocessing",
     "TruncatedSVD": "sklearn.decomposition",
 }
-_OWN_TRANSFORMERS = ("GowerDistances", "LogTransformer", "TableEncoder", "TopVariable")
+_OWN_TRANSFORMERS = (
+    *("GowerDistances", "LogTransformer", "MixedScaler", "TableEncoder", "TopVariable"),
+)
 _BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 
 

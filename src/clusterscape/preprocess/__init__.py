@@ -9,11 +9,13 @@ from __future__ import annotations
 from clusterscape.preprocess.encoder import TableEncoder, UnknownCategoryWarning
 from clusterscape.preprocess.gower import GowerDistances, gower_distances
 from clusterscape.preprocess.logarithm import LogTransformer
+from clusterscape.preprocess.scaler import MixedScaler
 from clusterscape.preprocess.variable import TopVariable
 
 __all__ = [
     "GowerDistances",
     "LogTransformer",
+    "MixedScaler",
     "TableEncoder",
     "TopVariable",
     "UnknownCategoryWarning",

@@ -56,6 +56,7 @@ class TableEncoder(MixedTable, TransformerMixin, BaseEstimator):
 
     See Also
     --------
+    MixedScaler : Scales what it makes, such that rare words do not decide.
     GowerDistances : Distances between the rows of mixed tables, without new columns.
     sklearn.compose.ColumnTransformer : Any transformer for any column.
 

@@ -133,9 +133,11 @@ _STEPS = {  # the words for a step of a pipeline, whose name alone says little
     "TopVariable": "keeping the columns of largest variance",
     "PCA": "principal components",
 }
-_SCALERS = ("StandardScaler", "RobustScaler", "MinMaxScaler")
+_SCALERS = ("MixedScaler", "StandardScaler", "RobustScaler", "MinMaxScaler")
 _SCALINGS = {
     "standard": "every column to mean 0 and standard deviation 1",
+    "mixed": "columns of numbers to mean 0 and standard deviation 1; columns of two values, as of "
+    "words, to 0 and 0.71, so that rare words do not decide",
     "none": "none: columns with large values count most",
     "angles": "none; rows are compared by their angles, so that their lengths do not count",
 }
