@@ -83,6 +83,19 @@ def test_weights_of_any_magnitude(name):
     np.testing.assert_array_equal(one.labels_, same.labels_)
 
 
+@pytest.mark.parametrize("weight", [1e300, 1e-300])
+def test_means_of_votes_take_weights_of_any_magnitude(weight):
+    labels = np.random.default_rng(0).integers(0, 3, (20, 4))
+    groups = np.repeat([0, 1], 10)
+    one, heavy = (
+        Ensemble.from_labels(labels).with_weights(weights=np.array([1.0, 2, 3, 4]) * unit)
+        for unit in (1.0, weight)
+    )
+    np.testing.assert_allclose(
+        mean_coassociation(heavy, groups), mean_coassociation(one, groups), rtol=1e-12
+    )
+
+
 def test_metis_takes_links_of_any_magnitude():
     code = """
 import numpy as np

@@ -65,7 +65,7 @@ def mean_coassociation(ensemble: Any, labels: Any) -> np.ndarray:
            [0.5 , 0.5 ],
            [0.  , 0.5 ]])
     """
-    source = as_ensemble(ensemble)
+    source = with_computable_weights(as_ensemble(ensemble))
     groups = checked_groups(source, labels)
     k = int(groups.max(initial=-1)) + 1
     out = np.zeros((source.n_points, k))
