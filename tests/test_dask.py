@@ -285,7 +285,7 @@ def test_a_full_disk_of_the_workers_is_said_and_the_store_goes_on(tmp_path):
         with local_cluster(2), joblib.parallel_config("dask"):
             with pytest.raises(OSError, match="no space is left for .* repeat the call"):
                 fitted(home / "store")
-            # Another worker may still be trying to write its block when the first one's error is here.
+            # Another worker may still be writing its block when the first one's error is here.
             latest = time.monotonic() + 30
             while list(home.rglob("*.tmp")) and time.monotonic() < latest:
                 time.sleep(0.05)
