@@ -45,6 +45,7 @@ from clusterscape.forest import kappa
 from clusterscape.generate import generator_for
 from clusterscape.io import write_labels
 from clusterscape.lifting import components_for_error
+from clusterscape.linalg.affinity import affinity
 from clusterscape.preprocess import TopVariable
 from clusterscape.semisupervised import (
     SCACS,
@@ -94,6 +95,15 @@ def test_means_of_votes_take_weights_of_any_magnitude(weight):
     np.testing.assert_allclose(
         mean_coassociation(heavy, groups), mean_coassociation(one, groups), rtol=1e-12
     )
+
+
+@pytest.mark.parametrize("graph", [{"neighbors": 4}, {"landmarks": 10}])
+@pytest.mark.filterwarnings("error")
+def test_within_a_tiny_bandwidth_only_equal_points_are_linked(graph):
+    X = np.repeat(np.arange(4.0), 3)[:, None]
+    made = affinity(X, scale=1e-200, **graph)
+    links = np.asarray(made @ np.eye(12))
+    np.testing.assert_array_equal(links > 0, (X == X.T) & ~np.eye(12, dtype=bool))
 
 
 def test_metis_takes_links_of_any_magnitude():

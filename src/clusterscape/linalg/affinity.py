@@ -336,7 +336,12 @@ def _gaussian(distances: np.ndarray, scale: Scale, own: np.ndarray, other: np.nd
         product = own[:, None] * other
         return np.exp(-(distances**2) / product), float(np.median(own))
     bandwidth = typical(distances.ravel()) if scale == "median" else float(scale)
-    return np.exp(-(distances**2) / (2.0 * bandwidth**2)), bandwidth
+    square = 2.0 * bandwidth**2
+    if square > 0:
+        return np.exp(-(distances**2) / square), bandwidth
+    # The square of a bandwidth below 1e-162 is no number, the quotient of a distance may be.
+    with np.errstate(over="ignore"):
+        return np.exp(-((distances / bandwidth) ** 2) / 2.0), bandwidth
 
 
 def _neighbor_affinity(X: Any, kind: Kind, neighbors: int, scale: Scale) -> Affinity:
