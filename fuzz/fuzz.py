@@ -14,6 +14,7 @@ damaged file. Cases run in a process of their own, so that a crash is a finding 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import resource
@@ -49,11 +50,10 @@ def one(seed: int, only: str = "") -> str:
 
     draw = np.random.default_rng(seed)
     kind = draw.choice(["call", "oracle", "file"], p=[0.5, 0.25, 0.25])
-    if kind == "call":
-        return calls.call(draw, only)
-    if kind == "oracle":
-        return oracles.check(draw, only)
-    return damage.check(draw, only)
+    check = {"call": calls.call, "oracle": oracles.check, "file": damage.check}[kind]
+    # A word that is drawn for a store becomes a folder: not one of the caller's.
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        return check(draw, only)
 
 
 def work(first: int, count: int, only: str) -> None:
@@ -110,8 +110,10 @@ def drive(minutes: float, tally: Tally, only: str, most: int | None = None) -> i
     deadline = time.monotonic() + 60 * minutes
     while time.monotonic() < deadline and (most is None or tally.done < most):
         size = min(_BATCH, (most or 10**9) - tally.done)
-        for note in Batch(tally.next, size, only).run(deadline):
-            tally.add(note)
+        batch = Batch(tally.next, size, only)
+        with batch.room:  # what ended cases left behind goes with it
+            for note in batch.run(deadline):
+                tally.add(note)
     tally.say()
     return len(tally.kinds)
 
@@ -121,8 +123,12 @@ class Batch:
 
     def __init__(self, first: int, size: int, only: str) -> None:
         command = [sys.executable, str(HERE / "fuzz.py"), "--work", str(first), str(size)]
+        self.room = tempfile.TemporaryDirectory(prefix="clusterscape-fuzz-")
         self.child = subprocess.Popen(
-            [*command, "--only", only], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            [*command, "--only", only],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "TMPDIR": self.room.name},
         )
         self.first, self.next, self.running = first, first, -1
         self.since, self.begun, self.noted = time.monotonic(), 0.0, 0.0
