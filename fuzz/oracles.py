@@ -217,7 +217,7 @@ def unit_of_weights(draw: np.random.Generator) -> None:
     given, k = _plain_ensemble(draw)
     name, cls = _method(draw)
     # Powers of four: the roots that normalise a graph are exact, and ties break as before.
-    unit = float(draw.choice([4.0, 2.0**40, 2.0**-40, 2.0**900, 2.0**-900]))
+    unit = float(draw.choice([4.0, 2.0**40, 2.0**-40, 2.0**160, 2.0**-160]))
     w = draw.integers(1, 4, given.n_partitions).astype(float)
     weighted, other = given.with_weights(weights=w), given.with_weights(weights=w * unit)
     left, right = _fitted(cls, weighted, k), _fitted(cls, other, k)

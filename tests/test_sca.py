@@ -200,6 +200,14 @@ def test_evolve_refuses_a_start_that_is_none():
             evolve(np.full((2, 2), 0.5), start, 2)
 
 
+def test_evolve_refuses_a_chain_that_is_none():
+    for wrong in (0.4, 1e300, np.nan):
+        with pytest.raises(ValueError, match="the rows of P must sum to 1; row 0 sums to"):
+            evolve(np.full((2, 2), wrong), [1.0, 0.0], 2)
+    path = evolve(np.full((2, 2), 0.5), [1.7e308, 1.7e308], 2)
+    assert np.isfinite(path.states).all()
+
+
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=9), st.integers(1, 6))
 def test_gap_groups_are_single_linkage_in_one_dimension(values, k):
     x = np.array(values, dtype=float) + np.arange(len(values)) * 1e-3  # all gaps differ enough

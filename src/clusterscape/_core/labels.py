@@ -167,7 +167,7 @@ def _checked_label(value: Any, name: str) -> Any:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         return value
     number = float(value)
-    if number != np.rint(number):
+    if number != np.rint(number) or np.isinf(number):
         raise ValueError(
             f"{name}: the label {value!r} is not a whole number; labels are integers or strings."
         )

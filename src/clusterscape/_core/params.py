@@ -19,6 +19,8 @@ from numpy.random import SeedSequence
 from clusterscape._core.errors import InvalidParameter, shown
 
 __all__ = [
+    "FARTHEST",
+    "NEAREST",
     "N_JOBS",
     "PROGRESS",
     "Choice",
@@ -36,6 +38,9 @@ __all__ = [
     "checked",
     "shown",
 ]
+
+# The sizes of a weight or of a setting: squares of both, and cubes, are numbers.
+FARTHEST, NEAREST = 1e50, 1e-50
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -56,7 +61,12 @@ class Rule:
 
 @dataclass(frozen=True)
 class Number(Rule):
-    """A number in an interval; ``low`` and ``high`` are included unless ``open_low`` is set."""
+    """A number in an interval; ``low`` and ``high`` are included unless ``open_low`` is set.
+
+    A finite number other than 0 must lie between 1e-50 and 1e50 in size, so that its square, and
+    its product with data, is a number: beyond that no setting means anything. Shares, whose
+    interval is closed and finite, may be as small as they like.
+    """
 
     low: float = -np.inf
     high: float = np.inf
@@ -79,7 +89,15 @@ class Number(Rule):
             return False
         number = float(value)
         above = number > self.low if self.open_low else number >= self.low
-        return above and number <= self.high
+        return above and number <= self.high and not self.is_far(value)
+
+    def is_far(self, value: Any) -> bool:
+        """Say whether a number is refused for its size alone."""
+        share = self.high < np.inf and not self.open_low
+        if self.integer or share or not isinstance(value, numbers.Real):
+            return False
+        size = abs(float(value))
+        return 0 < size < NEAREST or FARTHEST < size < np.inf
 
     def refused(self) -> list[Any]:
         values: list[Any] = [float("nan")]
@@ -205,6 +223,8 @@ def check_params(owner: str, values: Mapping[str, Any], rules: Rules) -> None:
         if allowed is None or any(rule.allows(value) for rule in allowed):
             continue
         words = ", or ".join(rule.words for rule in allowed)
+        if any(isinstance(rule, Number) and rule.is_far(value) for rule in allowed):
+            words += f"; numbers other than 0 lie between {NEAREST:g} and {FARTHEST:g} in size"
         raise InvalidParameter(owner, name, value, expected=words, rules=allowed)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterscape._core.params import shown
+from clusterscape._core.params import FARTHEST, NEAREST, shown
 
 
 def optional_weights(
@@ -18,6 +18,9 @@ def optional_weights(
     positive: bool = False,
 ) -> np.ndarray | None:
     """Return weights as a new float64 array, or None where none are given.
+
+    Positive weights lie between 1e-50 and 1e50, so that products of a few, and their sums, are
+    numbers wherever they are used. Only proportions matter: others can be had in another unit.
 
     Parameters
     ----------
@@ -54,6 +57,14 @@ def optional_weights(
         remedy = f" Leave out every {each} of weight zero." if weights[row] == 0 else ""
         raise ValueError(
             f"{name} must be finite numbers {least}; entry {row} is {weights[row]:g}.{remedy}"
+        )
+    far = (weights > FARTHEST) | ((weights < NEAREST) & (weights > 0))
+    if far.any():
+        row = int(np.argmax(far))
+        raise ValueError(
+            f"{name} must lie between {NEAREST:g} and {FARTHEST:g}{'' if positive else ', or be 0'}"
+            f"; entry {row} is {weights[row]:g}. Give them in another unit, as shares of the "
+            f"largest, and {'leave out' if positive else 'write 0 for'} what nothing would notice."
         )
     if not weights.any():
         raise ValueError(f"{name} is zero for every {each}; at least one must be positive.")

@@ -354,6 +354,8 @@ def _with_undrawn(
 ) -> np.ndarray:
     """Return labels in which points that were never drawn have their cluster of the reference."""
     undrawn = (whole.labels[:, whole.weights > 0] == UNSAMPLED).all(axis=1) & (reference >= 0)
+    # Clusters behind the last one that was voted on have no number yet.
+    number = np.append(number, np.full(max(0, int(reference.max()) + 1 - number.size), -1))
     needed = np.unique(reference[undrawn])
     vanished = needed[number[needed] < 0]  # their drawn points were voted elsewhere
     number[vanished] = int(labels.max()) + 1 + np.arange(vanished.size)

@@ -244,12 +244,6 @@ class Columns:
                 f"point represents: 0, or at least 1; got {lowest:g}. Divide the weights by the "
                 "smallest of them."
             )
-        if not unit and float(sample_weight.max()) > 1e100:
-            raise ValueError(
-                "comparing partitions counts pairs of points; sample_weight up to "
-                f"{sample_weight.max():g} leaves the range of numbers. Divide the weights by the "
-                "smallest of them."
-            )
         soft: dict[int, sparse.csr_matrix] = {}
         offset = 0
         for ensemble in ensembles:

@@ -283,7 +283,7 @@ def make_g3(n_points: int = 4000, *, random_state: RandomState = None) -> Mixtur
         "n_points": [Integer(2)],
         "balance": [Number(0, 1, open_low=True)],
         "overlap": [Number(0, 1)],
-        "sigma": [Number(0, 1e100)],
+        "sigma": [Number(0)],
         "random_state": [Seed()],
     }
 )

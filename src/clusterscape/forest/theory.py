@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
+from clusterscape._core.errors import ParameterError
 from clusterscape._core.params import Choice, Integer, Number, Seed, checked
 from clusterscape._core.seeds import RandomState, spawn
 from clusterscape.compare import accuracy
@@ -18,7 +19,8 @@ from clusterscape.linalg.eigen import symmetric_eigen
 
 Kappa = Literal["pairs", "anova"]
 _BALANCE = (Number(0, 1, open_low=True),)
-_SIGMA = (Number(1e-100, 1e100),)
+_SIGMA = (Number(0, open_low=True),)
+_LEAST_POINTS = 1e-3  # of the smaller cluster, with which the refined rate can be computed
 _OVERLAP = (Number(0, 0.5),)
 
 
@@ -300,6 +302,14 @@ def misclustering_rate(
     0.0416
     """
     if form == "refined":
+        if balance * n_points < _LEAST_POINTS:
+            raise ParameterError(
+                "{balance} leaves the smaller cluster none of {n_points} points; take one of at "
+                "least 1 / {n_points.name}, or {form}.",
+                balance=balance,
+                n_points=n_points,
+                form="corrected",
+            )
         return _refined_rate(n_points, balance, sigma, overlap)
     larger = np.sqrt(2 * n_points * misclustering_exponent(balance, sigma, form=form))
     smaller = larger / (np.sqrt(balance) if form == "printed" else balance)
@@ -334,7 +344,7 @@ class MisclusteringRuns:
     {
         "n_points": [Integer(2)],
         "balance": _BALANCE,
-        "sigma": [Number(0, 1e100)],
+        "sigma": [Number(0)],
         "overlap": _OVERLAP,
         "degrees": [Choice("population", "observed")],
         "n_draws": [Integer(1)],

@@ -127,7 +127,6 @@ def components_for_error(error: float, n_points: int, *, failure: float = 0.01) 
     pairs = n_points * (n_points - 1)
     if pairs == 0:
         return 2
-    error = min(max(error, 1e-100), 1e100)  # so that its square is a number
     return 2 * max(1, math.ceil(2.0 / error**2 * math.log(pairs / failure)))
 
 

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from clusterscape.linalg._extension import LEAST_EIGENVALUE
 from clusterscape.linalg.eigen import symmetric_eigen
-from clusterscape.linalg.operators import row_sums, scaled, symmetric_operator
+from clusterscape.linalg.operators import root_shares, row_sums, scaled, symmetric_operator
 from clusterscape.linalg.thresholded import ThresholdedCoassociation
 
 _BLOCK = 2**22  # elements of a temporary block
@@ -122,7 +122,7 @@ def without_first(
 
     It is moved to the far end of the spectrum, so that the second one is the largest.
     """
-    inner = scaled(operator, np.sqrt(np.divide(weight, degree, where=degree > 0, out=0 * degree)))
+    inner = scaled(operator, root_shares(weight, degree))
     root = np.sqrt(weight * degree)
     unit = (root / max(np.linalg.norm(root), np.finfo(float).tiny))[:, None]
     rest = symmetric_operator(

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from clusterscape._core.params import Integer, checked, shown
-from clusterscape._core.weights import optional_weights
+from clusterscape._core.weights import checked_weights, optional_weights
 
 # METIS keeps its random numbers in the C library, so two calls at once would disturb each other.
 _lock = threading.Lock()
@@ -107,6 +107,7 @@ class Cut(NamedTuple):
     value: float
 
 
+@checked({"n_parts": (Integer(1),)})
 def partition_graph(
     graph: sparse.csr_matrix,
     n_parts: int,
@@ -214,7 +215,7 @@ def partition_graph(
     return Cut(labels, edge_cut / scale)
 
 
-@checked({"n_vertices": (Integer(0),)})
+@checked({"n_vertices": (Integer(0),), "n_parts": (Integer(1),)})
 def partition_hypergraph(
     pins: Sequence[np.ndarray],
     n_vertices: int,
@@ -273,10 +274,10 @@ def partition_hypergraph(
     """
     mtkahypar = _extra("mtkahypar")
     pins = [_checked_pins(edge, n_vertices) for edge in pins]
-    price = np.ones(len(pins)) if weights is None else np.asarray(weights, dtype=np.float64)
+    price = checked_weights(weights, len(pins), name="weights", each="hyperedge")
     labels = _simple(n_vertices, n_parts)
     if labels is None:
-        mass = np.ones(n_vertices) if vertex_weights is None else vertex_weights
+        mass = checked_weights(vertex_weights, n_vertices, name="vertex_weights", each="vertex")
         heavy = np.maximum(whole_numbers(mass, _HYPERGRAPH_TOTAL)[0], 1).tolist()
         cost = np.maximum(whole_numbers(price, _HYPERGRAPH_TOTAL)[0], 1).tolist()
         lists = [np.asarray(edge).tolist() for edge in pins]
@@ -295,7 +296,7 @@ def partition_hypergraph(
                 [cost[e] for e in cuttable],
             )
             labels = np.array(hypergraph.partition(context).get_partition(), dtype=np.int64)
-        _fill_empty(labels, n_parts, np.asarray(mass))
+        _fill_empty(labels, n_parts, mass)
     split = [len(edge) > 1 and bool((labels[edge] != labels[edge[0]]).any()) for edge in pins]
     return Cut(labels, float(price[np.array(split, dtype=bool)].sum()))
 
@@ -369,8 +370,6 @@ def _checked_pins(edge: Any, n: int) -> np.ndarray:
 
 def _simple(n: int, n_parts: int) -> np.ndarray | None:
     """Return the only sensible labels when there is nothing to choose, else None."""
-    if n_parts < 1:
-        raise ValueError(f"n_parts must be an integer >= 1; got {n_parts}.")
     if n_parts == 1:
         return np.zeros(n, dtype=np.int64)
     return np.arange(n, dtype=np.int64) if n_parts >= n else None

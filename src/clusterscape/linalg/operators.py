@@ -152,8 +152,18 @@ def normalized(operator: Any, weights: np.ndarray | None = None) -> LinearOperat
     """
     degree = row_sums(operator, weights)
     weight = np.ones_like(degree) if weights is None else np.asarray(weights, dtype=np.float64)
-    inverse = np.divide(weight, degree, out=np.zeros_like(degree), where=degree > 0)
-    return scaled(operator, np.sqrt(inverse))
+    return scaled(operator, root_shares(weight, degree))
+
+
+def root_shares(weight: np.ndarray, degree: np.ndarray) -> np.ndarray:
+    """Return the roots of weight / degree, 0 where a degree is."""
+    linked = degree > 0
+    with np.errstate(over="ignore"):  # the inverse of the smallest numbers is none: their root is
+        share = np.divide(weight, degree, out=np.zeros_like(degree), where=linked)
+    root = np.sqrt(share)
+    far = np.isinf(root)
+    root[far] = np.sqrt(weight[far]) / np.sqrt(degree[far])
+    return root
 
 
 def normalized_laplacian(operator: Any, weights: np.ndarray | None = None) -> LinearOperator:
@@ -272,13 +282,14 @@ def checked_similarity(matrix: Any, name: str) -> Any:
         raise ValueError(f"{name} must be a square matrix; got shape {checked_matrix.shape}.")
     if not np.isfinite(entries).all() or entries.min(initial=0.0) < 0:
         raise ValueError(f"{name} must hold finite similarities >= 0; got {shown(matrix)}.")
-    if entries.max(initial=0.0) > 1e150:
+    largest = float(entries.max(initial=0.0))
+    if largest > 1e150 or 0 < largest < 1e-150:
         raise ValueError(
-            f"{name} has similarities up to {entries.max():g}, whose products leave the range of "
+            f"{name} has similarities up to {largest:g}, whose products leave the range of "
             "numbers; divide them by the largest."
         )
     gap = abs(checked_matrix - checked_matrix.T)
-    if gap.max() > 1e-8 * entries.max(initial=0.0):
+    if gap.max() > 1e-8 * largest:
         raise ValueError(f"{name} must be symmetric; use (S + S.T) / 2 if that is what you mean.")
     return checked_matrix
 

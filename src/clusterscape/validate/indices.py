@@ -100,8 +100,10 @@ def dunn_index(X: Any, labels: Any, *, variant: Literal["exact", "centroid"] = "
 def _scatter(X: np.ndarray, codes: np.ndarray, k: int) -> tuple[float, np.ndarray]:
     """Return the mean scatter of clusters over that of the data, and the clusters' variances."""
     inner = np.stack([X[codes == c].var(axis=0) for c in range(k)])
-    whole = float(np.linalg.norm(X.var(axis=0)))
-    lengths = np.linalg.norm(inner, axis=1)
+    variance = X.var(axis=0)
+    unit = float(variance.max()) or 1.0  # the squares of variances might be no numbers
+    whole = unit * float(np.linalg.norm(variance / unit))
+    lengths = unit * np.linalg.norm(inner / unit, axis=1)
     return float(lengths.mean() / whole) if whole > 0 else 0.0, lengths
 
 
