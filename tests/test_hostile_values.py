@@ -397,6 +397,15 @@ def test_counts_of_the_solvers_are_whole_numbers() -> None:
             linalg.partition_hypergraph(pins, 2, 3)
 
 
+def test_a_vertex_may_be_named_twice_in_a_hyperedge():
+    # The partitioner crashed.
+    found = linalg.partition_hypergraph([[0, 0, 0, 0, 0], [0, 0, 0, 0, 0]], 5, 3)
+    assert np.unique(found.labels).size == 3
+    assert found.value == 0
+    twice = linalg.partition_hypergraph([[1, 0, 1], [2, 3, 3, 2], [2, 1]], 4, 2)
+    assert twice.value == 1
+
+
 def test_more_points_than_can_be_counted_are_refused():
     a, b = np.array([0, 0, 1, 1, 1]), np.array([0, 1, 0, 1, 1])
     chance = ami(a, b, sample_weight=np.full(5, 2e11))  # of so many points: none

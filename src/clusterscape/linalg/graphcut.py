@@ -12,8 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from clusterscape._core.params import Integer, checked, shown
+from clusterscape._core.params import Flag, Integer, Null, Number, checked, shown
 from clusterscape._core.weights import checked_weights, optional_weights
+
+# What both take; their own programs do not look.
+_CUT_RULES = {"imbalance": (Number(0, 100),), "seed": (Integer(0),)}
 
 # METIS keeps its random numbers in the C library, so two calls at once would disturb each other.
 _lock = threading.Lock()
@@ -107,7 +110,7 @@ class Cut(NamedTuple):
     value: float
 
 
-@checked({"n_parts": (Integer(1),)})
+@checked({"n_parts": (Integer(1),), "recursive": (Null(), Flag()), **_CUT_RULES})
 def partition_graph(
     graph: sparse.csr_matrix,
     n_parts: int,
@@ -215,7 +218,7 @@ def partition_graph(
     return Cut(labels, edge_cut / scale)
 
 
-@checked({"n_vertices": (Integer(0),), "n_parts": (Integer(1),)})
+@checked({"n_vertices": (Integer(0),), "n_parts": (Integer(1),), **_CUT_RULES})
 def partition_hypergraph(
     pins: Sequence[np.ndarray],
     n_vertices: int,
@@ -357,7 +360,10 @@ def _common_scale(values: np.ndarray) -> float:
 
 
 def _checked_pins(edge: Any, n: int) -> np.ndarray:
-    """Return the vertices of a hyperedge; the partitioner does not look whether there are such."""
+    """Return the distinct vertices of a hyperedge.
+
+    The partitioner does not look whether there are such, and crashes where one is repeated.
+    """
     found = np.asarray(edge)
     if found.size == 0:
         return np.empty(0, dtype=np.int64)
@@ -365,7 +371,7 @@ def _checked_pins(edge: Any, n: int) -> np.ndarray:
         raise ValueError(
             f"pins must be lists of vertices, whole numbers from 0 to {n - 1}; got {shown(edge)}."
         )
-    return found
+    return found if (found[1:] > found[:-1]).all() else np.unique(found)
 
 
 def _simple(n: int, n_parts: int) -> np.ndarray | None:
