@@ -36,6 +36,7 @@ SLOW = 90  # CPU seconds after which a case is taken for one without an end
 _PATIENCE = 600  # seconds after which it is, whatever it waits for
 _ROOM = 16 * 2**30  # bytes of address space
 _NOTED = 1000  # cases after which their counts are kept
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 _BATCH = 20_000  # cases after which a fresh process goes on, so that memory does not pile up
 
 
@@ -128,7 +129,8 @@ class Batch:
             [*command, "--only", only],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "TMPDIR": self.room.name},
+            # Inputs are small: more threads of linear algebra would only wait for each other.
+            env={**_ONE_THREAD, **os.environ, "TMPDIR": self.room.name},
         )
         self.first, self.next, self.running = first, first, -1
         self.since, self.begun, self.noted = time.monotonic(), 0.0, 0.0
