@@ -357,6 +357,21 @@ def test_a_changed_name_in_an_archive_does_not_hide_an_array(tmp_path):
             io.read_table(path)
 
 
+def test_a_changed_length_in_an_archive_does_not_hide_an_array(tmp_path):
+    path = tmp_path / "t.npz"
+    np.savez(path, X=np.ones((4, 2)), ids=np.arange(4))
+    content = bytearray(path.read_bytes())
+    # The length of the comment on the first array: what follows in the directory is one, then.
+    directory = content.index(b"PK\x01\x02")
+    rest = len(content) - 22 - (directory + 46 + len("X.npy"))
+    content[directory + 32 : directory + 34] = rest.to_bytes(2, "little")
+    path.write_bytes(bytes(content))
+    with np.load(path) as loaded:
+        assert loaded.files == ["X"]
+    with pytest.raises(ValueError, match="lists 1 of 2 entries"):
+        io.read_table(path)
+
+
 def test_a_damaged_feather_file_never_ends_the_process(tmp_path):
     path = tmp_path / "x.feather"
     frame = pd.DataFrame({"id": [f"r{i}" for i in range(50)], "x": np.arange(50.0)})

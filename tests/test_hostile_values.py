@@ -39,6 +39,7 @@ from clusterscape.explore import (
     autocorrelation,
     effective_sample_size,
     kmeans_quality,
+    separation_quality,
     split_rhat,
     weighted_kernel_quality,
 )
@@ -436,6 +437,8 @@ def test_what_the_next_long_run_of_the_harness_found():
     with pytest.raises(ValueError, match="with a bandwidth of .* leave the range of single"):
         weighted_kernel_quality(X, [0, 2, 2, 1, 2, 2, 2], n_components=4)  # it was NaN
     assert 0 < weighted_kernel_quality(X, [0, 2, 2, 1, 2, 2, 2]) < 1
+    with pytest.raises(ValueError, match="with a bandwidth of .* leave the range of single"):
+        separation_quality(X * 1e-190, [0, 1, 1, 0, 1, 1, 1], n_components=4)
 
 
 @pytest.mark.parametrize("unit", [2.0**160, 2.0**-160])

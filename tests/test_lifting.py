@@ -787,10 +787,10 @@ def test_wrong_choices():
     with_features = words.format(r", use random features \(n_components=1000\)")
     wrong(with_features, MemoryError, max_gb=1e-9)
     wrong(words.format(""), MemoryError, max_gb=1e-9, kernel="discrete")
-    wrong("point 0 lies 1e.45 bandwidths of 1e-45", bandwidth=1e-45, n_components=4)
+    wrong("point 0 lies 1e.30 bandwidths of 1e-30", bandwidth=1e-30, n_components=4)
     equal = [[1.0], [1.0], [1.0]]
     wrong(
-        "bandwidth=1e-45 is too small for these features",
+        "with a bandwidth of 1e-45 random features leave",
         features=equal,
         bandwidth=1e-45,
         n_components=4,

@@ -18,6 +18,7 @@ VARIABLE = "CLUSTERSCAPE_MAX_GB"
 """The environment variable that sets how many gigabytes a file may unpack to."""
 
 _SMALLEST = 2**28  # bytes of text that a packed file may always hold
+_LONGEST_END = 22 + 2**16  # bytes of the end of an archive, with its comment
 _RATIO = 100  # how much smaller packing makes text of different numbers, with room to spare
 
 
@@ -104,6 +105,21 @@ def read_array(stream: IO[bytes], size: int) -> np.ndarray:
     return np.lib.format.read_array(stream, allow_pickle=False)
 
 
+def check_directory(archive: zipfile.ZipFile, handle: IO[bytes]) -> None:
+    """Refuse an archive whose end counts other entries than its directory lists.
+
+    A changed length in the directory takes the entries after it for a comment.
+    """
+    handle.seek(0, os.SEEK_END)
+    handle.seek(max(0, handle.tell() - _LONGEST_END))
+    tail = handle.read()
+    at = tail.rfind(b"PK\x05\x06")
+    counted = int.from_bytes(tail[at + 10 : at + 12], "little")
+    listed = len(archive.infolist())
+    if at < 0 or counted not in (listed, 0xFFFF):  # which stands for many
+        raise zipfile.BadZipFile(f"its directory lists {listed} of {counted} entries")
+
+
 class ArrayArchive:
     """The arrays of a NPZ file, read one by one when asked for.
 
@@ -122,6 +138,7 @@ class ArrayArchive:
 
     def __init__(self, handle: IO[bytes]) -> None:
         self._archive = zipfile.ZipFile(handle)
+        check_directory(self._archive, handle)
         for member in self._archive.infolist():
             # Names stand twice in an archive: an array whose name was changed in one place would
             # otherwise be as good as absent.

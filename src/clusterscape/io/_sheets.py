@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from clusterscape._core.npy import text_limit, too_large, unpacked_limit
+from clusterscape._core.npy import check_directory, text_limit, too_large, unpacked_limit
 from clusterscape.io._columns import Where, unnamed
 from clusterscape.io._errors import TableError
 from clusterscape.io._layout import Layout
@@ -141,6 +141,7 @@ def _verify(source: Source, stream: Any) -> None:
     """Refuse an archive that unpacks to too much, or of which a byte was changed."""
     try:
         with zipfile.ZipFile(stream) as archive:
+            check_directory(archive, stream)
             size, limit = sum(m.file_size for m in archive.infolist()), unpacked_limit()
             if size > limit:
                 raise TableError(f"{source.name}: {too_large('its content', size, limit)}")

@@ -177,12 +177,12 @@ def fourier_map(
     kernel), in more, for the Gaussian, as orthogonal directions (2 to 3 times with as many
     frequencies as dimensions, 1.2 to 1.6 times with half as many, nothing below a quarter).
     """
+    out_of_range = ValueError(
+        f"features: with a bandwidth of {bandwidth:.4g} random features leave the range of "
+        "single precision. Scale the features, or sum kernel values exactly (n_components=None)."
+    )
     if bandwidth > _WIDEST:
-        raise ValueError(
-            f"features: with a bandwidth of {bandwidth:.4g} random features leave the range of "
-            "single precision. Scale the features, or sum kernel values exactly "
-            "(n_components=None)."
-        )
+        raise out_of_range
     d, m = X.shape[1], n_components // 2
     starts = range(0, m, _BLOCK)
     if not independent and d <= min(m, _FEW if kernel == "gaussian" else 4 * _FEW):
@@ -193,8 +193,10 @@ def fourier_map(
         parts = (whole[s : s + _BLOCK] for s in starts)
     else:  # drawn a block at a time: with many columns all of them would take much memory
         parts = (_drawn(kernel, (min(_BLOCK, m - s), d), rng) for s in starts)
-    with np.errstate(over="ignore"):  # what is not finite is found in the sums
+    with np.errstate(over="ignore"):
         blocks = [np.ascontiguousarray((part / bandwidth).T, dtype=np.float32) for part in parts]
+    if not all(np.isfinite(block).all() for block in blocks):
+        raise out_of_range
     return FourierMap(blocks, centre_of(X), bandwidth, 1 if kernel == "laplacian" else 2)
 
 

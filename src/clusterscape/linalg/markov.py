@@ -16,7 +16,22 @@ from clusterscape._core.params import shown
 from clusterscape.linalg.coassociation import Coassociation
 from clusterscape.linalg.rowspace import RowSpace
 
+_STOCHASTIC = 0.05  # by how much a sum of a row may differ from 1, as by printed digits
 _BLOCK = 256  # rows of a dense matrix that are looked at together
+
+
+def check_chain(P: Any) -> None:
+    """Refuse a matrix whose rows do not sum to one."""
+    A = aslinearoperator(P)
+    with np.errstate(all="ignore"):  # what overflows is refused
+        sums = np.asarray(A.matvec(np.ones(A.shape[1])))
+        off = ~(np.abs(sums - 1) <= _STOCHASTIC)
+    if off.any():
+        row = int(np.argmax(off))
+        raise ValueError(
+            f"the rows of P must sum to 1; row {row} sums to {sums[row]:g}. "
+            "clusterscape.linalg.sinkhorn.sinkhorn finds what scales a matrix so."
+        )
 
 
 def stochastic_complement(P: Any, block: Any) -> np.ndarray:
@@ -78,6 +93,7 @@ def stochastic_complement(P: Any, block: Any) -> np.ndarray:
             f"block must be distinct positions below {n}, or a mask of {n} entries that selects at "
             f"least one; got {shown(block)}."
         )
+    check_chain(P)
     outside = np.setdiff1d(np.arange(n), inside)
     if isinstance(P, LinearOperator):
         return _complement_by_products(P, inside, outside)

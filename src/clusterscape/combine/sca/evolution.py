@@ -13,12 +13,12 @@ from scipy.sparse.linalg import aslinearoperator
 from clusterscape._core.params import Choice, Integer, checked, shown
 from clusterscape.linalg.kmeans import kmeans, nearest_center
 from clusterscape.linalg.kmeans_engines import cluster_sums
+from clusterscape.linalg.markov import check_chain
 
 Step = Callable[[np.ndarray], np.ndarray]
 
 _SHOWN = 1000  # rows of which a trajectory is kept
 _KMEANS_ROWS = 5000  # rows from which the centres of joint trajectories are found
-_STOCHASTIC = 0.05  # by how much a sum of a row may differ from 1, as by printed digits
 _STILL = 0.005  # share of the points that may move in a step that counts as stable, read jointly
 _LONGEST_WAIT = 20  # steps before joint trajectories are first grouped, at most
 
@@ -164,15 +164,7 @@ def evolve(
         raise ValueError(
             f"start must be {n} numbers >= 0, not all zero, one per row of P; got {shown(start)}."
         )
-    with np.errstate(all="ignore"):  # what overflows is refused
-        sums = np.asarray(A.matvec(np.ones(n)))
-        off = ~(np.abs(sums - 1) <= _STOCHASTIC)
-    if off.any():
-        row = int(np.argmax(off))
-        raise ValueError(
-            f"the rows of P must sum to 1; row {row} sums to {sums[row]:g}. "
-            "clusterscape.linalg.sinkhorn.sinkhorn finds what scales a matrix so."
-        )
+    check_chain(P)
     x = x / x.max()  # the sum of large numbers might be none
     step = variant_step(A.rmatmat, chain)
     runs = follow(
