@@ -33,7 +33,7 @@ from clusterscape.compare import (
     nmi,
     pairwise,
 )
-from clusterscape.datasets import nearest_correlation
+from clusterscape.datasets import bayes_accuracy, nearest_correlation
 from clusterscape.explore import (
     Landscape,
     autocorrelation,
@@ -51,6 +51,7 @@ from clusterscape.linalg.affinity import affinity
 from clusterscape.preprocess import TopVariable
 from clusterscape.semisupervised import (
     SCACS,
+    cluster_entropy,
     member_scores,
     sphere_embedding,
     suggest_queries,
@@ -183,6 +184,8 @@ def test_the_order_of_the_points_changes_no_majority(seed):
         (lambda e: linalg.eigengap("name"), "eigenvalues must be a vector"),
         (lambda e: linalg.scaled(np.eye(3), 1.0), "scale must have one entry per row"),
         (lambda e: member_scores(e, np.eye(2)), "known must be Constraints"),
+        (lambda e: bayes_accuracy([1e300, 1.0]), "mean has values up to 1e.300"),
+        (lambda e: cluster_entropy([[1e308, 1e308]]), "membership has values up to 1e.308"),
         (lambda e: sphere_embedding(np.zeros((0, 2))), "vectors must have rows"),
         (lambda e: linalg.without_diagonal(np.eye(3), 1.0), "diagonal must have one entry"),
         (lambda e: linalg.ncut_value(np.full((3, 3), 1e300), [0, 0, 1]), "up to 1e.300"),

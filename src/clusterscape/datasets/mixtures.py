@@ -431,6 +431,7 @@ def checked_means(values: ArrayLike, name: str) -> np.ndarray:
         raise ValueError(
             f"{name} must be a list of finite numbers, one per feature; got shape {means.shape}."
         )
+    check_range(means, name, smallest=False)
     return means
 
 

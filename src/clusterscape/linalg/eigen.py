@@ -125,7 +125,7 @@ def symmetric_eigen(
     upward = A if sign > 0 else symmetric_operator(size, lambda block: -(A @ block))
     if chosen == "dense":
         full = upward @ np.eye(size)
-        values, vectors = largest_pairs((full + full.T) / 2, m)
+        values, vectors = largest_pairs(full / 2 + full.T / 2, m)
     elif chosen == "lanczos":
         values, vectors = _lanczos(upward, m, rng)
         if len(values) < m and solver == "auto":

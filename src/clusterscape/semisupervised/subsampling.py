@@ -27,6 +27,7 @@ from clusterscape._core.seeds import RandomState, sklearn_seed, spawn
 from clusterscape.combine import MCLA
 from clusterscape.ensemble import Ensemble
 from clusterscape.generate.features import validated_features
+from clusterscape.linalg.distances import check_range
 from clusterscape.linalg.kmeans import kmeans
 from clusterscape.semisupervised.fuzzy import FuzzyCMeans
 from clusterscape.semisupervised.labels import labelled_codes
@@ -86,6 +87,8 @@ def cluster_entropy(membership: ArrayLike) -> np.ndarray:
         raise ValueError(
             f"membership must be an (n, c) array of finite numbers >= 0; got shape {w.shape}."
         )
+    if w.size:
+        check_range(w, "membership", smallest=False)
     if w.shape[1] == 1:
         return np.zeros(len(w))
     total = w.sum(axis=1, keepdims=True)
