@@ -4,6 +4,7 @@
     python fuzz/fuzz.py --replay 123456        # one case again, with its traceback
     python fuzz/fuzz.py --minutes 1 --only sec # only cases whose entry holds the word
     python fuzz/fuzz.py --bounds               # with numba's bounds checks; compiles first
+    python fuzz/fuzz.py --extreme              # values near 1e300 and 1e-300 ten times as often
     python fuzz/fuzz.py --cases 100000 --log F # long runs: counts and findings are kept in F after
                                                # every batch, and the next call goes on from there
 
@@ -91,7 +92,8 @@ class Tally(Notes):
         for finding, place in note["findings"]:
             kind = finding.split(" [at ")[-1] if " [at " in finding else finding[:80]
             if not self.kinds[kind]:
-                show_finding("fuzz.py", place, finding)
+                extreme = " --extreme" if os.environ.get("CLUSTERSCAPE_FUZZ_EXTREME") else ""
+                show_finding(f"fuzz.py{extreme}", place, finding)
             self.kinds[kind] += 1
 
     def say(self) -> None:
@@ -222,12 +224,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, help="the first case; random unless given")
     parser.add_argument("--log", type=Path, help="keep counts and findings; go on from there")
     parser.add_argument("--only", default="", help="entries that hold this text")
+    parser.add_argument("--extreme", action="store_true", help="values at the ends of the range")
     parser.add_argument("--bounds", action="store_true", help="compiled loops check their indices")
     parser.add_argument("--replay", type=int, metavar="SEED", help="run one case again")
     parser.add_argument("--work", nargs=2, type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.minutes is None:
         given.minutes = 5.0 if given.cases is None else 1e6
+    if given.extreme:  # read when inputs are imported
+        os.environ["CLUSTERSCAPE_FUZZ_EXTREME"] = "1"
     if given.bounds:  # numba reads both when it is imported; kernels with checks are kept apart
         os.environ["NUMBA_BOUNDSCHECK"] = "1"
         os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="clusterscape-bounds-")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,14 @@ from clusterscape._core.params import Choice, Flag, Null, Number, Rule, Seed
 Draw = np.random.Generator
 
 _SCALES = (1.0, 1.0, 1.0, 1e-3, 1e6, 1e30, 1e-30, 1e150, 1e-150, 1e300, 1e-300)
+
+# With fuzz.py --extreme ends of the range come ten times as often: of data, and of weights.
+_EXTREME = bool(os.environ.get("CLUSTERSCAPE_FUZZ_EXTREME"))
+_LARGE = (1e39, 1e50, 1e77, 1e100, 1e150, 1e160, 1e200, 1e300, 1.7e308)
+_ENDS = (*_LARGE, *(1 / value for value in _LARGE), 5e-324)
+_HEAVY = (3e49, 1e40, 1e25, 1e-25, 1e-40, 1e-50)
+if _EXTREME:
+    _SCALES = (*[1.0] * 12, *_ENDS)
 
 
 # ---- matrices -----------------------------------------------------------------------------------
@@ -37,7 +46,8 @@ def matrix(draw: Draw, *, plain: bool = False) -> Any:
         X = np.zeros((n, d))
     if plain:
         return X
-    X = X * draw.choice(_SCALES)
+    with np.errstate(over="ignore"):
+        X = X * draw.choice(_SCALES)
     if draw.random() < 0.08:
         X[draw.integers(0, n), draw.integers(0, d)] = draw.choice([np.nan, np.inf, -np.inf])
     return _contained(X, draw)
@@ -84,7 +94,8 @@ def square(draw: Draw) -> Any:
         np.fill_diagonal(S, 0.0)
     if draw.random() < 0.3:
         S[S < 1.0] = 0.0
-    S = S * draw.choice(_SCALES)
+    with np.errstate(over="ignore"):
+        S = S * draw.choice(_SCALES)
     return sparse.csr_matrix(S) if draw.random() < 0.4 else S
 
 
@@ -127,6 +138,8 @@ def membership(draw: Draw, n: int, k: int) -> np.ndarray:
 
 def weights(draw: Draw, n: int) -> np.ndarray | None:
     """Return weights, mostly sensible ones."""
+    if _EXTREME and draw.random() < 0.5:
+        return draw.integers(1, 4, size=n) * draw.choice(_HEAVY, size=draw.choice([1, n]))
     kind = draw.integers(0, 6)
     if kind < 2:
         return None
@@ -196,8 +209,8 @@ def _number(rule: Number, draw: Draw) -> Any:
         return int(draw.integers(int(np.ceil(low)), int(np.floor(high)) + 1))
     edges = [low, high, (low + high) / 2, low + (high - low) * draw.random()]
     value = float(edges[int(draw.integers(len(edges)))])
-    if draw.random() < 0.05 and not np.isfinite(rule.high):
-        value = float(draw.choice([1e-300, 1e300, 1e18]))
+    if draw.random() < (0.5 if _EXTREME else 0.05) and not np.isfinite(rule.high):
+        value = float(draw.choice(_ENDS if _EXTREME else [1e-300, 1e300, 1e18]))
     return value
 
 
