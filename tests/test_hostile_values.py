@@ -184,6 +184,8 @@ def test_the_order_of_the_points_changes_no_majority(seed):
         (lambda e: linalg.eigengap("name"), "eigenvalues must be a vector"),
         (lambda e: linalg.scaled(np.eye(3), 1.0), "scale must have one entry per row"),
         (lambda e: member_scores(e, np.eye(2)), "known must be Constraints"),
+        (lambda e: linalg.sample_polytope([[np.inf]], [0.0], 2), "A must be numbers below 1e.150"),
+        (lambda e: linalg.sample_polytope([[1.0]], [np.nan], 2), "b must be numbers below 1e.150"),
         (lambda e: bayes_accuracy([1e300, 1.0]), "mean has values up to 1e.300"),
         (lambda e: cluster_entropy([[1e308, 1e308]]), "membership has values up to 1e.308"),
         (lambda e: sphere_embedding(np.zeros((0, 2))), "vectors must have rows"),

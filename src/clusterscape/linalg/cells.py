@@ -32,6 +32,7 @@ _ROUNDING = 4 * np.finfo(np.float64).eps
 _PAD = 0.05  # of the box: how far it goes beyond a point that lies outside of it
 _DOUBLINGS = 7
 _PLANE = 2
+_LARGEST = 1e150  # products of smaller numbers are numbers
 EXACT_DIMENSIONS = 3  # in which cells are measured; in more they are sampled
 
 
@@ -606,6 +607,9 @@ def sample_polytope(
             f"A must be (m, r) and b (m,); got the shapes {rows.shape} and {offsets.shape}."
         )
     place = np.zeros(rows.shape[1]) if start is None else np.array(start, dtype=np.float64)
+    for name, values in (("A", rows), ("b", offsets), ("start", place)):
+        if not (np.abs(values) < _LARGEST).all():
+            raise ValueError(f"{name} must be numbers below {_LARGEST:g} in size; divide A and b.")
     inside = offsets - rows @ place
     if start is not None and not (inside > 0).all():
         raise ValueError("start is not strictly inside of the polytope.")
