@@ -4,7 +4,8 @@
 columns (those of scale/dask.py, 50 members, K = 10) in a process of its own. Its predictions stand
 beside runs: one process without Dask, and a cluster of two workers. The bar: CPU seconds and
 memory within 30 % of what the runs need. Seconds on the wall are printed, but hold only where every
-process has a core. ``--rows`` takes other numbers of rows, such as 10000000.
+process has a core. ``--check`` takes 400,000 rows, ``--rows`` others, such as
+10000000.
 
 The speed of the machine is measured before and after each run, too
 (``planning.reference_seconds``). "slower" is how many times longer the same work then took than
@@ -28,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import _common
 
-WITHIN, ROWS = 0.30, (100_000, 1_000_000)
+WITHIN, ROWS, CHECKED = 0.30, (100_000, 1_000_000), (400_000,)
 
 
 def _scale() -> Any:
@@ -68,15 +69,16 @@ def alone(path: str, warm: str) -> tuple[str, float, float]:
 def main() -> None:
     """Compare predictions and runs."""
     parser = _common.parser(__doc__)
-    parser.add_argument("--rows", type=int, nargs="+", default=ROWS)
+    parser.add_argument("--rows", type=int, nargs="+", help="numbers of rows")
     options = parser.parse_args()
+    counts = options.rows or (CHECKED if options.check else ROWS)
     scale = _scale()
     rows, worst = [], 0.0
     with tempfile.TemporaryDirectory() as folder:
         warm = Path(folder) / "warm.zarr"
         scale.make(warm, 150_000, scale.CHUNK)
         cost = _common.in_fresh_process(measured, str(warm), scale.MEMBERS, scale.K).result
-        for n in options.rows:
+        for n in counts:
             path = Path(folder) / f"{n}.zarr"
             scale.make(path, n, 65_536)
             pace = [_common.in_fresh_process(reference).result]

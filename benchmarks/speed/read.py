@@ -32,7 +32,7 @@ COLUMNS = 50
 
 
 def ours(path: str) -> tuple[float, float, float]:
-    """Read with clusterscape; return a checksum, the memory before, and the seconds."""
+    """Read with clusterscape; return a checksum, the memory that it took, and the seconds."""
     import pyarrow.csv  # noqa: F401  (imports are not counted)
 
     from clusterscape.io import read_table
@@ -40,7 +40,7 @@ def ours(path: str) -> tuple[float, float, float]:
     before = _common.peak_memory_mb()
     with _common.measure() as taken:
         X = read_table(path).X
-    return _digest(X), before, taken.wall
+    return _digest(X), _common.peak_memory_mb() - before, taken.wall
 
 
 def pandas_c(path: str) -> tuple[float, float, float]:
@@ -74,7 +74,7 @@ def _pandas(path: str, options: dict[str, str]) -> tuple[float, float, float]:
     before = _common.peak_memory_mb()
     with _common.measure() as taken:
         X = pd.read_csv(path, **options).to_numpy()
-    return _digest(X), before, taken.wall
+    return _digest(X), _common.peak_memory_mb() - before, taken.wall
 
 
 def _digest(X: np.ndarray) -> float:
@@ -120,10 +120,9 @@ def in_blocks(folder: Path, n: int, wanted: float) -> bool:
         _common.in_fresh_process(write_file, path, n)
         run = _common.in_fresh_process(blocks, str(path))
         path.unlink()
-        digest, before, wall = run.result
+        digest, extra, wall = run.result
         if digest != wanted:
             sys.exit(f"{kind}: other numbers were read than were written.")
-        extra = run.peak_mb - before
         stated = binary + BESIDE + (NAME * n if kind == "h5ad" else 0.0)
         good &= extra <= stated
         rows.append([kind, f"{wall:.2f}", f"{extra:,.0f}", f"{stated:,.0f}"])
@@ -161,11 +160,11 @@ def main() -> None:
         for _ in range(options.repeats):
             for name, way in WAYS.items():
                 run = _common.in_fresh_process(way, str(path))
-                digest, before, wall = run.result
+                digest, grown, wall = run.result
                 if digest != wanted and name != "pandas, C":
                     sys.exit(f"{name} read other numbers than were written.")
                 seconds[name].append(wall)
-                extra[name] = max(extra.get(name, 0.0), run.peak_mb - before)
+                extra[name] = max(extra.get(name, 0.0), grown)
         path.unlink()
         times = {name: statistics.median(taken) for name, taken in seconds.items()}
         _common.show_table(
