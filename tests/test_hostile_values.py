@@ -16,6 +16,7 @@ from clusterscape import ConsensusClustering, Ensemble, EnsembleGenerator, linal
 from clusterscape._core.weights import computable_weights
 from clusterscape.combine import (
     METHODS,
+    RCE,
     SCA,
     BagClust,
     LiftHAC,
@@ -490,6 +491,13 @@ def test_bagclust_leaves_points_alone_whose_reference_cluster_has_no_votes():
     undrawn = Ensemble.from_labels([[0, 0, 0, 1, 1, -2], [0, 0, 0, 1, 1, -2]])
     found = BagClust(3, reference=[0, 0, 0, 1, 1, 2]).fit(undrawn)
     assert found.labels_.tolist() == [0, 0, 0, 1, 1, 2]
+
+
+@pytest.mark.filterwarnings("ignore:.*clusters")
+def test_rce_stays_at_its_start_where_the_weighting_leaves_nothing():
+    labels = np.random.default_rng(0).integers(0, 3, (20, 4))
+    found = RCE(2, weighting="eci", theta=1e-39, random_state=0).fit(labels)
+    assert found.labels_.shape == (20,)
 
 
 def test_graphs_of_the_smallest_numbers_are_normalised():

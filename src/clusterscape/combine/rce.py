@@ -328,6 +328,7 @@ def _run_from_start(
         )
         costs.append(cost)
         settled = len(costs) > 1 and costs[-2] - cost <= tol * abs(cost)
+        settled |= not GT.any()  # the weighting leaves no pair of points together
         if settled or len(costs) > max_iter:
             return _Run(HT, costs, settled)
         HT = _next(HT * GT / total, evidence.weights)
