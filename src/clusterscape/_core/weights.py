@@ -93,19 +93,21 @@ def checked_weights(
 def computable_weights(weights: np.ndarray) -> np.ndarray:
     """Return weights in proportions that sums, products and single precision can take.
 
-    Weights that are all enormous or tiny are divided by the largest, and one that is less than
-    1e-30 of the largest, which no sum would notice, is zero. Others are returned as they are.
+    Weights that are all enormous or tiny are divided by a power of two near the largest, so that
+    none is rounded, and one that is less than 1e-30 of the largest, which no sum would notice, is
+    zero. Others are returned as they are.
 
     Examples
     --------
-    >>> computable_weights(np.array([1e300, 1e299, 1e-20]))
-    array([1. , 0.1, 0. ])
+    >>> computable_weights(np.array([2.0**100, 2.0**99, 1e-20]))
+    array([1. , 0.5, 0. ])
     >>> computable_weights(np.array([1.0, 1e-20]))
     array([1.e+00, 1.e-20])
     """
     largest = float(weights.max(initial=0.0))
     if largest == 0:
         return weights
-    scaled = weights if 1e-12 < largest < 1e12 else weights / largest
+    usual = 1e-12 < largest < 1e12
+    scaled = weights if usual else np.ldexp(weights, 1 - int(np.frexp(largest)[1]))
     lost = (scaled < 1e-30 * scaled.max()) & (scaled > 0)
     return np.where(lost, 0.0, scaled) if lost.any() else scaled

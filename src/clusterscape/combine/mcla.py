@@ -196,7 +196,9 @@ def association_table(column: np.ndarray, meta: np.ndarray, n_parts: int) -> np.
     """
     total = np.bincount(meta, weights=column, minlength=n_parts)
     table = np.zeros((meta.size, n_parts))
-    table[np.arange(meta.size), meta] = column / total[meta]
+    # A weighting may leave a meta-cluster nothing.
+    share = np.divide(column, total[meta], out=np.zeros_like(column), where=total[meta] > 0)
+    table[np.arange(meta.size), meta] = share
     return table
 
 

@@ -337,14 +337,15 @@ def _choose_engine(X: Any, task: Task, engine: str) -> str:
 
 def _is_checked(X: Any) -> bool:
     """Say whether ``check_array`` would hand X back: its looking takes longer than a small fit."""
-    return (
-        type(X) is np.ndarray
-        and X.ndim == 2
-        and X.dtype in (np.float64, np.float32)
-        and X.flags.c_contiguous
-        and X.size > 0
-        and bool(np.isfinite(X.sum()))
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # then it is looked at
+        return (
+            type(X) is np.ndarray
+            and X.ndim == 2
+            and X.dtype in (np.float64, np.float32)
+            and X.flags.c_contiguous
+            and X.size > 0
+            and bool(np.isfinite(X.sum()))
+        )
 
 
 def _finish(
